@@ -1,0 +1,86 @@
+package jobspec
+
+import (
+	"strconv"
+	"strings"
+)
+
+// A Path names a place in a job in the words of the job file, such as
+//
+//	job.group[0].task[1].config.command
+//	job.group[0].network[0].port["http"].static
+//
+// Blocks that become a slice in api.Job carry their index in that slice, ports
+// (which are split over two slices) and blocks that become a map carry their
+// label, single blocks nothing. Attributes and the keys of free-form maps
+// follow after a dot. The root is "job".
+type Path string
+
+// Root is the path of the job block.
+const Root Path = "job"
+
+// Attr returns the path of an attribute, a single block, or a map key below p.
+func (p Path) Attr(name string) Path { return p + "." + Path(name) }
+
+// Index returns the path of the i-th block of a kind below p.
+func (p Path) Index(kind string, i int) Path {
+	return p + Path("."+kind+"["+strconv.Itoa(i)+"]")
+}
+
+// Label returns the path of a labelled block of a kind below p.
+func (p Path) Label(kind, label string) Path {
+	return p + Path("."+kind+"["+strconv.Quote(label)+"]")
+}
+
+// Parent returns the path one step up, and "" for the root. Brackets may hold
+// quoted dots, so the cut is made at the last dot outside of quotes.
+func (p Path) Parent() Path {
+	quoted, cut := false, -1
+	s := string(p)
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '\\' && quoted:
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == '.' && !quoted:
+			cut = i
+		}
+	}
+	if cut < 0 {
+		return ""
+	}
+	return p[:cut]
+}
+
+// Name returns the last step of the path without its brackets.
+func (p Path) Name() string {
+	s := strings.TrimPrefix(string(p[len(p.Parent()):]), ".")
+	if i := strings.IndexByte(s, '['); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+// Positions maps paths to the place in the source where they are defined: for
+// an attribute its name and value, for a block its header.
+type Positions map[Path]Range
+
+// At returns the place of p, or that of the nearest enclosing path that has one.
+func (ps Positions) At(p Path) Range {
+	for ; p != ""; p = p.Parent() {
+		if r, ok := ps[p]; ok {
+			return r
+		}
+	}
+	return Range{}
+}
+
+// Place fills in the Range of every problem that has a Path but no Range yet.
+func (ps Positions) Place(problems Problems) {
+	for i := range problems {
+		if problems[i].Range.IsZero() && problems[i].Path != "" {
+			problems[i].Range = ps.At(problems[i].Path)
+		}
+	}
+}

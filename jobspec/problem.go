@@ -1,0 +1,108 @@
+package jobspec
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity tells whether a Problem keeps a job from running.
+type Severity int
+
+const (
+	// Error keeps the job from running.
+	Error Severity = iota
+	// Warning is shown and, but for --strict, does no more.
+	Warning
+)
+
+// String returns the word used in output: "error" or "warning".
+func (s Severity) String() string {
+	if s == Warning {
+		return "warning"
+	}
+	return "error"
+}
+
+// Pos is a place in a source text.
+type Pos struct {
+	Line   int // counted from 1
+	Column int // in characters, counted from 1
+	Byte   int // offset from the start of the text, counted from 0
+}
+
+// Range is a stretch of a source text: from Start up to, not including, End.
+// The zero Range means "no place known".
+type Range struct {
+	File       string // as the user named it
+	Start, End Pos
+}
+
+// IsZero reports whether no place is known.
+func (r Range) IsZero() bool { return r.File == "" && r.Start == Pos{} }
+
+// String returns "file:line,column".
+func (r Range) String() string {
+	if r.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d,%d", r.File, r.Start.Line, r.Start.Column)
+}
+
+// A Problem is one fault found in a job file. Code that finds a fault in the
+// decoded job knows only its Path; Positions.Place adds the Range afterwards.
+type Problem struct {
+	Severity Severity
+	Summary  string // what is wrong, lower case, without a full stop
+	Detail   string // why, with the values at hand; may be empty
+	Remedy   string // what to do about it; may be empty
+	Path     Path   // where in the job; empty when the fault is in the text itself
+	Range    Range  // where in the source
+}
+
+// Error returns the problem in one line, without the source snippet.
+func (p Problem) Error() string {
+	var b strings.Builder
+	if !p.Range.IsZero() {
+		b.WriteString(p.Range.String() + ": ")
+	}
+	b.WriteString(p.Summary)
+	if p.Detail != "" {
+		b.WriteString(": " + p.Detail)
+	}
+	return b.String()
+}
+
+// Problems is every fault found, in the order of the source.
+type Problems []Problem
+
+// HasErrors reports whether any problem is an Error.
+func (ps Problems) HasErrors() bool {
+	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Severity == Error })
+}
+
+// Error returns one line a problem, so that a list can travel as an error.
+func (ps Problems) Error() string {
+	lines := make([]string, len(ps))
+	for i, p := range ps {
+		lines[i] = p.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Sort orders the problems by file and place; those without a place come last.
+func (ps Problems) Sort() {
+	slices.SortStableFunc(ps, func(a, b Problem) int {
+		if az, bz := a.Range.IsZero(), b.Range.IsZero(); az != bz {
+			if az {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(
+			cmp.Compare(a.Range.File, b.Range.File),
+			cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte),
+		)
+	})
+}
