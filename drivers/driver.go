@@ -1,0 +1,114 @@
+// Package drivers is the contract between the task runner and what runs a
+// task: Nomad's driver plugin contract without the plugin.
+// See https://developer.hashicorp.com/nomad/docs/concepts/plugins/task-drivers.
+//
+// Required methods stand in Driver. What only some drivers can do is an
+// optional interface (Signaler, Shutdowner, …) that the runner asks for.
+//
+// Everything here may be called from several goroutines at once.
+package drivers
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+)
+
+// Driver starts, watches and stops tasks of one kind.
+type Driver interface {
+	// Info names the driver as job files do, e.g. "raw_exec".
+	Info() Info
+
+	// TaskConfigSchema describes the task's config block. It is constant.
+	TaskConfigSchema() hcldec.Spec
+
+	// Capabilities tells what the driver can do. It is constant.
+	Capabilities() Capabilities
+
+	// Fingerprint sends the driver's health: a first value at once, then one
+	// on every change, until ctx ends, when the channel is closed.
+	Fingerprint(ctx context.Context) (<-chan Fingerprint, error)
+
+	// StartTask starts a task and registers it under cfg.ID, which must be
+	// new. On error nothing is left behind; the error is fatal for the task
+	// unless IsRecoverable says otherwise. The network may be nil. ctx ends
+	// only when the run is torn down at once, not when the task is stopped.
+	StartTask(ctx context.Context, cfg *TaskConfig) (*TaskHandle, *Network, error)
+
+	// WaitTask returns at once a channel that gets one result when the task
+	// ends, and is then closed. It may be called many times, also after the
+	// end, until DestroyTask. When ctx ends first the channel is closed
+	// without a value. Unknown tasks: ErrTaskNotFound.
+	WaitTask(ctx context.Context, id string) (<-chan *ExitResult, error)
+
+	// StopTask sends signal (Nomad's name, e.g. "SIGINT"; empty means SIGINT)
+	// to the task, waits for its end up to timeout, then kills it with all
+	// that it started, and returns when it is dead. A timeout of 0 kills at
+	// once. A task that has ended is no error; the task stays registered.
+	// When ctx ends during the wait the rest of the timeout is forgone.
+	StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error
+
+	// DestroyTask forgets a task and removes what is left of it. A running
+	// task is an error unless force is set, which kills it first.
+	DestroyTask(id string, force bool) error
+
+	// InspectTask returns what is known of a task.
+	InspectTask(id string) (*TaskStatus, error)
+}
+
+// Signaler is a driver that can send a signal to a running task.
+type Signaler interface {
+	// SignalTask sends the signal with Nomad's name, e.g. "SIGHUP". An
+	// unknown name is an error and nothing is sent.
+	SignalTask(id string, signal string) error
+}
+
+// Shutdowner is a driver with something to clean up at the end of the run,
+// when every task was destroyed.
+type Shutdowner interface {
+	// Shutdown removes what tasks of this run may have left behind, such as
+	// processes that moved to another session, and returns their number.
+	Shutdown(ctx context.Context) (int, error)
+}
+
+// Info identifies a driver.
+type Info struct {
+	Name    string
+	Version string
+}
+
+// FSIsolation tells how a task's view of the file system differs from the
+// host's.
+type FSIsolation string
+
+// The isolations of Nomad's drivers.
+const (
+	FSIsolationNone   FSIsolation = "none"   // the task sees host paths
+	FSIsolationChroot FSIsolation = "chroot" // the task directory is the root
+	FSIsolationImage  FSIsolation = "image"  // the root comes from an image; the host's environment is not inherited
+)
+
+// Capabilities tells what a driver can do.
+type Capabilities struct {
+	SendSignals bool
+	Exec        bool
+	FSIsolation FSIsolation
+}
+
+// HealthState is a driver's health in Nomad's words.
+type HealthState string
+
+// The health states of a driver.
+const (
+	HealthUndetected HealthState = "undetected"
+	HealthUnhealthy  HealthState = "unhealthy"
+	HealthHealthy    HealthState = "healthy"
+)
+
+// Fingerprint is a driver's state of health and the node attributes it adds.
+type Fingerprint struct {
+	Health            HealthState
+	HealthDescription string
+	Attributes        map[string]string // e.g. "driver.raw_exec": "1"
+}

@@ -1,0 +1,121 @@
+package drivers
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+)
+
+// TaskConfig is all that a driver needs to start a task.
+type TaskConfig struct {
+	ID        string // <alloc id>/<task name>/<8 hex digits>, new for every start
+	AllocID   string
+	Namespace string
+	JobName   string
+	JobID     string
+	GroupName string
+	Name      string // of the task
+
+	Env       map[string]string // the whole environment, interpolated
+	User      string            // empty: the user that runs taskrun
+	Resources Resources
+	AllocDir  string // directory of the allocation
+
+	// Config is the task's config block, interpolated and decoded against the
+	// driver's TaskConfigSchema.
+	Config cty.Value
+
+	// Output gives the task its stdout and stderr.
+	Output Output
+}
+
+// TaskDir is the task's own directory, where a process starts by default.
+func (c *TaskConfig) TaskDir() string { return filepath.Join(c.AllocDir, c.Name) }
+
+// EnvList returns the environment as "K=V", unsorted.
+func (c *TaskConfig) EnvList() []string {
+	list := make([]string, 0, len(c.Env))
+	for k, v := range c.Env {
+		list = append(list, k+"="+v)
+	}
+	return list
+}
+
+// Resources is what the task asked for.
+type Resources struct {
+	CPU         int // MHz
+	Cores       int
+	MemoryMB    int // MiB, the reservation
+	MemoryMaxMB int // MiB, the limit; 0: as MemoryMB; -1: none
+}
+
+// MemoryLimitBytes is the task's memory limit in bytes, 0 for none.
+func (r Resources) MemoryLimitBytes() int64 {
+	if r.MemoryMaxMB < 0 {
+		return 0
+	}
+	return int64(max(r.MemoryMB, r.MemoryMaxMB)) << 20
+}
+
+// Output opens a task's stdout and stderr. One of the two methods is called
+// once for every start, and what it returned is closed by the caller as soon
+// as the task has it (a process) or has ended (a writer).
+type Output interface {
+	// Files returns descriptors for a process to inherit.
+	Files() (stdout, stderr *os.File, err error)
+	// Writers returns writers in memory, for a task that is no process.
+	Writers() (stdout, stderr io.WriteCloser, err error)
+}
+
+// TaskState is a task's state as its driver sees it.
+type TaskState string
+
+// The states of a task in a driver.
+const (
+	TaskStateUnknown TaskState = "unknown"
+	TaskStateRunning TaskState = "running"
+	TaskStateExited  TaskState = "exited"
+)
+
+// TaskHandle is what is needed to find a started task again.
+type TaskHandle struct {
+	Version     int // chosen by the driver
+	Config      *TaskConfig
+	State       TaskState
+	DriverState []byte // the driver's own, opaque
+}
+
+// TaskStatus is a snapshot of a task.
+type TaskStatus struct {
+	ID          string
+	Name        string
+	State       TaskState
+	StartedAt   time.Time
+	CompletedAt time.Time // zero while the task runs
+	ExitResult  *ExitResult
+	Attributes  map[string]string // e.g. "pid"
+}
+
+// ExitResult tells how a task ended.
+type ExitResult struct {
+	ExitCode  int // 128+n when a process was killed by signal n
+	Signal    int // 0 for none
+	OOMKilled bool
+	Err       error // a failure of the driver, or an explanation
+}
+
+// Successful reports whether the task ended well: code 0, no signal, no error.
+func (r *ExitResult) Successful() bool {
+	return r.ExitCode == 0 && r.Signal == 0 && r.Err == nil
+}
+
+// Network is how a task can be reached when its driver gave it an address of
+// its own.
+type Network struct {
+	IP            string
+	PortMap       map[string]int // port label → port inside the task
+	AutoAdvertise bool           // services use IP unless they say otherwise
+}

@@ -1,0 +1,108 @@
+// Package event holds what happens in a run, and the bus that carries it.
+//
+// Every event has a sequence number. A subscriber sees the events in that
+// order, each once; it may lose pieces of output when it is too slow, and then
+// learns of it by a Gap, but never a task event or a change of state.
+package event
+
+import (
+	"io"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Alloc names an allocation.
+type Alloc struct {
+	Job   string // job ID
+	Group string
+	Name  string // <job>.<group>[<index>]
+	ID    string
+}
+
+// Event is one thing that happened.
+type Event struct {
+	Seq   uint64 // counts from 1 in each run
+	Time  time.Time
+	Alloc *Alloc // nil when it concerns the run as a whole; shared, read only
+	Task  string // empty when it concerns the allocation as a whole
+	Body  Body
+}
+
+// Body is what happened: one of the types of this package.
+type Body interface{ body() }
+
+type (
+	// TaskEvent is a task event in Nomad's words. Read only.
+	TaskEvent struct{ *api.TaskEvent }
+
+	// TaskState is a task's state after a change.
+	TaskState struct {
+		State    string // pending, running or dead
+		Failed   bool
+		Restarts uint64
+		ExitCode *int // of the latest end; nil before the first
+	}
+
+	// AllocStatus is an allocation's client status after a change.
+	AllocStatus struct {
+		Status      string // pending, running, complete or failed
+		Description string
+		// Replaces is the ID of the failed allocation in whose place this one
+		// runs; empty for a first one.
+		Replaces string
+		// Retry is how long until a failed allocation is replaced; negative
+		// when it will not be.
+		Retry time.Duration
+	}
+
+	// Output announces a piece of a task's output. The bytes may be read
+	// until the subscriber asks for its next event.
+	Output struct {
+		Stream Stream
+		Source Source
+		Offset int64
+		Length int64
+	}
+
+	// Gap tells that output of a task was dropped for this subscriber.
+	Gap struct {
+		Stream Stream
+		Bytes  int64
+	}
+
+	// Notice is a word of taskrun's own to the user.
+	Notice struct{ Text string }
+)
+
+func (TaskEvent) body()   {}
+func (TaskState) body()   {}
+func (AllocStatus) body() {}
+func (Output) body()      {}
+func (Gap) body()         {}
+func (Notice) body()      {}
+
+// Stream is one of a task's two outputs.
+type Stream uint8
+
+// The two streams.
+const (
+	Stdout Stream = iota
+	Stderr
+)
+
+// String returns "stdout" or "stderr".
+func (s Stream) String() string {
+	if s == Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
+// Source is a piece of captured output that stays readable, even when its file
+// was rotated away, as long as somebody retains it.
+type Source interface {
+	io.ReaderAt
+	Retain()
+	Release()
+}
