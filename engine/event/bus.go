@@ -1,0 +1,251 @@
+package event
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// maxRetained is how much unread output, in bytes, a subscriber may hold on
+// to before the rest is dropped for it. It bounds the disk space that rotated
+// files take while somebody still wants to read them.
+const maxRetained = 1 << 30
+
+// maxQueued is how many unread pieces of output a subscriber may have.
+const maxQueued = 1 << 18
+
+// Bus numbers events and hands them to its subscribers. The zero value is
+// ready. All methods may be called from several goroutines at once; publishing
+// never waits for a subscriber.
+type Bus struct {
+	mu     sync.Mutex
+	seq    uint64
+	subs   []*Subscription
+	closed bool
+}
+
+// Publish sends what happened now.
+func (b *Bus) Publish(alloc *Alloc, task string, body Body) {
+	b.PublishAt(time.Now(), alloc, task, body)
+}
+
+// PublishAt sends what happened at a time.
+func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.seq++
+	e := Event{Seq: b.seq, Time: at, Alloc: alloc, Task: task, Body: body}
+	for _, s := range b.subs {
+		s.push(e)
+	}
+}
+
+// Subscribe returns a subscription that gets every event from now on; with
+// output false it gets no Output and no Gap.
+func (b *Bus) Subscribe(output bool) *Subscription {
+	s := &Subscription{bus: b, output: output, wake: make(chan struct{}, 1)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		s.ended = true
+	} else {
+		b.subs = append(b.subs, s)
+	}
+	return s
+}
+
+// Close ends the bus: subscribers read what is queued, then learn of the end.
+func (b *Bus) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	for _, s := range b.subs {
+		s.end()
+	}
+	b.subs = nil
+}
+
+func (b *Bus) remove(s *Subscription) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, other := range b.subs {
+		if other == s {
+			b.subs = append(b.subs[:i], b.subs[i+1:]...)
+			return
+		}
+	}
+}
+
+// Subscription is one reader's queue of events. Next and Close are for one
+// goroutine.
+type Subscription struct {
+	bus    *Bus
+	output bool
+	held   Source // of the event that Next returned last
+	batch  []Event
+	next   int // index into batch
+
+	mu       sync.Mutex
+	queue    []Event
+	pieces   int   // pieces of output in queue
+	retained int64 // bytes of output in queue
+	gaps     map[gapKey]int
+	ended    bool
+	wake     chan struct{}
+}
+
+type gapKey struct {
+	alloc  *Alloc
+	task   string
+	stream Stream
+}
+
+// Next returns the next event, and false when there will be none or ctx has
+// ended. The bytes of an Output may be read until Next or Close is called.
+func (s *Subscription) Next(ctx context.Context) (Event, bool) {
+	s.release()
+	for s.next == len(s.batch) {
+		if s.refill() {
+			break
+		}
+		s.mu.Lock()
+		ended := s.ended && len(s.queue) == 0
+		s.mu.Unlock()
+		if ended {
+			return Event{}, false
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return Event{}, false
+		}
+	}
+	e := s.batch[s.next]
+	s.batch[s.next] = Event{}
+	s.next++
+	if out, ok := e.Body.(Output); ok {
+		s.held = out.Source
+	}
+	return e, true
+}
+
+// Ready reports whether Next would return at once.
+func (s *Subscription) Ready() bool {
+	if s.next < len(s.batch) {
+		return true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.queue) > 0 || s.ended
+}
+
+// Close gives up what is queued and ends the subscription.
+func (s *Subscription) Close() {
+	s.bus.remove(s)
+	s.end()
+	s.release()
+	for {
+		for ; s.next < len(s.batch); s.next++ {
+			if out, ok := s.batch[s.next].Body.(Output); ok {
+				out.Source.Release()
+			}
+		}
+		if !s.refill() {
+			return
+		}
+	}
+}
+
+func (s *Subscription) release() {
+	if s.held != nil {
+		s.held.Release()
+		s.held = nil
+	}
+}
+
+// refill takes over the queue, so that its lock is held once a batch.
+func (s *Subscription) refill() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return false
+	}
+	s.batch, s.queue = s.queue, s.batch[:0]
+	s.next, s.pieces, s.retained, s.gaps = 0, 0, 0, nil
+	return true
+}
+
+func (s *Subscription) end() {
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.signal()
+}
+
+func (s *Subscription) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// push appends an event. It is called with the bus locked, so in order.
+func (s *Subscription) push(e Event) {
+	out, isOutput := e.Body.(Output)
+	if isOutput && !s.output {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	if isOutput {
+		s.pushOutput(e, out)
+	} else {
+		s.queue = append(s.queue, e)
+	}
+	s.signal()
+}
+
+func (s *Subscription) pushOutput(e Event, out Output) {
+	if s.retained+out.Length > maxRetained || s.pieces >= maxQueued {
+		s.skip(e, out)
+		return
+	}
+	s.retained += out.Length
+	if n := len(s.queue); n > 0 {
+		// A piece right behind the last one joins it: a flood from one task
+		// costs one event, however slow the reader.
+		last := &s.queue[n-1]
+		if prev, ok := last.Body.(Output); ok && last.Alloc == e.Alloc && last.Task == e.Task &&
+			prev.Source == out.Source && prev.Stream == out.Stream && prev.Offset+prev.Length == out.Offset {
+			prev.Length += out.Length
+			last.Body = prev
+			return
+		}
+	}
+	out.Source.Retain()
+	s.pieces++
+	s.queue = append(s.queue, e)
+}
+
+// skip counts a dropped piece in the Gap that stands in its place.
+func (s *Subscription) skip(e Event, out Output) {
+	key := gapKey{e.Alloc, e.Task, out.Stream}
+	if i, ok := s.gaps[key]; ok {
+		g := s.queue[i].Body.(Gap)
+		g.Bytes += out.Length
+		s.queue[i].Body = g
+		return
+	}
+	if s.gaps == nil {
+		s.gaps = make(map[gapKey]int)
+	}
+	s.gaps[key] = len(s.queue)
+	e.Body = Gap{Stream: out.Stream, Bytes: out.Length}
+	s.queue = append(s.queue, e)
+}
