@@ -1,0 +1,86 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrInUse is what an *InUseError is.
+var ErrInUse = errors.New("the job is running")
+
+// InUseError tells that a live run holds the lock of a job's name.
+type InUseError struct {
+	JobID string
+	PID   int // of the holder; 0 when it is not known
+}
+
+func (e *InUseError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("job %q is running", e.JobID)
+	}
+	return fmt.Sprintf("job %q is running: process %d", e.JobID, e.PID)
+}
+
+// Is makes errors.Is(err, ErrInUse) work.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// lockJob takes the lock of a job's name and writes this process into it. The
+// kernel gives it up when the process dies.
+func lockJob(jobDir, jobID string) (*os.File, error) {
+	name := filepath.Join(jobDir, "lock")
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock job %q: %w", jobID, err)
+	}
+	if err = flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		if err = writePID(f); err == nil {
+			return f, nil
+		}
+	}
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		err = &InUseError{JobID: jobID, PID: readPID(f)}
+	} else {
+		err = fmt.Errorf("cannot lock job %q: %q: %w", jobID, name, err)
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+func unlock(f *os.File) error {
+	return errors.Join(f.Truncate(0), f.Close())
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+func writePID(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// readPID returns 0 when the holder has not written its number yet.
+func readPID(f *os.File) int {
+	text, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}

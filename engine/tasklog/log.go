@@ -1,0 +1,151 @@
+// Package tasklog captures the output of tasks, keeps it in rotating files
+// named as Nomad names them, and reads it back.
+//
+// A process writes to two FIFOs that the engine reads: there is no helper
+// process, and no reader of the output ever stops a task. What was read is
+// appended to a file and then announced as a piece of that file, so that
+// whoever follows the output reads it from there.
+package tasklog
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"taskrun/engine/event"
+)
+
+// Config says what to capture and where to put it.
+type Config struct {
+	Dir         string // the logs directory of the allocation; it must exist
+	Task        string
+	MaxFiles    int   // per stream, at least 1
+	MaxFileSize int64 // bytes, at least 1; no file grows larger
+	Disabled    bool  // write no files; pieces are announced from memory
+
+	// Announce is called for each piece of output, in the order of reading
+	// over both streams. The source may be read during the call; who keeps it
+	// longer retains it. A source in memory may give up its oldest pieces, and
+	// then reads as ErrOverwritten. Announce must neither wait nor call the
+	// Log. May be nil.
+	Announce func(stream event.Stream, src event.Source, offset, length int64, at time.Time)
+
+	// Report is called with a *LossError when output can no longer be
+	// written, and again when it can. It must neither wait nor call the Log.
+	// May be nil.
+	Report func(err error)
+}
+
+func (c *Config) validate() error {
+	switch {
+	case c.Task == "" || strings.ContainsRune(c.Task, '/'):
+		return fmt.Errorf("cannot log task %q: that is no file name", c.Task)
+	case c.Disabled:
+		return nil
+	case c.MaxFiles < 1 || c.MaxFileSize < 1:
+		return fmt.Errorf("cannot log task %q in %d files of %d bytes", c.Task, c.MaxFiles, c.MaxFileSize)
+	}
+	return nil
+}
+
+// Log captures the output of one task over all its starts. It implements
+// drivers.Output. Its methods may be called from several goroutines at once.
+type Log struct {
+	cfg  Config
+	root *os.Root
+
+	// mu is held from the reading of a piece until it is announced: that is
+	// what puts the pieces of both streams into one order.
+	mu      sync.Mutex
+	closed  bool
+	streams [2]*stream
+	memory  ring
+
+	readers sync.WaitGroup
+}
+
+// New opens the log of a task and goes on behind what an earlier Log of the
+// same task and directory has written. It must be closed.
+func New(cfg Config) (*Log, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the logs of task %q: %w", cfg.Task, err)
+	}
+	l := &Log{cfg: cfg, root: root}
+	for i := range l.streams {
+		s := &stream{id: event.Stream(i), fifoName: fmt.Sprintf(".%s.%s.fifo", cfg.Task, event.Stream(i))}
+		l.streams[i] = s
+		if cfg.Disabled {
+			continue
+		}
+		s.files, err = openFiles(root, cfg.Task+"."+s.id.String(), cfg.MaxFiles, cfg.MaxFileSize)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot open the logs of task %q: %w", cfg.Task, err), l.Close())
+		}
+	}
+	return l, nil
+}
+
+// Drain returns when all that was written before the call is on disk and
+// announced. Call it when the task has ended: processes that it left behind
+// may go on writing and do not hold Drain up.
+func (l *Log) Drain() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drain()
+}
+
+func (l *Log) drain() {
+	for _, s := range l.streams {
+		if s != nil && s.fifo != nil {
+			l.drainStream(s)
+		}
+	}
+}
+
+// Close drains and then ends the capture and removes the FIFOs. A process that
+// still holds one blocks when it has filled it. Pieces that are retained stay
+// readable. Closing twice does nothing.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.drain()
+	l.closed = true
+	var errs []error
+	for _, s := range l.streams {
+		if s != nil {
+			errs = append(errs, l.closeStream(s))
+		}
+	}
+	l.mu.Unlock()
+	l.readers.Wait() // without the lock, which they need to end
+	errs = append(errs, l.root.Close())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("cannot close the logs of task %q: %w", l.cfg.Task, err)
+	}
+	return nil
+}
+
+func (l *Log) closeStream(s *stream) error {
+	var errs []error
+	if s.fifo != nil {
+		errs = append(errs, s.fifo.Close())
+		if err := l.root.Remove(s.fifoName); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if s.files != nil {
+		l.recovered(s)
+		errs = append(errs, s.files.close())
+	}
+	return errors.Join(errs...)
+}

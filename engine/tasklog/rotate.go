@@ -1,0 +1,177 @@
+package tasklog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync/atomic"
+)
+
+// files are the numbered files of one stream. The highest is the one written.
+// Numbers grow and are never used again.
+type files struct {
+	root     *os.Root
+	prefix   string // <task>.<stream>
+	maxFiles int
+	limit    int64
+
+	lowest  int // no file has a lower number
+	index   int // of current
+	current *file
+	size    int64
+	midLine bool // current ends within a line
+}
+
+// openFiles opens the highest file there is, or makes the first.
+func openFiles(root *os.Root, prefix string, maxFiles int, limit int64) (*files, error) {
+	r := &files{root: root, prefix: prefix, maxFiles: maxFiles, limit: limit}
+	if r.openFirst() == nil {
+		return r, nil
+	}
+	indexes, err := list(root, prefix)
+	if err != nil {
+		return nil, err
+	}
+	if len(indexes) > 0 {
+		r.lowest, r.index = indexes[0], indexes[len(indexes)-1]
+	}
+	f, size, err := r.open(r.index, os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	r.use(f, r.index, size)
+	return r, r.readMidLine()
+}
+
+// openFirst makes the first file when this stream never had one. That saves
+// looking through the directory, which for a group of a thousand tasks holds
+// thousands of files.
+func (r *files) openFirst() error {
+	if _, err := r.root.Lstat(r.purgedName()); !errors.Is(err, fs.ErrNotExist) {
+		return fs.ErrExist
+	}
+	f, _, err := r.open(0, os.O_CREATE|os.O_EXCL)
+	if err == nil {
+		r.use(f, 0, 0)
+	}
+	return err
+}
+
+// readMidLine looks whether the file that was found ends within a line.
+func (r *files) readMidLine() error {
+	if r.size == 0 {
+		return nil
+	}
+	var last [1]byte
+	if _, err := r.current.ReadAt(last[:], r.size-1); err != nil && err != io.EOF {
+		return err
+	}
+	r.midLine = last[0] != '\n'
+	return nil
+}
+
+// put writes as much of p as belongs into one file. It returns that file,
+// and where in it how many bytes are, even when it returns an error.
+func (r *files) put(p []byte) (src *file, offset int64, n int, err error) {
+	if n = fit(p, r.size, r.limit, r.midLine); n == 0 {
+		if err := r.rotate(); err != nil {
+			return nil, 0, 0, err
+		}
+		n = fit(p, r.size, r.limit, r.midLine)
+	}
+	n, err = r.current.file.Write(p[:n])
+	offset = r.size
+	if n > 0 {
+		r.size += int64(n)
+		r.midLine = p[n-1] != '\n'
+	}
+	return r.current, offset, n, err
+}
+
+// rotate goes on to the next file that is not full.
+func (r *files) rotate() error {
+	for next := r.index + 1; ; next++ {
+		f, size, err := r.open(next, os.O_CREATE)
+		if err != nil {
+			return err
+		}
+		if size >= r.limit {
+			f.Close()
+			continue
+		}
+		r.use(f, next, size)
+		r.purge()
+		return r.readMidLine()
+	}
+}
+
+func (r *files) use(f *os.File, index int, size int64) {
+	if r.current != nil {
+		r.current.Release()
+	}
+	r.current = &file{file: f}
+	r.current.refs.Store(1)
+	r.index, r.size, r.midLine = index, size, false
+}
+
+func (r *files) open(index, flags int) (*os.File, int64, error) {
+	f, err := r.root.OpenFile(fileName(r.prefix, index), os.O_RDWR|os.O_APPEND|flags, 0o644)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%q is no regular file", f.Name())
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// purge removes the oldest files. A file that somebody retains can be read on.
+func (r *files) purge() {
+	for ; r.lowest <= r.index-r.maxFiles; r.lowest++ {
+		if r.lowest == 0 {
+			r.markPurged()
+		}
+		_ = r.root.Remove(fileName(r.prefix, r.lowest)) // it may be gone already
+	}
+}
+
+// markPurged leaves a mark for openFirst, before the first file is removed.
+func (r *files) markPurged() {
+	if f, err := r.root.Create(r.purgedName()); err == nil {
+		f.Close()
+	}
+}
+
+func (r *files) purgedName() string { return "." + r.prefix + ".purged" }
+
+func (r *files) close() error {
+	r.current.Release()
+	return nil
+}
+
+func fileName(prefix string, index int) string { return fmt.Sprintf("%s.%d", prefix, index) }
+
+// file is a log file that is closed when nobody retains it any more. It is an
+// event.Source.
+type file struct {
+	file *os.File
+	refs atomic.Int32
+}
+
+func (f *file) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
+
+// Retain keeps the file open until it is released as often.
+func (f *file) Retain() { f.refs.Add(1) }
+
+// Release gives the file up.
+func (f *file) Release() {
+	if f.refs.Add(-1) == 0 {
+		f.file.Close()
+	}
+}

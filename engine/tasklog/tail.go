@@ -1,0 +1,128 @@
+package tasklog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"taskrun/engine/event"
+)
+
+// maxTail bounds what Tail reads, in bytes.
+const maxTail = 16 << 20
+
+const tailBlock = 64 << 10
+
+// Tail returns the last lines of a stream that are on disk, oldest first, each
+// with its newline; the last one may lack it. Beyond 16 MiB it returns fewer
+// lines, and the first one without its beginning. No files are no error.
+func Tail(dir, task string, stream event.Stream, lines int) ([][]byte, error) {
+	if lines <= 0 {
+		return nil, nil
+	}
+	tail, err := readTail(dir, task+"."+stream.String(), lines)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s of task %q: %w", stream, task, err)
+	}
+	return tail, nil
+}
+
+func readTail(dir, prefix string, lines int) ([][]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	indexes, err := list(root, prefix)
+	if err != nil {
+		return nil, err
+	}
+	t := &tailReader{lines: lines}
+	for _, index := range slices.Backward(indexes) {
+		if err := t.read(root, fileName(prefix, index)); err != nil {
+			return nil, err
+		}
+	}
+	return t.result(), nil
+}
+
+// tailReader collects blocks backwards until they hold enough lines.
+type tailReader struct {
+	lines    int
+	blocks   [][]byte // last first
+	newlines int
+	size     int
+}
+
+// enough: the newline before the first wanted line was seen.
+func (t *tailReader) enough() bool { return t.newlines > t.lines || t.size >= maxTail }
+
+func (t *tailReader) read(root *os.Root, name string) error {
+	if t.enough() {
+		return nil
+	}
+	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // rotated away meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	for end := info.Size(); end > 0 && !t.enough(); {
+		block := make([]byte, min(end, tailBlock))
+		end -= int64(len(block))
+		n, err := f.ReadAt(block, end)
+		if err != nil && err != io.EOF {
+			return err
+		}
+		t.blocks = append(t.blocks, block[:n])
+		t.newlines += bytes.Count(block[:n], []byte{'\n'})
+		t.size += n
+	}
+	return nil
+}
+
+func (t *tailReader) result() [][]byte {
+	slices.Reverse(t.blocks)
+	all := bytes.SplitAfter(bytes.Join(t.blocks, nil), []byte{'\n'})
+	if len(all[len(all)-1]) == 0 {
+		all = all[:len(all)-1]
+	}
+	return all[max(0, len(all)-t.lines):]
+}
+
+// list returns the numbers of a stream's files in ascending order.
+func list(root *os.Root, prefix string) ([]int, error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var indexes []int
+	for _, name := range names {
+		digits, ok := strings.CutPrefix(name, prefix+".")
+		if !ok {
+			continue
+		}
+		if n, err := strconv.Atoi(digits); err == nil && n >= 0 && fileName(prefix, n) == name {
+			indexes = append(indexes, n)
+		}
+	}
+	slices.Sort(indexes)
+	return indexes, nil
+}
