@@ -1,0 +1,142 @@
+// Package mock is Nomad's mock_driver: its tasks are scripts in the job file
+// that take time, write output and end as told, without any process. It also
+// works in virtual time (testing/synctest).
+//
+// One thing differs from Nomad, where the option has no effect: kill_after
+// delays the end of a task that is stopped, no longer than the kill timeout.
+package mock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+
+	"taskrun/drivers"
+	"taskrun/drivers/taskstore"
+)
+
+// handleVersion is the version of the task handles made here.
+const handleVersion = 1
+
+// Driver is the mock driver. Its methods may be called from several
+// goroutines at once.
+type Driver struct {
+	tasks taskstore.Store[*task]
+}
+
+var (
+	_ drivers.Driver   = (*Driver)(nil)
+	_ drivers.Signaler = (*Driver)(nil)
+)
+
+// New returns a driver without tasks.
+func New() *Driver { return &Driver{} }
+
+// Info names the driver.
+func (d *Driver) Info() drivers.Info {
+	return drivers.Info{Name: "mock_driver", Version: "0.1.0"}
+}
+
+// TaskConfigSchema describes the config block.
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema }
+
+// Capabilities tells what the driver can do.
+func (d *Driver) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{SendSignals: true, FSIsolation: drivers.FSIsolationNone}
+}
+
+// Fingerprint says that the driver is healthy; that never changes.
+func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
+	ch := make(chan drivers.Fingerprint, 1)
+	ch <- drivers.Fingerprint{
+		Health:            drivers.HealthHealthy,
+		HealthDescription: "Healthy",
+		Attributes:        map[string]string{"driver.mock_driver": "1"},
+	}
+	context.AfterFunc(ctx, func() { close(ch) })
+	return ch, nil
+}
+
+// StartTask starts a task as its script says. Its network is never nil, but
+// may be empty.
+func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
+	if err := d.tasks.Reserve(cfg.ID); err != nil {
+		return nil, nil, err
+	}
+	t, err := start(ctx, cfg)
+	if err != nil {
+		d.tasks.Remove(cfg.ID)
+		return nil, nil, err
+	}
+	d.tasks.Put(cfg.ID, t)
+	handle := &drivers.TaskHandle{Version: handleVersion, Config: cfg, State: drivers.TaskStateRunning}
+	network := t.network
+	return handle, &network, nil
+}
+
+// WaitTask tells how a task ends. With plugin_exit_after that is a result with
+// drivers.ErrPluginShutdown.
+func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.exit.Wait(ctx), nil
+}
+
+// StopTask ends a task after its kill_after, or after the timeout if that is
+// shorter. The signal makes no difference.
+func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	delay := time.NewTimer(min(t.killAfter, timeout))
+	defer delay.Stop()
+	select {
+	case <-t.exit.Done():
+	case <-delay.C:
+	case <-ctx.Done():
+	}
+	t.end()
+	return nil
+}
+
+// SignalTask does nothing, or fails with the task's signal_error.
+func (d *Driver) SignalTask(id string, signal string) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	if _, err := drivers.ParseSignal(signal); err != nil {
+		return err
+	}
+	return t.signalError
+}
+
+// DestroyTask forgets a task, and with force ends it first.
+func (d *Driver) DestroyTask(id string, force bool) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	if !force && t.running() {
+		return errors.New("cannot destroy running task")
+	}
+	t.end()
+	d.tasks.Remove(id)
+	return nil
+}
+
+// InspectTask returns what is known of a task.
+func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	status := &drivers.TaskStatus{ID: id, Name: t.name, StartedAt: t.startedAt}
+	t.exit.Describe(status)
+	return status, nil
+}

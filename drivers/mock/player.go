@@ -1,0 +1,59 @@
+package mock
+
+import (
+	"io"
+	"time"
+)
+
+// player writes the script of one stream, and closes the stream when all is
+// written, a write has failed, or it is told to finish.
+type player struct {
+	script
+	w     io.WriteCloser // nil once finished
+	timer *time.Timer    // of the next repetition
+}
+
+// begin writes the text for the first time.
+func (p *player) begin() error {
+	if p.text == "" {
+		p.finish()
+		return nil
+	}
+	return p.write()
+}
+
+// write writes the text and, if it is to be repeated, sets the timer.
+func (p *player) write() error {
+	_, err := io.WriteString(p.w, p.text)
+	switch {
+	case err != nil || p.repeat <= 0:
+		p.finish()
+	case p.timer == nil:
+		p.timer = time.NewTimer(p.pause)
+	default:
+		p.timer.Reset(p.pause)
+	}
+	p.repeat--
+	return err
+}
+
+// due is when to write again, never once finished.
+func (p *player) due() <-chan time.Time {
+	if p.timer == nil || !p.playing() {
+		return nil
+	}
+	return p.timer.C
+}
+
+func (p *player) playing() bool { return p.w != nil }
+
+func (p *player) finish() {
+	if !p.playing() {
+		return
+	}
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.w.Close()
+	p.w = nil
+}

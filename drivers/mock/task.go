@@ -1,0 +1,122 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/drivers/taskstore"
+)
+
+// task is one task that plays its script, in one goroutine.
+type task struct {
+	*config
+	name      string
+	startedAt time.Time
+	exit      *taskstore.Exit
+	kill      func() // ends the script early
+	killed    chan struct{}
+}
+
+// start begins a task. When ctx ends during start_block_for it gives up.
+func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
+	c, err := decodeConfig(cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	if c.startBlockFor > 0 {
+		block := time.NewTimer(c.startBlockFor)
+		defer block.Stop()
+		select {
+		case <-block.C:
+		case <-ctx.Done():
+			return nil, fmt.Errorf("start_block_for was interrupted: %w", context.Cause(ctx))
+		}
+	}
+	if c.startError != nil {
+		return nil, c.startError
+	}
+	stdout, stderr, err := cfg.Output.Writers()
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
+	}
+	killed := make(chan struct{})
+	t := &task{
+		config:    c,
+		name:      cfg.Name,
+		startedAt: time.Now(),
+		exit:      taskstore.NewExit(),
+		kill:      sync.OnceFunc(func() { close(killed) }),
+		killed:    killed,
+	}
+	go t.play(
+		&player{script: c.stdout, w: stdout},
+		&player{script: c.stderr, w: stderr},
+	)
+	return t, nil
+}
+
+// end kills the task, if it runs, and waits for its end.
+func (t *task) end() {
+	t.kill()
+	<-t.exit.Done()
+}
+
+func (t *task) running() bool {
+	select {
+	case <-t.exit.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// play performs the script and tells how it ended.
+func (t *task) play(stdout, stderr *player) {
+	result := t.perform(stdout, stderr)
+	stdout.finish()
+	stderr.finish()
+	t.exit.Set(result, time.Now())
+}
+
+// perform lasts for run_for, and longer if repeats of the output are left
+// then, which a kill forgoes. The result is the same either way. Only until
+// run_for has passed can a failed write fail the task and the plugin exit.
+func (t *task) perform(stdout, stderr *player) drivers.ExitResult {
+	runFor := time.NewTimer(t.runFor)
+	defer runFor.Stop()
+	var pluginExit <-chan time.Time
+	if t.pluginExitAfter != 0 {
+		timer := time.NewTimer(t.pluginExitAfter)
+		defer timer.Stop()
+		pluginExit = timer.C
+	}
+
+	err := errors.Join(stdout.begin(), stderr.begin())
+	for elapsed := false; !elapsed || stdout.playing() || stderr.playing(); {
+		if err != nil && !elapsed {
+			return drivers.ExitResult{Err: err}
+		}
+		select {
+		case <-t.killed: // before a script that writes without a pause
+			return t.result
+		default:
+		}
+		select {
+		case <-t.killed:
+			return t.result
+		case <-pluginExit:
+			return drivers.ExitResult{Err: drivers.ErrPluginShutdown}
+		case <-runFor.C:
+			elapsed, pluginExit = true, nil
+		case <-stdout.due():
+			err = stdout.write()
+		case <-stderr.due():
+			err = stderr.write()
+		}
+	}
+	return t.result
+}

@@ -1,0 +1,94 @@
+package taskstore
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"taskrun/drivers"
+)
+
+// Exit is the end of one task: it is set once and told to everybody who waits,
+// before or after. No goroutine waits in between. All methods may be called
+// from several goroutines at once.
+type Exit struct {
+	done chan struct{}
+
+	mu      sync.Mutex
+	result  drivers.ExitResult
+	at      time.Time
+	waiters map[chan *drivers.ExitResult]func() bool // how to unhook a waiter from its context
+}
+
+// NewExit returns the end of a task that runs.
+func NewExit() *Exit {
+	return &Exit{done: make(chan struct{}), waiters: map[chan *drivers.ExitResult]func() bool{}}
+}
+
+// Set says that the task ended at that time. Only the first call counts.
+func (e *Exit) Set(result drivers.ExitResult, at time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended() {
+		return
+	}
+	e.result, e.at = result, at
+	close(e.done)
+	for ch, unhook := range e.waiters {
+		unhook()
+		e.tell(ch)
+	}
+	e.waiters = nil
+}
+
+// Done is closed when the task has ended.
+func (e *Exit) Done() <-chan struct{} { return e.done }
+
+// Wait returns a channel as Driver.WaitTask promises it.
+func (e *Exit) Wait(ctx context.Context) <-chan *drivers.ExitResult {
+	ch := make(chan *drivers.ExitResult, 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ended() {
+		e.tell(ch)
+		return ch
+	}
+	e.waiters[ch] = context.AfterFunc(ctx, func() { e.giveUp(ch) })
+	return ch
+}
+
+// Describe adds the task's state and end to a status.
+func (e *Exit) Describe(status *drivers.TaskStatus) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	status.State = drivers.TaskStateRunning
+	if e.ended() {
+		result := e.result
+		status.State, status.CompletedAt, status.ExitResult = drivers.TaskStateExited, e.at, &result
+	}
+}
+
+// ended, tell: the caller holds mu.
+func (e *Exit) ended() bool {
+	select {
+	case <-e.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (e *Exit) tell(ch chan *drivers.ExitResult) {
+	result := e.result // everybody gets a copy
+	ch <- &result
+	close(ch)
+}
+
+func (e *Exit) giveUp(ch chan *drivers.ExitResult) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, waiting := e.waiters[ch]; waiting {
+		delete(e.waiters, ch)
+		close(ch)
+	}
+}
