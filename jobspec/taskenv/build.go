@@ -1,0 +1,155 @@
+package taskenv
+
+import (
+	"cmp"
+	"path/filepath"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Build returns a snapshot of the environment. It shares nothing that the
+// Builder changes later.
+func (b *Builder) Build() *Env {
+	e := &Env{node: b.node, secrets: b.secrets, taskDir: b.taskDir, sharedDir: b.sharedDir}
+	view := cmp.Or(b.view, b.client)
+	e.vars, e.devices, e.warnings = b.build(view)
+	e.clientVars = e.vars
+	if view != b.client {
+		e.clientVars, _, _ = b.build(b.client)
+	}
+	return e
+}
+
+// build makes the variables, each step winning over those before it.
+func (b *Builder) build(d dirs) (vars, devices map[string]string, warnings []Warning) {
+	v := &variables{
+		values: make(map[string]string, 48+len(b.host)+8*len(b.ports)),
+		node:   b.node,
+	}
+	v.setDirs(d)
+	v.setIdentity(b)
+	if b.task != nil {
+		v.setLimits(b)
+		v.setOwnPorts(b.legacyPorts[b.task.Name], b.driverPorts)
+	}
+	for task, ports := range b.legacyPorts {
+		if b.task == nil || task != b.task.Name {
+			v.setTaskPorts(task, ports)
+		}
+	}
+	v.setPorts(b.ports, b.network)
+	if b.group != nil {
+		v.setUpstreams(b.group.Services)
+	}
+	v.setTokens(b, d.secrets)
+	v.setBlock(b.meta(v), scope{lint: true})
+	v.setHost(b.host)
+	if b.task != nil {
+		v.setBlock(cleanNames(b.task.Env), scope{secrets: b.secrets, lint: true})
+	}
+	for _, h := range b.hooks {
+		env := cleanNames(h.env)
+		v.setBlock(env, scope{})
+		if h.hook == b.device {
+			devices = make(map[string]string, len(env))
+			for name := range env {
+				devices[name] = v.values[name]
+			}
+		}
+	}
+	for name, value := range cleanNames(b.template) {
+		v.values[name] = value
+	}
+	return v.values, devices, v.warnings
+}
+
+func (v *variables) setDirs(d dirs) {
+	v.setIf("NOMAD_ALLOC_DIR", d.alloc)
+	v.setIf("NOMAD_TASK_DIR", d.task)
+	v.setIf("NOMAD_SECRETS_DIR", d.secrets)
+}
+
+func (v *variables) setIdentity(b *Builder) {
+	v.setIf("NOMAD_ALLOC_ID", b.alloc.ID)
+	v.setIf("NOMAD_SHORT_ALLOC_ID", b.alloc.ID[:min(8, len(b.alloc.ID))])
+	v.setIf("NOMAD_ALLOC_NAME", b.alloc.Name)
+	v.set("NOMAD_ALLOC_INDEX", strconv.Itoa(b.alloc.Index))
+	if b.task != nil {
+		v.setIf("NOMAD_TASK_NAME", b.task.Name)
+	}
+	if b.group != nil {
+		v.setIf("NOMAD_GROUP_NAME", deref(b.group.Name))
+	}
+	namespace := b.alloc.Namespace
+	if b.job != nil {
+		v.setIf("NOMAD_JOB_ID", deref(b.job.ID))
+		v.setIf("NOMAD_JOB_NAME", deref(b.job.Name))
+		v.setIf("NOMAD_JOB_PARENT_ID", deref(b.job.ParentID))
+		namespace = cmp.Or(namespace, deref(b.job.Namespace))
+	}
+	v.set("NOMAD_NAMESPACE", cmp.Or(namespace, api.DefaultNamespace))
+	v.setIf("NOMAD_REGION", cmp.Or(b.alloc.Region, b.node.Region))
+	v.setIf("NOMAD_DC", b.node.Datacenter)
+	v.setIf("NOMAD_PARENT_CGROUP", b.node.CgroupParent)
+}
+
+func (v *variables) setLimits(b *Builder) {
+	r := b.task.Resources
+	if r == nil {
+		return
+	}
+	mhz := deref(r.CPU)
+	if len(b.cores) > 0 {
+		mhz = len(b.cores) * b.coreMHz
+		v.set("NOMAD_CPU_CORES", formatCores(b.cores))
+	}
+	v.setNumber("NOMAD_CPU_LIMIT", mhz)
+	v.setNumber("NOMAD_MEMORY_LIMIT", deref(r.MemoryMB)+deref(r.SecretsMB))
+	limit := deref(r.MemoryMaxMB) // -1: none
+	if limit > 0 {
+		limit += deref(r.SecretsMB)
+	}
+	v.setNumber("NOMAD_MEMORY_MAX_LIMIT", limit)
+}
+
+func (v *variables) setTokens(b *Builder, secretsDir string) {
+	v.setIf("VAULT_TOKEN", b.vaultToken)
+	v.setIf("VAULT_NAMESPACE", b.vaultNamespace)
+	for identity, token := range b.identities {
+		name := "NOMAD_TOKEN"
+		if identity != "" {
+			name += "_" + identity
+		}
+		v.set(name, token)
+		v.set("NOMAD_UNIX_ADDR", "unix://"+filepath.Join(secretsDir, "api.sock"))
+	}
+}
+
+// formatCores returns ascending core numbers as a cpuset list, e.g. "0-2,7".
+func formatCores(cores []int) string {
+	var list []byte
+	for i := 0; i < len(cores); {
+		last := i
+		for last+1 < len(cores) && cores[last+1] == cores[last]+1 {
+			last++
+		}
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, int64(cores[i]), 10)
+		if last > i {
+			list = append(list, '-')
+			list = strconv.AppendInt(list, int64(cores[last]), 10)
+		}
+		i = last + 1
+	}
+	return string(list)
+}
+
+func deref[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
+}

@@ -1,0 +1,194 @@
+package taskenv
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// AllocInfo identifies the allocation of a task.
+type AllocInfo struct {
+	ID        string // a UUID
+	Name      string // <job id>.<group>[<index>]
+	Index     int
+	Namespace string // empty: that of the job
+	Region    string // empty: that of the node
+}
+
+// A Builder collects what the environment of a task is made of. Build may be
+// called again and again while hooks and templates add to it. A Builder is not
+// safe for concurrent use; maps and slices handed to it must not change after.
+type Builder struct {
+	node  *Node
+	alloc AllocInfo
+	job   *api.Job
+	group *api.TaskGroup
+	task  *api.Task
+
+	view               dirs // as the task sees them; zero: as on the host
+	client             dirs // on the host
+	taskDir, sharedDir string
+
+	cores   []int
+	coreMHz int
+
+	ports       []Port
+	legacyPorts map[string][]Port // by task
+	driverPorts map[string]int    // by label
+	network     networkStatus
+
+	vaultToken, vaultNamespace string
+	identities                 map[string]string // tokens by identity, "" for the default one
+
+	host     map[string]string
+	secrets  map[string]string
+	hooks    []hookEnv
+	device   string // name of the hook whose variables are those of devices
+	template map[string]string
+}
+
+// dirs are the directories that a task is told of.
+type dirs struct{ alloc, task, secrets string }
+
+// hookEnv is what one hook wants in the environment.
+type hookEnv struct {
+	hook string
+	env  map[string]string
+}
+
+// NewBuilder returns a Builder for a task of a canonical job. Without a task
+// (nil) it builds the environment of the allocation itself, which has no task
+// name, limits, task meta and env block.
+func NewBuilder(node *Node, alloc AllocInfo, job *api.Job, group *api.TaskGroup, task *api.Task) *Builder {
+	if node == nil {
+		node = &Node{}
+	}
+	return &Builder{node: node, alloc: alloc, job: job, group: group, task: task}
+}
+
+// SetClientDir sets the directory of the allocation on this machine, from
+// which the others follow: alloc, <task>, <task>/local, <task>/secrets.
+// Without a task, NOMAD_ALLOC_DIR is the directory itself.
+func (b *Builder) SetClientDir(allocDir string) *Builder {
+	if b.task == nil {
+		b.taskDir, b.sharedDir, b.client = allocDir, allocDir, dirs{alloc: allocDir}
+		return b
+	}
+	b.taskDir = filepath.Join(allocDir, b.task.Name)
+	b.sharedDir = filepath.Join(allocDir, "alloc")
+	b.client = dirs{
+		alloc:   b.sharedDir,
+		task:    filepath.Join(b.taskDir, "local"),
+		secrets: filepath.Join(b.taskDir, "secrets"),
+	}
+	return b
+}
+
+// SetDirs sets the directories as the task sees them, the values of
+// NOMAD_ALLOC_DIR, NOMAD_TASK_DIR and NOMAD_SECRETS_DIR. It is needed only for
+// a driver that isolates the file system; otherwise they are those of
+// SetClientDir.
+func (b *Builder) SetDirs(alloc, task, secrets string) *Builder {
+	b.view = dirs{alloc, task, secrets}
+	return b
+}
+
+// SetCores sets the CPU cores granted to a task that asks for cores, by
+// number, and the speed of one of them in MHz.
+func (b *Builder) SetCores(cores []int, mhz int) *Builder {
+	b.cores, b.coreMHz = slices.Sorted(slices.Values(cores)), mhz
+	return b
+}
+
+// SetHostEnv sets the variables of the host in the form of os.Environ. Those
+// with credentials of Nomad, Consul, Vault and clouds are left out.
+func (b *Builder) SetHostEnv(environ []string) *Builder {
+	b.host = allowed(environ)
+	return b
+}
+
+// SetPorts sets the ports of the group.
+func (b *Builder) SetPorts(ports []Port) *Builder {
+	b.ports = ports
+	return b
+}
+
+// SetTaskPorts sets the ports that a task of the group has by the deprecated
+// network block of its resources.
+func (b *Builder) SetTaskPorts(task string, ports []Port) *Builder {
+	if b.legacyPorts == nil {
+		b.legacyPorts = map[string][]Port{}
+	}
+	b.legacyPorts[task] = ports
+	return b
+}
+
+// SetDriverNetwork sets the ports inside the task, by label, that the driver
+// mapped to the ports of the task's deprecated network block.
+func (b *Builder) SetDriverNetwork(ports map[string]int) *Builder {
+	b.driverPorts = ports
+	return b
+}
+
+// SetNetworkStatus sets the interface and the address that the allocation has
+// in a network namespace of its own.
+func (b *Builder) SetNetworkStatus(iface, address string) *Builder {
+	b.network = networkStatus{iface, address}
+	return b
+}
+
+// SetVaultToken sets VAULT_TOKEN and VAULT_NAMESPACE; empty ones are left out.
+func (b *Builder) SetVaultToken(token, namespace string) *Builder {
+	b.vaultToken, b.vaultNamespace = token, namespace
+	return b
+}
+
+// SetIdentityToken sets the token of a workload identity that is to be in the
+// environment. The name of the default identity is empty.
+func (b *Builder) SetIdentityToken(identity, token string) *Builder {
+	if b.identities == nil {
+		b.identities = map[string]string{}
+	}
+	b.identities[identity] = token
+	return b
+}
+
+// SetSecrets adds values of secret blocks by "secret.<block>.<key>". They can
+// be referred to and are never variables.
+func (b *Builder) SetSecrets(secrets map[string]string) *Builder {
+	merged := maps.Clone(b.secrets) // snapshots share the old one
+	if merged == nil {
+		merged = map[string]string{}
+	}
+	maps.Copy(merged, secrets)
+	b.secrets = merged
+	return b
+}
+
+// SetHookEnv sets the variables of a hook, in place of those it set before.
+// Hooks are applied in the order in which they first set some.
+func (b *Builder) SetHookEnv(hook string, env map[string]string) *Builder {
+	for i := range b.hooks {
+		if b.hooks[i].hook == hook {
+			b.hooks[i].env = env
+			return b
+		}
+	}
+	b.hooks = append(b.hooks, hookEnv{hook, env})
+	return b
+}
+
+// SetDeviceEnv is SetHookEnv for the hook that sets up devices.
+func (b *Builder) SetDeviceEnv(hook string, env map[string]string) *Builder {
+	b.device = hook
+	return b.SetHookEnv(hook, env)
+}
+
+// SetTemplateEnv sets the variables of templates with env = true. They are
+// taken as they are and win over all others.
+func (b *Builder) SetTemplateEnv(env map[string]string) *Builder {
+	b.template = env
+	return b
+}

@@ -1,0 +1,138 @@
+package taskenv
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hcldec"
+	hcljson "github.com/hashicorp/hcl/v2/json"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// DecodeConfig evaluates the config block of a task against the schema of its
+// driver. Strings are HCL templates: variables by name, any of them as
+// env["name"], node.*, attr.*, meta.*, secret.*, a few functions, and
+// directives; "$${" is a literal "${". The error is a *ConfigError.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/hcl2.
+func (e *Env) DecodeConfig(config map[string]any, schema hcldec.Spec) (cty.Value, error) {
+	text, err := json.Marshal(normalBody(config, schema))
+	if err != nil {
+		return cty.NilVal, &ConfigError{Faults: []ConfigFault{{Summary: "Unusable value", Detail: err.Error()}}}
+	}
+	file, diags := hcljson.Parse(text, "config")
+	if diags.HasErrors() {
+		return cty.NilVal, configError(nil, diags)
+	}
+	value, diags := e.decode(file.Body, schema, isTemplate(text))
+	if diags.HasErrors() {
+		return cty.NilVal, configError(file.Body, diags)
+	}
+	return value, nil
+}
+
+// decode evaluates body with only the names that it uses, which is most of the
+// work when it uses few. When that fails, all names are there for HCL to
+// suggest the right one.
+func (e *Env) decode(body hcl.Body, schema hcldec.Spec, template bool) (cty.Value, hcl.Diagnostics) {
+	if !template {
+		return hcldec.Decode(body, schema, nil)
+	}
+	value, diags := hcldec.Decode(body, schema, e.evalContext(usedNames(hcldec.Variables(body, schema))))
+	if diags.HasErrors() {
+		return hcldec.Decode(body, schema, e.evalContext(allNames))
+	}
+	return value, diags
+}
+
+// isTemplate reports whether JSON text has strings that HCL would evaluate.
+func isTemplate(text []byte) bool {
+	return bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{"))
+}
+
+// ConfigError is all that is wrong with the config block of a task.
+type ConfigError struct {
+	Faults []ConfigFault // at least one, in the order of the options
+}
+
+// ConfigFault is one fault in a config block, in the words of HCL.
+type ConfigFault struct {
+	Option  string // at the top of the block; empty if the fault lies in none
+	Summary string // e.g. "Unknown variable"
+	Detail  string // one or more sentences
+}
+
+// Error returns the faults in one line.
+func (e *ConfigError) Error() string {
+	texts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		texts[i] = strings.TrimSuffix(f.String(), ".")
+		if f.Option != "" && !strings.Contains(f.Detail, `"`+f.Option+`"`) {
+			texts[i] = f.Option + ": " + texts[i]
+		}
+	}
+	return "failed to parse config: " + strings.Join(texts, "; ")
+}
+
+// String returns the fault as Nomad writes it, without the option.
+func (f ConfigFault) String() string { return f.Summary + ": " + f.Detail }
+
+// configError sorts the faults, which HCL finds in random order, by where they
+// lie, and names the options they lie in.
+func configError(body hcl.Body, diags hcl.Diagnostics) *ConfigError {
+	slices.SortFunc(diags, func(a, b *hcl.Diagnostic) int {
+		return cmp.Or(cmp.Compare(offset(a), offset(b)), cmp.Compare(a.Detail, b.Detail))
+	})
+	e := &ConfigError{}
+	for _, d := range diags {
+		if d.Severity != hcl.DiagError {
+			continue
+		}
+		f := ConfigFault{Option: optionAt(body, d), Summary: d.Summary, Detail: oneLine(d.Detail)}
+		if f.Summary == "Extraneous JSON object property" {
+			f.Summary = "Invalid label" // Nomad's words; nobody wrote JSON
+		}
+		if !slices.Contains(e.Faults, f) {
+			e.Faults = append(e.Faults, f)
+		}
+	}
+	return e
+}
+
+func offset(d *hcl.Diagnostic) int {
+	if d.Subject == nil {
+		return -1
+	}
+	return d.Subject.Start.Byte
+}
+
+// optionAt names the option that a diagnostic is about.
+func optionAt(body hcl.Body, d *hcl.Diagnostic) string {
+	if body == nil || d.Subject == nil {
+		return ""
+	}
+	options, _ := body.JustAttributes()
+	for name, option := range options {
+		if r := option.Range; r.Start.Byte <= offset(d) && offset(d) < r.End.Byte {
+			return name
+		}
+	}
+	return ""
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Decode stores a decoded config in the struct that into points to. Its fields
+// name their option in a tag, `cty:"run_for"`; see decoder for what they may
+// be. What the task left out keeps the value that the field had. An option
+// that has no field is an error, for it would be ignored.
+func Decode(config cty.Value, into any) error {
+	if err := decodeInto(config, into); err != nil {
+		return fmt.Errorf("cannot decode config: %w", err)
+	}
+	return nil
+}

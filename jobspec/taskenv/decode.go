@@ -1,0 +1,128 @@
+package taskenv
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
+)
+
+var (
+	ctyValue = reflect.TypeFor[cty.Value]()
+	duration = reflect.TypeFor[time.Duration]()
+)
+
+func decodeInto(value cty.Value, into any) error {
+	target := reflect.ValueOf(into)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		return fmt.Errorf("need a pointer, not %T", into)
+	}
+	return decodeValue(value, target.Elem())
+}
+
+// decodeValue stores value in target: an object in a struct, a string such as
+// "1.5s" in a time.Duration, anything in a cty.Value, the rest as package gocty
+// does. Null leaves target as it is.
+func decodeValue(value cty.Value, target reflect.Value) error {
+	switch {
+	case target.Type() == ctyValue:
+		target.Set(reflect.ValueOf(value))
+		return nil
+	case value.IsNull():
+		return nil
+	case !value.IsKnown():
+		return errors.New("the value is not known")
+	case target.Type() == duration:
+		return decodeDuration(value, target)
+	}
+	switch target.Kind() {
+	case reflect.Pointer:
+		pointed := reflect.New(target.Type().Elem())
+		if err := decodeValue(value, pointed.Elem()); err != nil {
+			return err
+		}
+		target.Set(pointed)
+	case reflect.Struct:
+		return decodeStruct(value, target)
+	case reflect.Slice:
+		return decodeSlice(value, target)
+	case reflect.Map:
+		return decodeMap(value, target)
+	default:
+		return gocty.FromCtyValue(value, target.Addr().Interface())
+	}
+	return nil
+}
+
+func decodeDuration(value cty.Value, target reflect.Value) error {
+	if value.Type() != cty.String {
+		return fmt.Errorf("a duration is a string, not %s", value.Type().FriendlyName())
+	}
+	if value.AsString() == "" {
+		target.SetInt(0)
+		return nil
+	}
+	d, err := time.ParseDuration(value.AsString())
+	if err != nil {
+		return err
+	}
+	target.SetInt(int64(d))
+	return nil
+}
+
+func decodeStruct(value cty.Value, target reflect.Value) error {
+	if !value.Type().IsObjectType() {
+		return fmt.Errorf("need an object, not %s", value.Type().FriendlyName())
+	}
+	fields := map[string]reflect.Value{}
+	for i := range target.NumField() {
+		if name := target.Type().Field(i).Tag.Get("cty"); name != "" {
+			fields[name] = target.Field(i)
+		}
+	}
+	for name := range value.Type().AttributeTypes() {
+		field, ok := fields[name]
+		if !ok {
+			return fmt.Errorf("option %q has no field in %s", name, target.Type())
+		}
+		if err := decodeValue(value.GetAttr(name), field); err != nil {
+			return fmt.Errorf("option %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func decodeSlice(value cty.Value, target reflect.Value) error {
+	if !value.CanIterateElements() || value.Type().IsMapType() || value.Type().IsObjectType() {
+		return fmt.Errorf("need a list, not %s", value.Type().FriendlyName())
+	}
+	slice := reflect.MakeSlice(target.Type(), 0, value.LengthInt())
+	for _, element := range value.Elements() {
+		item := reflect.New(target.Type().Elem()).Elem()
+		if err := decodeValue(element, item); err != nil {
+			return fmt.Errorf("element %d: %w", slice.Len(), err)
+		}
+		slice = reflect.Append(slice, item)
+	}
+	target.Set(slice)
+	return nil
+}
+
+func decodeMap(value cty.Value, target reflect.Value) error {
+	if !value.CanIterateElements() || !value.Type().IsMapType() && !value.Type().IsObjectType() {
+		return fmt.Errorf("need a map, not %s", value.Type().FriendlyName())
+	}
+	m := reflect.MakeMap(target.Type())
+	for key, element := range value.Elements() {
+		item := reflect.New(target.Type().Elem()).Elem()
+		if err := decodeValue(element, item); err != nil {
+			return fmt.Errorf("key %q: %w", key.AsString(), err)
+		}
+		m.SetMapIndex(reflect.ValueOf(key.AsString()).Convert(target.Type().Key()), item)
+	}
+	target.Set(m)
+	return nil
+}

@@ -1,0 +1,71 @@
+package taskenv
+
+import (
+	"io/fs"
+	"iter"
+	"strconv"
+	"strings"
+)
+
+// exists reports whether a file is there and not empty.
+func (h *host) exists(name string) bool {
+	info, err := fs.Stat(h.root, name)
+	return err == nil && (info.IsDir() || h.line(name) != "")
+}
+
+// lines yields the lines of a file, none when it cannot be read.
+func (h *host) lines(name string) iter.Seq[string] {
+	text, _ := fs.ReadFile(h.root, name)
+	return strings.SplitSeq(strings.TrimSpace(string(text)), "\n")
+}
+
+// line returns the first line of a file.
+func (h *host) line(name string) string {
+	for line := range h.lines(name) {
+		return strings.TrimSpace(line)
+	}
+	return ""
+}
+
+// number returns the number that a file holds, 0 if it holds none.
+func (h *host) number(name string) int {
+	n, _ := strconv.Atoi(h.line(name))
+	return n
+}
+
+// fields yields the keys and values of a file with a pair a line, quotes
+// around values removed.
+func (h *host) fields(name, separator string) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for line := range h.lines(name) {
+			key, value, ok := strings.Cut(line, separator)
+			value = strings.Trim(strings.TrimSpace(value), `"'`)
+			if ok && !yield(strings.TrimSpace(key), value) {
+				return
+			}
+		}
+	}
+}
+
+// numbers returns the numbers of a file with a list such as "0-2,7".
+// See https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
+func (h *host) numbers(name string) []int {
+	var list []int
+	for part := range strings.SplitSeq(h.line(name), ",") {
+		low, high, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(low)
+		if err != nil {
+			continue
+		}
+		last := first
+		if isRange {
+			if last, err = strconv.Atoi(high); err != nil {
+				continue
+			}
+		}
+		for n := first; n <= last; n++ {
+			list = append(list, n)
+		}
+	}
+	return list
+}

@@ -1,0 +1,95 @@
+package taskenv
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// host has nothing to it here: attributes come from the kernel, sysctl(3).
+type host struct{}
+
+func thisHost() *host { return &host{} }
+
+var groups = []group{
+	{"kernel", kernelAttributes},
+	{"os", osAttributes},
+	{"cpu", cpuAttributes},
+	{"memory", memoryAttributes},
+	{"unique", uniqueAttributes},
+	{"nomad", nomadAttributes},
+}
+
+// machineID is empty: the hardware's UUID can be had only from ioreg(8).
+func (*host) machineID() string { return "" }
+
+func kernelAttributes(*host, string) map[string]string {
+	return map[string]string{
+		"kernel.name":    runtime.GOOS,
+		"kernel.arch":    sysctl("hw.machine"),
+		"kernel.version": sysctl("kern.osrelease"),
+	}
+}
+
+func osAttributes(*host, string) map[string]string {
+	return map[string]string{
+		"os.name":    runtime.GOOS,
+		"os.version": sysctl("kern.osproductversion"),
+		"os.signals": signalNames,
+	}
+}
+
+// cpuAttributes counts with 1000 MHz a core where the speed is not told, as on
+// Apple's own chips. Cores cannot be reserved here, as in Nomad.
+func cpuAttributes(*host, string) map[string]string {
+	cores, _ := unix.SysctlUint32("hw.ncpu")
+	hz, _ := unix.SysctlUint64("hw.cpufrequency")
+	mhz := int(cmp.Or(hz/1_000_000, 1000))
+	compute := strconv.Itoa(int(cores) * mhz)
+	attrs := map[string]string{
+		"cpu.arch":            runtime.GOARCH,
+		"cpu.numcores":        strconv.Itoa(int(cores)),
+		"cpu.reservablecores": "0",
+		"cpu.frequency":       strconv.Itoa(mhz),
+		"cpu.totalcompute":    compute,
+		"cpu.usablecompute":   compute,
+	}
+	if model := sysctl("machdep.cpu.brand_string"); model != "" {
+		attrs["cpu.modelname"] = model
+	}
+	return attrs
+}
+
+func memoryAttributes(*host, string) map[string]string {
+	size, err := unix.SysctlUint64("hw.memsize")
+	if err != nil {
+		return nil
+	}
+	return map[string]string{"memory.totalbytes": strconv.FormatUint(size, 10)}
+}
+
+func uniqueAttributes(_ *host, dataDir string) map[string]string {
+	attrs := map[string]string{}
+	if name, err := os.Hostname(); err == nil {
+		attrs["unique.hostname"] = name
+	}
+	if address := localAddress(""); address != "" {
+		attrs["unique.network.ip-address"] = address
+	}
+	dir, err := filepath.Abs(dataDir)
+	var s unix.Statfs_t
+	if err == nil && unix.Statfs(dir, &s) == nil {
+		attrs["unique.storage.volume"] = unix.ByteSliceToString(s.Mntfromname[:])
+		attrs["unique.storage.bytestotal"] = strconv.FormatUint(s.Blocks*uint64(s.Bsize), 10)
+	}
+	return attrs
+}
+
+func sysctl(name string) string {
+	value, _ := unix.Sysctl(name)
+	return value
+}

@@ -1,0 +1,174 @@
+package taskenv
+
+import (
+	"cmp"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// host is where attributes come from: files, and the few calls that files
+// cannot replace.
+type host struct {
+	root     fs.FS
+	hostname string
+	uname    func() (release, machine string)
+	usable   func(core int) bool // whether tasks may run on a core
+	landlock func() int          // version, 0 for none
+	address  func(iface string) string
+	space    func(dir string) (bytes uint64)
+}
+
+func thisHost() *host {
+	hostname, _ := os.Hostname()
+	return &host{
+		root:     os.DirFS("/"),
+		hostname: hostname,
+		uname:    uname,
+		usable:   affinity(),
+		landlock: landlockVersion,
+		address:  localAddress,
+		space:    fileSystemSize,
+	}
+}
+
+var groups = []group{
+	{"kernel", kernelAttributes},
+	{"os", osAttributes},
+	{"cpu", cpuAttributes},
+	{"numa", numaAttributes},
+	{"memory", memoryAttributes},
+	{"unique", uniqueAttributes},
+	{"nomad", nomadAttributes},
+}
+
+func kernelAttributes(h *host, _ string) map[string]string {
+	release, machine := h.uname()
+	attrs := map[string]string{
+		"kernel.name":    runtime.GOOS,
+		"kernel.arch":    machine,
+		"kernel.version": release,
+	}
+	if v := h.landlock(); v > 0 {
+		attrs["kernel.landlock"] = "v" + strconv.Itoa(v)
+	}
+	return attrs
+}
+
+func memoryAttributes(h *host, _ string) map[string]string {
+	for key, value := range h.fields("proc/meminfo", ":") {
+		if key == "MemTotal" {
+			kib, _ := strconv.ParseUint(strings.TrimSuffix(value, " kB"), 10, 64)
+			return map[string]string{"memory.totalbytes": strconv.FormatUint(kib<<10, 10)}
+		}
+	}
+	return nil
+}
+
+func uniqueAttributes(h *host, dataDir string) map[string]string {
+	attrs := map[string]string{"unique.hostname": h.hostname}
+	if id := h.hostID(); id != "" {
+		attrs["unique.host_id"] = id
+	}
+	if address := h.address(h.defaultInterface()); address != "" {
+		attrs["unique.network.ip-address"] = address
+	}
+	dir, err := filepath.Abs(dataDir)
+	if err != nil {
+		return attrs
+	}
+	if volume := h.volume(dir); volume != "" {
+		attrs["unique.storage.volume"] = volume
+		attrs["unique.storage.bytestotal"] = strconv.FormatUint(h.space(dir), 10)
+	}
+	return attrs
+}
+
+func (h *host) machineID() string { return h.line("etc/machine-id") }
+
+// hostID is the identity of the machine, or of its boot where it has none.
+func (h *host) hostID() string {
+	id := h.machineID()
+	if len(id) == 32 {
+		id = strings.Join([]string{id[:8], id[8:12], id[12:16], id[16:20], id[20:]}, "-")
+	} else {
+		id = ""
+	}
+	uuid := h.line("sys/class/dmi/id/product_uuid") // for root only
+	return strings.ToLower(cmp.Or(uuid, id, h.line("proc/sys/kernel/random/boot_id")))
+}
+
+// defaultInterface is the interface of the IPv4 default route with the lowest
+// metric, empty if there is none. See proc(5), /proc/net/route.
+func (h *host) defaultInterface() string {
+	iface, lowest := "", uint64(math.MaxUint64)
+	for line := range h.lines("proc/net/route") {
+		f := strings.Fields(line)
+		if len(f) < 8 || f[1] != "00000000" || f[7] != "00000000" {
+			continue
+		}
+		if metric, err := strconv.ParseUint(f[6], 10, 64); err == nil && metric < lowest {
+			iface, lowest = f[0], metric
+		}
+	}
+	return iface
+}
+
+// volume is the source of the file system that holds dir.
+// See proc(5), /proc/pid/mountinfo.
+func (h *host) volume(dir string) string {
+	volume, longest := "", -1
+	for line := range h.lines("proc/self/mountinfo") {
+		mount, super, ok := strings.Cut(line, " - ")
+		m, s := strings.Fields(mount), strings.Fields(super)
+		if !ok || len(m) < 5 || len(s) < 2 {
+			continue
+		}
+		point := strings.TrimSuffix(unescapeMount.Replace(m[4]), "/")
+		if len(point) >= longest && strings.HasPrefix(dir+"/", point+"/") {
+			volume, longest = unescapeMount.Replace(s[1]), len(point)
+		}
+	}
+	return volume
+}
+
+var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
+
+func uname() (release, machine string) {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "", runtime.GOARCH
+	}
+	return unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
+}
+
+func affinity() func(int) bool {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return func(int) bool { return true }
+	}
+	return set.IsSet
+}
+
+// landlockVersion asks the kernel as landlock_create_ruleset(2) tells.
+func landlockVersion() int {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(v)
+}
+
+func fileSystemSize(dir string) uint64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return 0
+	}
+	return s.Blocks * uint64(s.Frsize)
+}

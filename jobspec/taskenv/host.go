@@ -1,0 +1,29 @@
+package taskenv
+
+import "strings"
+
+// denied are the variables of the host that no task inherits, Nomad's default
+// for the client option env.denylist.
+// See https://developer.hashicorp.com/nomad/docs/configuration/client#env-denylist.
+var denied = map[string]bool{
+	"CONSUL_TOKEN": true, "CONSUL_HTTP_TOKEN": true, "CONSUL_HTTP_TOKEN_FILE": true,
+	"NOMAD_TOKEN": true, "VAULT_TOKEN": true,
+	"CONSUL_LICENSE": true, "NOMAD_LICENSE": true, "VAULT_LICENSE": true,
+	"CONSUL_LICENSE_PATH": true, "NOMAD_LICENSE_PATH": true, "VAULT_LICENSE_PATH": true,
+	"AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "AWS_SESSION_TOKEN": true,
+	"AWS_METADATA_URL":               true,
+	"GOOGLE_APPLICATION_CREDENTIALS": true, "GOOGLE_OAUTH_ACCESS_TOKEN": true,
+}
+
+// allowed returns the variables of environ, in the form of os.Environ, that a
+// task may inherit.
+func allowed(environ []string) map[string]string {
+	host := make(map[string]string, len(environ))
+	for _, entry := range environ {
+		name, value, ok := strings.Cut(entry, "=")
+		if ok && name != "" && !denied[name] {
+			host[name] = value
+		}
+	}
+	return host
+}

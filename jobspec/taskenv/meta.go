@@ -1,0 +1,48 @@
+package taskenv
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// meta returns the NOMAD_META_ variables with their values as written. Every
+// key gives two: as it is, and in upper case.
+func (b *Builder) meta(v *variables) map[string]string {
+	effective := b.effectiveMeta()
+	if len(effective) == 0 {
+		return nil
+	}
+	meta := make(map[string]string, 2*len(effective))
+	keys := slices.Sorted(maps.Keys(effective))
+	names := make([]string, len(keys))
+	for i, key := range keys {
+		names[i] = replace(key, v.lookup)
+		meta[cleanName("NOMAD_META_"+strings.ToUpper(names[i]))] = effective[key]
+	}
+	for i, key := range keys { // a key written in upper case beats one made so
+		meta[cleanName("NOMAD_META_"+names[i])] = effective[key]
+	}
+	return meta
+}
+
+// effectiveMeta merges the meta blocks; the task's wins over the group's and
+// that over the job's, to which a dispatch has added its own.
+func (b *Builder) effectiveMeta() map[string]string {
+	meta := map[string]string{}
+	if b.job != nil {
+		if b.job.Dispatched && b.job.ParameterizedJob != nil {
+			for _, key := range b.job.ParameterizedJob.MetaOptional {
+				meta[key] = ""
+			}
+		}
+		maps.Copy(meta, b.job.Meta)
+	}
+	if b.group != nil {
+		maps.Copy(meta, b.group.Meta)
+	}
+	if b.task != nil {
+		maps.Copy(meta, b.task.Meta)
+	}
+	return meta
+}

@@ -1,0 +1,101 @@
+package taskenv
+
+import (
+	"regexp"
+	"strings"
+)
+
+func osAttributes(h *host, _ string) map[string]string {
+	name, version := h.distribution()
+	attrs := map[string]string{
+		"os.name":    name,
+		"os.version": version,
+		"os.signals": signalNames,
+	}
+	switch {
+	case h.exists("sys/fs/cgroup/cgroup.controllers"):
+		attrs["os.cgroups.version"] = "2"
+	case h.exists("sys/fs/cgroup/memory"):
+		attrs["os.cgroups.version"] = "1"
+	}
+	return attrs
+}
+
+// releaseFiles are those of distributions that descend from Red Hat, the
+// specific ones first. Where no name is given, the file starts with it.
+var releaseFiles = []struct{ file, name string }{
+	{"etc/oracle-release", "oracle"},
+	{"etc/enterprise-release", "oracle"},
+	{"etc/redhat-release", ""},
+	{"etc/system-release", ""},
+	{"etc/gentoo-release", "gentoo"},
+}
+
+// distribution returns the name and version under which Nomad knows the Linux
+// distribution. They differ from those of os-release(5): Debian has its point
+// release, and "rhel", "ol" and "amzn" are "redhat", "oracle" and "amazon".
+func (h *host) distribution() (name, version string) {
+	if h.exists("etc/debian_version") {
+		return h.debian()
+	}
+	for _, r := range releaseFiles {
+		if text := strings.ToLower(h.line(r.file)); text != "" {
+			return redHat(r.name, text)
+		}
+	}
+	if h.exists("etc/alpine-release") {
+		return "alpine", h.line("etc/alpine-release")
+	}
+	return h.osRelease()
+}
+
+// debian tells Debian from those made of it, which say so in lsb-release.
+func (h *host) debian() (name, version string) {
+	for key, value := range h.fields("etc/lsb-release", "=") {
+		switch key {
+		case "DISTRIB_ID":
+			name = strings.ToLower(value)
+		case "DISTRIB_RELEASE":
+			version = value
+		}
+	}
+	if name == "" || name == "debian" {
+		return "debian", h.line("etc/debian_version")
+	}
+	return name, version
+}
+
+var releaseNumber = regexp.MustCompile(`release (\d[\d.]*)`)
+
+func redHat(name, text string) (string, string) {
+	if name == "" {
+		name = firstWord(text)
+	}
+	if strings.Contains(text, "red hat") {
+		name = "redhat"
+	}
+	if strings.Contains(text, "rawhide") {
+		return name, "rawhide"
+	}
+	if m := releaseNumber.FindStringSubmatch(text); m != nil {
+		return name, m[1]
+	}
+	return name, ""
+}
+
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
+}
+
+func (h *host) osRelease() (name, version string) {
+	for key, value := range h.fields("etc/os-release", "=") {
+		switch key {
+		case "ID":
+			name = value
+		case "VERSION_ID":
+			version = value
+		}
+	}
+	return name, version
+}

@@ -1,0 +1,150 @@
+package taskenv
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// variables is an environment in the making.
+type variables struct {
+	values   map[string]string // by cleaned name
+	node     *Node
+	warnings []Warning
+}
+
+func (v *variables) set(name, value string) { v.values[cleanName(name)] = value }
+
+func (v *variables) setIf(name, value string) {
+	if value != "" {
+		v.values[name] = value
+	}
+}
+
+func (v *variables) setNumber(name string, n int) {
+	if n != 0 {
+		v.values[name] = strconv.Itoa(n)
+	}
+}
+
+// lookup resolves a reference against all that is known so far, ports and meta
+// under both their written and their cleaned name.
+func (v *variables) lookup(name string) (string, bool) {
+	if value, ok := v.node.value(name); ok {
+		return value, true
+	}
+	value, ok := v.values[cleanName(name)]
+	return value, ok
+}
+
+// setHost adds the variables of the host that are not set yet.
+func (v *variables) setHost(host map[string]string) {
+	referring := map[string]string{}
+	for name, value := range host {
+		name = cleanName(name)
+		if _, taken := v.values[name]; taken {
+			continue
+		}
+		if strings.Contains(value, "${") {
+			referring[name] = value
+			continue
+		}
+		v.values[name] = value
+	}
+	v.setBlock(referring, scope{})
+}
+
+// scope tells what the values of a block may do besides referring to values of
+// the node and to variables.
+type scope struct {
+	secrets map[string]string // to which they may refer
+	lint    bool              // whether doubtful references are noted
+}
+
+// setBlock sets the variables of a block, which win over those before and may
+// refer to them and to each other.
+func (v *variables) setBlock(block map[string]string, in scope) {
+	var referring map[string]string
+	for name, value := range block {
+		if !strings.Contains(value, "${") {
+			v.values[name] = value
+			continue
+		}
+		if referring == nil {
+			referring = map[string]string{}
+		}
+		referring[name] = value
+	}
+	if referring == nil {
+		return
+	}
+	r := &resolver{variables: v, scope: in, block: block, referring: referring, done: map[string]bool{}}
+	for _, name := range slices.Sorted(maps.Keys(referring)) {
+		r.resolve(name)
+	}
+}
+
+// resolver sets the variables of a block that hold references, each after
+// those it refers to.
+type resolver struct {
+	*variables
+	scope
+	block     map[string]string // all of the block
+	referring map[string]string // those that hold references
+	done      map[string]bool   // those that are set
+}
+
+func (r *resolver) resolve(name string) {
+	if r.done[name] {
+		return
+	}
+	value := replace(r.referring[name], func(ref string) (string, bool) { return r.lookup(name, ref) })
+	r.values[name] = value
+	r.done[name] = true
+}
+
+// lookup resolves a reference made by the variable name of the block.
+func (r *resolver) lookup(name, ref string) (string, bool) {
+	sibling := cleanName(ref)
+	_, inBlock := r.block[sibling]
+	if _, isNode := r.node.value(ref); inBlock && !isNode && sibling != name {
+		if r.leadsTo(sibling, name, map[string]bool{}) {
+			r.warn(name, ref, CyclicReference)
+			return "", false
+		}
+		r.warn(name, ref, SiblingReference)
+		if _, ok := r.referring[sibling]; ok {
+			r.resolve(sibling)
+		}
+	}
+	value, ok := r.variables.lookup(ref)
+	if !ok {
+		value, ok = r.secrets[ref]
+	}
+	if !ok {
+		r.warn(name, ref, UnknownReference)
+	}
+	return value, ok
+}
+
+// leadsTo reports whether following references within the block from one
+// variable reaches another.
+func (r *resolver) leadsTo(from, to string, seen map[string]bool) bool {
+	if from == to {
+		return true
+	}
+	seen[from] = true
+	for ref := range References(r.referring[from]) {
+		if next := cleanName(ref); !seen[next] && r.leadsTo(next, to, seen) {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *resolver) warn(name, ref string, problem WarningKind) {
+	if r.lint {
+		r.warnings = append(r.warnings, Warning{name, ref, problem})
+	}
+}
