@@ -1,0 +1,66 @@
+package lifecycle
+
+import "slices"
+
+// Cause is why the tasks that still live must be killed.
+type Cause uint8
+
+// The causes.
+const (
+	// NoCause: they may go on.
+	NoCause Cause = iota
+	// SiblingFailed: a task has failed for good.
+	SiblingFailed
+	// LeaderDead: the leader has ended well.
+	LeaderDead
+	// MainTasksDead: only sidecars are left.
+	MainTasksDead
+)
+
+// KillCause tells whether, and why, the living tasks must be killed, and names
+// the failed sibling. Poststop tasks neither count nor are they killed.
+func KillCause(tasks []Task) (cause Cause, sibling string) {
+	live, sidecars := 0, 0
+	for _, t := range tasks {
+		switch {
+		case t.Stage == Poststop:
+		case t.Phase != Dead:
+			live++
+			if t.Stage.Sidecar() {
+				sidecars++
+			}
+		case t.Failed && cause == NoCause:
+			cause, sibling = SiblingFailed, t.Name
+		case t.Leader && !t.Failed:
+			cause, sibling = LeaderDead, ""
+		}
+	}
+	switch {
+	case live == 0:
+		return NoCause, ""
+	case cause == NoCause && live == sidecars:
+		return MainTasksDead, ""
+	default:
+		return cause, sibling
+	}
+}
+
+// KillWaves returns the order in which tasks are killed, as indexes into
+// tasks: the leader alone, then all but sidecars, then the sidecars. The next
+// wave begins when the last one is dead. Poststop tasks are in none.
+func KillWaves(tasks []Task) [][]int {
+	var leader, others, sidecars []int
+	for i, t := range tasks {
+		switch {
+		case t.Stage == Poststop:
+		case t.Leader:
+			leader = append(leader, i)
+		case t.Stage.Sidecar():
+			sidecars = append(sidecars, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	waves := [][]int{leader, others, sidecars}
+	return slices.DeleteFunc(waves, func(w []int) bool { return len(w) == 0 })
+}
