@@ -1,0 +1,172 @@
+package event
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// The types of task events that api does not name.
+const (
+	TaskMainDead              = "Main Tasks Dead"
+	TaskHookFailed            = "Task hook failed"
+	TaskHookMessage           = "Task hook message"
+	TaskWaitingShutdownDelay  = "Waiting for shutdown delay"
+	TaskSkippingShutdownDelay = "Skipping shutdown delay"
+)
+
+// failsTask is the detail by which an event tells that it fails its task.
+const failsTask = "fails_task"
+
+// Fails reports whether the event fails the task it happens to.
+func Fails(e *api.TaskEvent) bool { return e.Details[failsTask] == "true" }
+
+func newEvent(kind, message string, details ...string) *api.TaskEvent {
+	e := &api.TaskEvent{Type: kind, Time: time.Now().UnixNano(), DisplayMessage: message, Details: map[string]string{}}
+	for i := 0; i < len(details); i += 2 {
+		e.Details[details[i]] = details[i+1]
+	}
+	return e
+}
+
+// Received is the first event of a task.
+func Received() *api.TaskEvent {
+	return newEvent(api.TaskReceived, "Task received by client")
+}
+
+// Setup tells of a step before the start.
+func Setup(message string) *api.TaskEvent {
+	return newEvent(api.TaskSetup, message, "message", message)
+}
+
+// SetupFailure tells that the allocation could not be made ready.
+func SetupFailure(err error) *api.TaskEvent {
+	e := newEvent(api.TaskSetupFailure, "failed to setup alloc: "+err.Error(), failsTask, "true")
+	e.Message = e.DisplayMessage
+	return e
+}
+
+// FailedValidation tells that the task's config does not fit its driver.
+func FailedValidation(err error) *api.TaskEvent {
+	return newEvent(api.TaskFailedValidation, err.Error(), "validation_error", err.Error())
+}
+
+// DriverFailure tells that the driver could not start the task.
+func DriverFailure(err error) *api.TaskEvent {
+	return newEvent(api.TaskDriverFailure, err.Error(), "driver_error", err.Error())
+}
+
+// Started tells that the task runs.
+func Started() *api.TaskEvent { return newEvent(api.TaskStarted, "Task started by client") }
+
+// Terminated tells that the task ended by itself or was ended.
+func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
+	message := fmt.Sprintf("Exit Code: %d", code)
+	if signal != 0 {
+		message += fmt.Sprintf(", Signal: %d", signal)
+	}
+	e := newEvent(api.TaskTerminated, message, "exit_code", strconv.Itoa(code),
+		"signal", strconv.Itoa(signal), "oom_killed", strconv.FormatBool(oom))
+	if err != nil {
+		e.DisplayMessage += fmt.Sprintf(", Exit Message: %q", err)
+		e.Details["exit_message"] = err.Error()
+	}
+	return e
+}
+
+// Restarting tells that the task will be started again after a delay. Nomad
+// does not show the reason withinPolicy.
+func Restarting(delay time.Duration, reason, withinPolicy string) *api.TaskEvent {
+	message := fmt.Sprintf("Task restarting in %v", delay)
+	if reason != "" && reason != withinPolicy {
+		message = reason + " - " + message
+	}
+	return newEvent(api.TaskRestarting, message,
+		"start_delay", strconv.FormatInt(int64(delay), 10), "restart_reason", reason)
+}
+
+// NotRestarting tells that the task has failed for good.
+func NotRestarting(reason string) *api.TaskEvent {
+	return newEvent(api.TaskNotRestarting, reason, "restart_reason", reason, failsTask, "true")
+}
+
+// RestartSignaled tells that somebody asked for a restart.
+func RestartSignaled(reason string) *api.TaskEvent {
+	return newEvent(api.TaskRestartSignal, reason, "restart_reason", reason)
+}
+
+// Signaling tells that somebody sends the task a signal.
+func Signaling(signal string) *api.TaskEvent {
+	return newEvent(api.TaskSignaling, "Task being sent a signal", "signal", signal)
+}
+
+// Killing tells that the task is being stopped, with how much grace.
+func Killing(timeout time.Duration) *api.TaskEvent {
+	return newEvent(api.TaskKilling,
+		fmt.Sprintf("Sent interrupt. Waiting %v before force killing", timeout),
+		"kill_timeout", timeout.String())
+}
+
+// KillingBecause tells that the task is being stopped, and why.
+func KillingBecause(reason string, timeout time.Duration) *api.TaskEvent {
+	return newEvent(api.TaskKilling, reason, "kill_timeout", timeout.String(), "kill_reason", reason)
+}
+
+// Killed tells that the task was stopped; err is what went wrong with that.
+func Killed(err error) *api.TaskEvent {
+	if err != nil {
+		return newEvent(api.TaskKilled, err.Error(), "kill_error", err.Error())
+	}
+	return newEvent(api.TaskKilled, "Task successfully killed")
+}
+
+// SiblingFailed tells that another task of the group has failed.
+func SiblingFailed(sibling string) *api.TaskEvent {
+	return newEvent(api.TaskSiblingFailed, fmt.Sprintf("Task's sibling %q failed", sibling), "failed_sibling", sibling)
+}
+
+// LeaderDead tells that the group's leader has ended.
+func LeaderDead() *api.TaskEvent { return newEvent(api.TaskLeaderDead, "Leader Task in Group dead") }
+
+// MainTasksDead tells a sidecar that there is nothing left to accompany.
+func MainTasksDead() *api.TaskEvent {
+	return newEvent(TaskMainDead, "Main tasks in the group died")
+}
+
+// WaitingShutdownDelay tells that the task is stopped after shutdown_delay.
+func WaitingShutdownDelay(d time.Duration) *api.TaskEvent {
+	return preset(TaskWaitingShutdownDelay, fmt.Sprintf("Waiting for shutdown_delay of %v before killing the task.", d))
+}
+
+// SkippingShutdownDelay tells that the task is stopped without waiting for
+// shutdown_delay.
+func SkippingShutdownDelay(d time.Duration) *api.TaskEvent {
+	return preset(TaskSkippingShutdownDelay, fmt.Sprintf("Skipping shutdown_delay of %v before killing the task.", d))
+}
+
+// HookFailed tells that a hook around the task failed.
+func HookFailed(hook string, err error) *api.TaskEvent {
+	message := fmt.Sprintf("%s: %v", hook, err)
+	return newEvent(TaskHookFailed, message, "message", message)
+}
+
+// HookMessage tells something that a hook has to say.
+func HookMessage(message string) *api.TaskEvent { return preset(TaskHookMessage, message) }
+
+// Driver tells something that the driver has to say, with its annotations.
+func Driver(message string, annotations map[string]string) *api.TaskEvent {
+	e := preset(api.TaskDriverMessage, message)
+	for k, v := range annotations {
+		e.Details[k] = v
+	}
+	return e
+}
+
+// preset is an event whose text is given, not derived from its details.
+func preset(kind, message string) *api.TaskEvent {
+	e := newEvent(kind, message)
+	e.Message = message
+	return e
+}

@@ -1,0 +1,55 @@
+package hooks
+
+import (
+	"context"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// Alloc is what a hook may know of its allocation. All of it is read only.
+type Alloc struct {
+	Alloc    *event.Alloc
+	Job      *api.Job
+	Group    *api.TaskGroup
+	AllocDir string // directory of the allocation
+}
+
+// AllocFactory makes the hook of one allocation. It returns nil when the
+// allocation does not need the hook.
+type AllocFactory func(Alloc) AllocHook
+
+// AllocHook is a hook of an allocation. What it does is told by the interfaces
+// below that it implements.
+type AllocHook interface {
+	// Name identifies the hook in errors.
+	Name() string
+}
+
+// AllocPrerun is called before any task starts. An error keeps the allocation
+// from running: its tasks fail with a "Setup Failure".
+type AllocPrerun interface {
+	AllocHook
+	Prerun(ctx context.Context) error
+}
+
+// AllocPrekill is called before the tasks are killed as a group, perhaps more
+// than once. The context ends when there is no time for grace left.
+type AllocPrekill interface {
+	AllocHook
+	Prekill(ctx context.Context)
+}
+
+// AllocPostrun is called when every task has ended for good, also when Prerun
+// failed or was never called.
+type AllocPostrun interface {
+	AllocHook
+	Postrun(ctx context.Context) error
+}
+
+// Catalog lists the hooks, in the order in which they are called.
+type Catalog struct {
+	Alloc []AllocFactory
+	Task  []TaskFactory
+}

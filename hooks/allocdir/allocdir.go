@@ -1,0 +1,26 @@
+// Package allocdir is the allocation hook that makes an allocation's
+// directories, and removes its secrets when it has ended.
+package allocdir
+
+import (
+	"context"
+
+	"taskrun/engine/allocdir"
+	"taskrun/hooks"
+)
+
+type hook struct{ dir string }
+
+// New makes the hook of an allocation.
+func New(a hooks.Alloc) hooks.AllocHook { return &hook{dir: a.AllocDir} }
+
+func (h *hook) Name() string { return "alloc_dir" }
+
+// Prerun makes the directories that the tasks share.
+func (h *hook) Prerun(context.Context) error {
+	_, err := allocdir.Build(h.dir)
+	return err
+}
+
+// Postrun removes what only the tasks might see.
+func (h *hook) Postrun(context.Context) error { return allocdir.RemoveSecrets(h.dir) }

@@ -1,0 +1,61 @@
+// Package logmon is the task hook that captures a task's output. It has the
+// name of Nomad's hook, which does the same with a process of its own.
+package logmon
+
+import (
+	"context"
+
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/engine/tasklog"
+	"taskrun/hooks"
+)
+
+type hook struct {
+	task hooks.Task
+	log  *tasklog.Log
+}
+
+// New makes the hook of a task.
+func New(t hooks.Task) hooks.TaskHook { return &hook{task: t} }
+
+func (h *hook) Name() string { return "logmon" }
+
+// Prestart opens the log at the first start; it stays open over all others.
+func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
+	if h.log == nil {
+		log, err := tasklog.New(h.config())
+		if err != nil {
+			return drivers.Recoverable(err)
+		}
+		h.log = log
+	}
+	resp.Output = h.log
+	return nil
+}
+
+func (h *hook) config() tasklog.Config {
+	spec := h.task.Task.LogConfig
+	return tasklog.Config{
+		Dir:         allocdir.SharedOf(h.task.AllocDir).Logs,
+		Task:        h.task.Task.Name,
+		MaxFiles:    *spec.MaxFiles,
+		MaxFileSize: int64(*spec.MaxFileSizeMB) << 20,
+		Disabled:    *spec.Disabled,
+		Announce: func(stream event.Stream, src event.Source, offset, length int64, at time.Time) {
+			h.task.Publish(at, event.Output{Stream: stream, Source: src, Offset: offset, Length: length})
+		},
+		Report: func(err error) { h.task.Publish(time.Now(), event.Notice{Text: err.Error()}) },
+	}
+}
+
+// Stop ends the capture. What the task wrote was drained at its end.
+func (h *hook) Stop(context.Context) error {
+	if h.log == nil {
+		return nil
+	}
+	return h.log.Close()
+}

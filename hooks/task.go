@@ -1,0 +1,131 @@
+// Package hooks is the contract between the runners and everything around a
+// task: directories, output, environment and what is still to come. The
+// runners' loops know no hook by name; cmd hands them a Catalog.
+//
+// A task hook is a named value that implements the phases it has something to
+// do in. In each phase the hooks are called in the order of the catalog, one
+// after another:
+//
+//	             ┌───────────────────────── restart ──────────────────────┐
+//	             ▼                                                        │
+//	pending ─▶ Prestart ─▶ (driver starts) ─▶ Poststart ─▶ running ─▶ Exited ─▶ dead ─▶ Stop
+//	                                                          │   ▲
+//	                                        a kill or restart │   │ (driver stops)
+//	                                               was asked  ▼   │
+//	                                                         Prekill
+//
+//	phase      context ends when      after an error
+//	Prestart   killed                 the next hooks are not called, the start has failed
+//	Poststart  killed                 event, and on
+//	Prekill    never                  event, and on
+//	Exited     killed                 event, and on
+//	Stop       never                  event, and on
+package hooks
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/jobspec/taskenv"
+)
+
+// Task is what a hook may know of its task. All of it is read only.
+type Task struct {
+	Alloc    *event.Alloc
+	Job      *api.Job
+	Group    *api.TaskGroup
+	Task     *api.Task
+	AllocDir string // directory of the allocation
+
+	// Emit adds an event to the task's own.
+	Emit func(*api.TaskEvent)
+	// Publish tells the run's subscribers of something that concerns the task.
+	Publish func(at time.Time, body event.Body)
+}
+
+// TaskFactory makes the hook of one task. It returns nil when the task does
+// not need the hook.
+type TaskFactory func(Task) TaskHook
+
+// TaskHook is a hook of a task. What it does is told by the interfaces below
+// that it implements.
+type TaskHook interface {
+	// Name identifies the hook in events and in stored state.
+	Name() string
+}
+
+// TaskPrestart is called before every start of the task. An error fails the
+// start; it is final unless drivers.IsRecoverable says otherwise.
+type TaskPrestart interface {
+	TaskHook
+	Prestart(ctx context.Context, req *PrestartRequest, resp *PrestartResponse) error
+}
+
+// PrestartRequest is the input of TaskPrestart.
+type PrestartRequest struct {
+	State map[string]string // what the hook stored in its last response
+	Env   *taskenv.Env      // with what earlier hooks added
+}
+
+// PrestartResponse is what a hook gives the task.
+type PrestartResponse struct {
+	Env   map[string]string // replaces what the hook gave before
+	State map[string]string // replaces what the hook stored before
+	// Done: the hook is not called again; its Env stays.
+	Done bool
+	// Output, when set, is where the task's output goes.
+	Output Output
+}
+
+// Output captures what a task writes.
+type Output interface {
+	drivers.Output
+	// Drain returns when all that an ended task had written is captured.
+	Drain()
+}
+
+// TaskPoststart is called after every start of the task.
+type TaskPoststart interface {
+	TaskHook
+	Poststart(ctx context.Context, req *PoststartRequest) error
+}
+
+// PoststartRequest is the input of TaskPoststart.
+type PoststartRequest struct {
+	Network *drivers.Network // nil unless the driver made one
+	Env     *taskenv.Env
+}
+
+// TaskPrekill is called before the task is killed or restarted by order, but
+// not before a restart by policy.
+type TaskPrekill interface {
+	TaskHook
+	Prekill(ctx context.Context) error
+}
+
+// TaskExited is called after each end of the task.
+type TaskExited interface {
+	TaskHook
+	Exited(ctx context.Context) error
+}
+
+// TaskStop is called once, when the task will never run again. It must be safe
+// without any other phase before it.
+type TaskStop interface {
+	TaskHook
+	Stop(ctx context.Context) error
+}
+
+// EventError is an error of a hook that is shown as an event of its own rather
+// than as "Task hook failed".
+type EventError struct {
+	Event *api.TaskEvent
+	Err   error
+}
+
+func (e *EventError) Error() string { return e.Err.Error() }
+func (e *EventError) Unwrap() error { return e.Err }
