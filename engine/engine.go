@@ -1,0 +1,178 @@
+// Package engine runs jobs on this machine: it places their allocations, runs
+// and replaces them, and tells what happens. It is the façade behind which
+// everything that lives during a run has its owner: whoever uses the engine
+// sends it jobs and orders, and hears of the rest as events.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
+)
+
+// defaultMaxKillTimeout is Nomad's default of the client's max_kill_timeout.
+const defaultMaxKillTimeout = 30 * time.Second
+
+// keptRuns is how many runs of a job stay on disk.
+const keptRuns = 5
+
+// Config is what an engine needs to know of its surroundings.
+type Config struct {
+	DataDir string                    // where runs are kept; see allocdir
+	Drivers map[string]drivers.Driver // by name
+	Hooks   hooks.Catalog
+	Node    *taskenv.Node // what ${node.…} and ${attr.…} read
+	HostEnv []string      // "K=V", what tasks inherit
+	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
+	// max_kill_timeout.
+	MaxKillTimeout time.Duration
+}
+
+// Engine runs jobs. Its methods may be called from several goroutines at once.
+type Engine struct {
+	cfg   Config
+	bus   event.Bus
+	ports ports
+
+	stopping context.Context // done: every job is to end
+	stop     context.CancelFunc
+	hard     context.Context // done: and at once
+	kill     context.CancelFunc
+
+	jobs sync.WaitGroup
+	done chan struct{}
+
+	mu        sync.Mutex
+	submitted bool
+	closed    bool
+}
+
+// New returns an engine that runs nothing yet. It must be closed.
+func New(cfg Config) *Engine {
+	if cfg.MaxKillTimeout == 0 {
+		cfg.MaxKillTimeout = defaultMaxKillTimeout
+	}
+	e := &Engine{cfg: cfg, done: make(chan struct{})}
+	e.stopping, e.stop = context.WithCancel(context.Background())
+	e.hard, e.kill = context.WithCancel(context.Background())
+	return e
+}
+
+// Subscribe returns every event from now on; without output the tasks' own
+// output is left out. Subscribe before Submit to miss nothing.
+func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subscribe(output) }
+
+// Submit starts jobs, all or none. They must be canonicalised and valid, and
+// belong to the engine from now on: nobody may write to them any more. It may
+// be called once. Errors: an unknown driver, a job that runs already
+// (allocdir.ErrInUse), a data directory that cannot be written, a job type
+// that is not supported yet.
+func (e *Engine) Submit(jobs ...*api.Job) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.submitted || e.closed {
+		return errors.New("cannot submit a job: the engine was used before")
+	}
+	runs := make([]*jobRun, 0, len(jobs))
+	for _, job := range jobs {
+		r, err := e.open(job)
+		if err != nil {
+			for _, r := range runs {
+				err = errors.Join(err, r.dir.Close())
+			}
+			return fmt.Errorf("cannot run job %q: %w", *job.ID, err)
+		}
+		runs = append(runs, r)
+	}
+	e.submitted = true
+	for _, r := range runs {
+		e.jobs.Go(r.run)
+	}
+	go func() {
+		e.jobs.Wait()
+		close(e.done)
+	}()
+	return nil
+}
+
+// Stop stops every job as `nomad job stop` would: kill signals, grace periods,
+// poststop tasks. It returns at once; Done tells of the end.
+func (e *Engine) Stop() { e.stop() }
+
+// Kill ends every task at once, without grace. It returns at once.
+func (e *Engine) Kill() {
+	e.stop()
+	e.kill()
+}
+
+// Done is closed when every submitted job has ended by itself or was stopped.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
+// Close kills what still runs and what tasks left behind, and ends the
+// subscriptions. When it returns no process of any task is left, unless the
+// error says otherwise or ctx has ended.
+func (e *Engine) Close(ctx context.Context) error {
+	e.Kill()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil
+	}
+	e.closed = true
+	if e.submitted {
+		<-e.done
+	}
+	err := e.sweep(ctx)
+	e.bus.Close()
+	return err
+}
+
+// sweep has the drivers remove what tasks left behind.
+func (e *Engine) sweep(ctx context.Context) (err error) {
+	for name, d := range e.cfg.Drivers {
+		s, ok := d.(drivers.Shutdowner)
+		if !ok {
+			continue
+		}
+		killed, failure := s.Shutdown(ctx)
+		if failure != nil {
+			err = errors.Join(err, fmt.Errorf("cannot clean up after %s tasks: %w", name, failure))
+		}
+		if killed > 0 {
+			e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf("killed %d processes that %s tasks had left behind", killed, name)})
+		}
+	}
+	return err
+}
+
+// open checks what must hold before a job can run, and opens its directory.
+func (e *Engine) open(job *api.Job) (*jobRun, error) {
+	switch {
+	case job.IsPeriodic():
+		return nil, errors.New("periodic jobs are not supported yet: remove the periodic block to run it once")
+	case job.IsParameterized():
+		return nil, errors.New("parameterized jobs are not supported yet: remove the parameterized block to run it once")
+	}
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			if e.cfg.Drivers[t.Driver] == nil {
+				return nil, fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
+			}
+		}
+	}
+	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
+	if err != nil {
+		return nil, err
+	}
+	return &jobRun{engine: e, job: job, dir: dir}, nil
+}

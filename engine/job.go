@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/engine/restart"
+	"taskrun/engine/runner"
+)
+
+// jobRun is one run of a job: for each group and index a slot, in which one
+// allocation after another runs.
+type jobRun struct {
+	engine *Engine
+	job    *api.Job
+	dir    *allocdir.Run
+}
+
+// run returns when the job has ended and its directory is closed.
+func (r *jobRun) run() {
+	var slots sync.WaitGroup
+	for _, g := range r.job.TaskGroups {
+		for i := range r.count(g) {
+			slots.Go(func() { r.runSlot(g, i) })
+		}
+	}
+	slots.Wait()
+	if err := r.dir.Prune(keptRuns); err != nil {
+		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
+	}
+	if err := r.dir.Close(); err != nil {
+		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
+	}
+}
+
+func (r *jobRun) notice(format string, args ...any) {
+	r.engine.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
+}
+
+// count is how many allocations the group has. A system job has one a node,
+// and this machine is the only node.
+func (r *jobRun) count(g *api.TaskGroup) int {
+	switch *r.job.Type {
+	case api.JobTypeSystem, api.JobTypeSysbatch:
+		return min(*g.Count, 1)
+	default:
+		return *g.Count
+	}
+}
+
+// runSlot runs an allocation, and another in its place for as long as the
+// group's reschedule policy wants it.
+func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
+	e := r.engine
+	policy := restart.ReschedulePolicyOf(g.ReschedulePolicy)
+	var earlier []restart.Replacement
+	var previous string
+	for e.stopping.Err() == nil {
+		cfg := r.allocConfig(g, index, previous)
+		cfg.Retry = func(failed time.Time) time.Duration {
+			delay, ok := policy.Next(failed, earlier)
+			if !ok || e.stopping.Err() != nil {
+				return -1
+			}
+			return delay
+		}
+		result := r.runAlloc(cfg)
+		if result.Status != api.AllocClientStatusFailed {
+			return
+		}
+		delay, ok := policy.Next(result.Failed, earlier)
+		if !ok || !r.sleepUntil(result.Failed.Add(delay)) {
+			return
+		}
+		earlier = policy.Keep(earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		previous = cfg.Alloc.ID
+	}
+}
+
+func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runner.Config {
+	e := r.engine
+	id := event.NewID()
+	return runner.Config{
+		Alloc: &event.Alloc{
+			Job:   *r.job.ID,
+			Group: *g.Name,
+			Name:  fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index),
+			ID:    id,
+		},
+		Index:          index,
+		Job:            r.job,
+		Group:          g,
+		Dir:            r.dir.AllocDir(id),
+		Replaces:       previous,
+		Drivers:        e.cfg.Drivers,
+		Hooks:          e.cfg.Hooks,
+		Node:           e.cfg.Node,
+		HostEnv:        e.cfg.HostEnv,
+		MaxKillTimeout: e.cfg.MaxKillTimeout,
+		Bus:            &e.bus,
+	}
+}
+
+func (r *jobRun) runAlloc(cfg runner.Config) runner.Result {
+	e := r.engine
+	ports, release, err := e.ports.claim(cfg.Group)
+	if err != nil {
+		r.notice("%s: %v", cfg.Alloc.Name, err)
+		return runner.Result{Status: api.AllocClientStatusFailed, Failed: time.Now()}
+	}
+	defer release()
+	cfg.Ports = ports
+	alloc := runner.New(cfg)
+	defer context.AfterFunc(e.stopping, alloc.Stop)()
+	return alloc.Run(e.hard)
+}
+
+// sleepUntil waits; false: the job is to end.
+func (r *jobRun) sleepUntil(t time.Time) bool {
+	timer := time.NewTimer(time.Until(t))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.engine.stopping.Done():
+		return false
+	}
+}

@@ -1,0 +1,258 @@
+// Package runner runs one allocation: its tasks in the order of their
+// lifecycle, each through its starts and ends.
+//
+// Who owns what: the goroutine of Alloc.Run owns the state of every task, the
+// coordinator and the order of killing. Each task has a goroutine that takes
+// it through hooks, driver and restarts, owns everything that concerns only
+// the task's present run, and reports to the allocation what happened. The
+// allocation never waits for a task; a task waits for the allocation only at
+// its gate and when it is dead.
+package runner
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/engine/lifecycle"
+	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
+)
+
+// Config is what an allocation is made of. All of it is read only.
+type Config struct {
+	Alloc    *event.Alloc
+	Index    int
+	Job      *api.Job // canonicalised
+	Group    *api.TaskGroup
+	Dir      string // of the allocation; made by a hook
+	Replaces string // ID of the failed allocation in whose place this one runs
+
+	Drivers        map[string]drivers.Driver
+	Hooks          hooks.Catalog
+	Node           *taskenv.Node
+	HostEnv        []string
+	Ports          []taskenv.Port
+	MaxKillTimeout time.Duration
+
+	Bus *event.Bus
+	// Retry tells when the allocation will be replaced if it failed at a time;
+	// negative when it will not be.
+	Retry func(failed time.Time) time.Duration
+}
+
+// Result is how an allocation ended.
+type Result struct {
+	Status string    // complete or failed
+	Failed time.Time // when its last task ended
+}
+
+// Alloc is one allocation.
+type Alloc struct {
+	cfg   Config
+	tasks []*task
+	hooks []hooks.AllocHook
+
+	// inbox carries what tasks and hooks report: functions that the owner
+	// runs.
+	inbox    chan func()
+	over     chan struct{} // closed when nobody reads the inbox any more
+	stop     chan struct{}
+	stopOnce sync.Once
+	hard     context.Context // done: no time for grace is left
+
+	// Owned by Run.
+	state       lifecycle.State
+	started     bool // the tasks' goroutines run
+	kill        *groupKill
+	released    bool // tasks that ended were told that they stay dead
+	timedOut    bool // max_run_duration has passed
+	status      string
+	description string
+	children    sync.WaitGroup
+}
+
+// New returns an allocation and tells of its tasks. It does nothing until Run.
+func New(cfg Config) *Alloc {
+	a := &Alloc{
+		cfg:   cfg,
+		inbox: make(chan func()),
+		over:  make(chan struct{}),
+		stop:  make(chan struct{}),
+	}
+	for _, t := range cfg.Group.Tasks {
+		a.tasks = append(a.tasks, newTask(a, t))
+	}
+	info := hooks.Alloc{Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir}
+	for _, factory := range cfg.Hooks.Alloc {
+		if h := factory(info); h != nil {
+			a.hooks = append(a.hooks, h)
+		}
+	}
+	return a
+}
+
+// Stop orders the allocation to end as `nomad alloc stop` would: kill signals,
+// grace, then poststop tasks. It returns at once and may be called often.
+func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
+
+// Run runs the allocation and returns when every task has ended for good. When
+// ctx ends, what still runs is killed without grace.
+func (a *Alloc) Run(ctx context.Context) Result {
+	a.hard = ctx
+	a.publishStatus()
+	for _, t := range a.tasks {
+		t.apply("", event.Received())
+	}
+	a.children.Go(a.prerun)
+
+	stop, hard := a.stop, ctx.Done()
+	deadline := a.deadline()
+	for !a.ended() {
+		select {
+		case f := <-a.inbox:
+			f()
+		case <-stop:
+			stop = nil
+			a.killGroup()
+		case <-deadline:
+			a.timedOut = true
+			a.killOverdue()
+		case <-hard:
+			hard = nil
+			a.killAtOnce()
+		}
+		a.react()
+	}
+	close(a.over)
+	a.children.Wait()
+	a.postrun()
+	return Result{Status: a.status, Failed: a.finishedAt()}
+}
+
+// post hands a report to the owner, or to nobody when the allocation is over.
+func (a *Alloc) post(f func()) {
+	select {
+	case a.inbox <- f:
+	case <-a.over:
+	}
+}
+
+func (a *Alloc) ended() bool {
+	for _, t := range a.tasks {
+		if !t.ended {
+			return false
+		}
+	}
+	return true
+}
+
+// react draws the consequences of whatever has just happened.
+func (a *Alloc) react() {
+	tasks := a.lifecycle()
+	if cause, sibling := lifecycle.KillCause(tasks); cause != lifecycle.NoCause && a.kill == nil {
+		for _, t := range a.tasks {
+			if t.stage != lifecycle.Poststop && t.phase != lifecycle.Dead {
+				t.apply("", causeEvent(cause, sibling))
+			}
+		}
+		a.killGroup()
+	}
+	a.advanceKill()
+	if lifecycle.Done(tasks) && !a.released {
+		a.release()
+	}
+	if a.started {
+		a.state = lifecycle.Next(a.state, tasks)
+	}
+	for _, t := range a.tasks {
+		if t.waiting && a.state.Open(t.stage) {
+			t.waiting = false
+			t.gate <- struct{}{}
+		}
+	}
+	a.publishStatus()
+}
+
+func causeEvent(cause lifecycle.Cause, sibling string) *api.TaskEvent {
+	switch cause {
+	case lifecycle.LeaderDead:
+		return event.LeaderDead()
+	case lifecycle.MainTasksDead:
+		return event.MainTasksDead()
+	default:
+		return event.SiblingFailed(sibling)
+	}
+}
+
+// release tells the tasks that have ended that nobody will start them again.
+// When the allocation ends by itself this is where the prekill hooks run.
+func (a *Alloc) release() {
+	a.released = true
+	if a.kill == nil {
+		a.kill = &groupKill{}
+		a.children.Go(func() {
+			a.prekill()
+			a.post(a.cancelDead)
+		})
+		return
+	}
+	a.cancelDead()
+}
+
+func (a *Alloc) cancelDead() {
+	for _, t := range a.tasks {
+		if t.stage != lifecycle.Poststop {
+			t.cancel()
+		}
+	}
+}
+
+func (a *Alloc) lifecycle() []lifecycle.Task {
+	tasks := make([]lifecycle.Task, len(a.tasks))
+	for i, t := range a.tasks {
+		tasks[i] = lifecycle.Task{
+			Name: t.spec.Name, Stage: t.stage, Leader: t.spec.Leader,
+			Phase: t.phase, Failed: t.failed,
+		}
+	}
+	return tasks
+}
+
+func (a *Alloc) finishedAt() (last time.Time) {
+	for _, t := range a.tasks {
+		if t.finished.After(last) {
+			last = t.finished
+		}
+	}
+	return last
+}
+
+// publishStatus tells of the allocation's status if it has changed.
+func (a *Alloc) publishStatus() {
+	status, description := lifecycle.Status(a.lifecycle())
+	if a.timedOut {
+		status, description = api.AllocClientStatusComplete, overdue
+	}
+	if status == a.status && description == a.description {
+		return
+	}
+	a.status, a.description = status, description
+	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1}
+	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
+		body.Retry = a.cfg.Retry(a.finishedAt())
+	}
+	a.cfg.Bus.Publish(a.cfg.Alloc, "", body)
+}
+
+// deadline returns a channel that tells when max_run_duration has passed.
+func (a *Alloc) deadline() <-chan time.Time {
+	if d := a.cfg.Group.MaxRunDuration; d != nil && *d > 0 {
+		return time.After(*d)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package runner
+
+import (
+	"context"
+	"fmt"
+
+	"taskrun/engine/event"
+	"taskrun/hooks"
+)
+
+// prerun calls the hooks before the first task and reports how that went. It
+// runs beside the owner, since a hook may take its time.
+func (a *Alloc) prerun() {
+	var failure error
+	for _, h := range a.hooks {
+		h, ok := h.(hooks.AllocPrerun)
+		if !ok {
+			continue
+		}
+		if err := h.Prerun(a.hard); err != nil {
+			failure = fmt.Errorf("pre-run hook %q failed: %w", h.Name(), err)
+			break
+		}
+	}
+	a.post(func() {
+		a.started = true
+		if failure != nil {
+			a.kill = &groupKill{}
+			for _, t := range a.tasks {
+				t.apply("", event.SetupFailure(failure))
+				t.cancel()
+			}
+		}
+		for _, t := range a.tasks {
+			a.children.Go(t.run)
+		}
+	})
+}
+
+func (a *Alloc) prekill() {
+	for _, h := range a.hooks {
+		if h, ok := h.(hooks.AllocPrekill); ok {
+			h.Prekill(a.hard)
+		}
+	}
+}
+
+func (a *Alloc) postrun() {
+	// What is cleaned up must be, even when there is no time left.
+	ctx := context.WithoutCancel(a.hard)
+	for _, h := range a.hooks {
+		h, ok := h.(hooks.AllocPostrun)
+		if !ok {
+			continue
+		}
+		if err := h.Postrun(ctx); err != nil {
+			a.cfg.Bus.Publish(a.cfg.Alloc, "", event.Notice{
+				Text: fmt.Sprintf("post-run hook %q failed: %v", h.Name(), err),
+			})
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+)
+
+// stopRetries are the pauses after failed attempts to stop a task, as Nomad
+// makes them.
+var stopRetries = [...]time.Duration{5 * time.Second, 20 * time.Second, 80 * time.Second, 2 * time.Minute, 2 * time.Minute}
+
+// wait waits for the task's end, which a kill may hasten. The result is nil
+// when the driver lost the task.
+func (t *task) wait() (result *drivers.ExitResult, killed bool, killErr error) {
+	ended, err := t.driver.WaitTask(context.WithoutCancel(t.alloc.hard), t.id)
+	if err != nil {
+		return nil, t.isKilled(), nil
+	}
+	select {
+	case result = <-ended:
+		return result, false, nil
+	case <-t.killed.Done():
+	}
+	t.prekill()
+	if result := t.shutdownDelay(ended); result != nil {
+		return result, true, nil
+	}
+	result, killErr = t.stop(ended)
+	return result, true, killErr
+}
+
+// shutdownDelay waits for the task's shutdown_delay, and returns the result if
+// the task ends meanwhile.
+func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResult {
+	d := t.spec.ShutdownDelay
+	if d <= 0 {
+		return nil
+	}
+	if t.alloc.hard.Err() != nil {
+		t.report(pending, event.SkippingShutdownDelay(d))
+		return nil
+	}
+	t.report(pending, event.WaitingShutdownDelay(d))
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case result := <-ended:
+		return result
+	case <-timer.C:
+	case <-t.alloc.hard.Done():
+	}
+	return nil
+}
+
+// stop has the driver stop the task, again if that fails, and returns the
+// task's result.
+func (t *task) stop(ended <-chan *drivers.ExitResult) (*drivers.ExitResult, error) {
+	var failure error
+	for _, pause := range stopRetries {
+		failure = t.driver.StopTask(t.alloc.hard, t.id, t.killTimeout(), t.spec.KillSignal)
+		if failure == nil || errors.Is(failure, drivers.ErrTaskNotFound) {
+			return <-ended, nil
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case result := <-ended:
+			timer.Stop()
+			return result, nil
+		case <-t.alloc.hard.Done():
+			timer.Stop()
+			return nil, failure // the task is destroyed next, by force
+		case <-timer.C:
+		}
+	}
+	return nil, failure
+}

@@ -1,0 +1,70 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/jobspec/taskenv"
+)
+
+// start prepares the task and starts it in its driver. Without an error and
+// without t.id, the task was killed before it could be started.
+func (t *task) start() error {
+	t.id, t.network = "", nil
+	if err := t.prestart(); err != nil {
+		return err
+	}
+	if t.isKilled() {
+		return nil
+	}
+	env := t.snapshot()
+	config, err := env.DecodeConfig(t.spec.Config, t.driver.TaskConfigSchema())
+	if err != nil {
+		t.report("", event.FailedValidation(err))
+		return err
+	}
+	cfg := t.driverConfig(env)
+	cfg.Config = config
+	_, network, err := t.driver.StartTask(t.alloc.hard, cfg)
+	if err != nil {
+		t.report("", event.DriverFailure(err))
+		return err
+	}
+	t.id, t.network = cfg.ID, network
+	t.report(running, event.Started())
+	return nil
+}
+
+func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
+	a := t.alloc.cfg
+	return &drivers.TaskConfig{
+		ID:        fmt.Sprintf("%s/%s/%s", a.Alloc.ID, t.spec.Name, event.NewID()[:8]),
+		AllocID:   a.Alloc.ID,
+		Namespace: *a.Job.Namespace,
+		JobName:   *a.Job.Name,
+		JobID:     *a.Job.ID,
+		GroupName: *a.Group.Name,
+		Name:      t.spec.Name,
+		Env:       env.Map(),
+		User:      t.spec.User,
+		Resources: resources(t.spec.Resources),
+		AllocDir:  a.Dir,
+		Output:    t.output,
+	}
+}
+
+func resources(r *api.Resources) (out drivers.Resources) {
+	set := func(to *int, from *int) {
+		if from != nil {
+			*to = *from
+		}
+	}
+	set(&out.CPU, r.CPU)
+	set(&out.Cores, r.Cores)
+	set(&out.MemoryMB, r.MemoryMB)
+	set(&out.MemoryMaxMB, r.MemoryMaxMB)
+	return out
+}

@@ -1,0 +1,124 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+)
+
+// taskHook is a hook and what it left behind in earlier calls.
+type taskHook struct {
+	hooks.TaskHook
+	done  bool
+	state map[string]string
+	gave  bool // variables
+}
+
+func (t *task) newHooks() []*taskHook {
+	info := hooks.Task{
+		Alloc:    t.alloc.cfg.Alloc,
+		Job:      t.alloc.cfg.Job,
+		Group:    t.alloc.cfg.Group,
+		Task:     t.spec,
+		AllocDir: t.alloc.cfg.Dir,
+		Emit:     t.emit,
+		Publish: func(at time.Time, body event.Body) {
+			t.alloc.cfg.Bus.PublishAt(at, t.alloc.cfg.Alloc, t.spec.Name, body)
+		},
+	}
+	var list []*taskHook
+	for _, factory := range t.alloc.cfg.Hooks.Task {
+		if h := factory(info); h != nil {
+			list = append(list, &taskHook{TaskHook: h})
+		}
+	}
+	return list
+}
+
+// prestart calls the hooks before a start, until one fails.
+func (t *task) prestart() error {
+	for _, h := range t.hooks {
+		pre, ok := h.TaskHook.(hooks.TaskPrestart)
+		if !ok || h.done {
+			continue
+		}
+		req := hooks.PrestartRequest{State: maps.Clone(h.state), Env: t.snapshot()}
+		var resp hooks.PrestartResponse
+		if err := pre.Prestart(t.killed, &req, &resp); err != nil {
+			if !t.isKilled() {
+				t.hookFailed(h, err)
+			}
+			wrapped := fmt.Errorf("prestart hook %q failed: %w", h.Name(), err)
+			if drivers.IsRecoverable(err) {
+				return drivers.Recoverable(wrapped)
+			}
+			return wrapped
+		}
+		h.done, h.state = resp.Done, resp.State
+		if len(resp.Env) > 0 || h.gave {
+			h.gave = len(resp.Env) > 0
+			t.env.SetHookEnv(h.Name(), resp.Env)
+			t.built = nil
+		}
+		if resp.Output != nil {
+			t.output = resp.Output
+		}
+	}
+	return nil
+}
+
+func (t *task) poststart() {
+	req := hooks.PoststartRequest{Network: t.network}
+	for _, h := range t.hooks {
+		if post, ok := h.TaskHook.(hooks.TaskPoststart); ok {
+			req.Env = t.snapshot()
+			t.called(h, post.Poststart(t.killed, &req))
+		}
+	}
+}
+
+func (t *task) prekill() {
+	for _, h := range t.hooks {
+		if pre, ok := h.TaskHook.(hooks.TaskPrekill); ok {
+			t.called(h, pre.Prekill(context.WithoutCancel(t.killed)))
+		}
+	}
+}
+
+func (t *task) exited() {
+	for _, h := range t.hooks {
+		if ex, ok := h.TaskHook.(hooks.TaskExited); ok {
+			t.called(h, ex.Exited(t.killed))
+		}
+	}
+}
+
+func (t *task) stopHooks() {
+	for _, h := range t.hooks {
+		if st, ok := h.TaskHook.(hooks.TaskStop); ok {
+			t.called(h, st.Stop(context.WithoutCancel(t.killed)))
+		}
+	}
+}
+
+// called shows the error of a hook that cannot keep the task from going on.
+func (t *task) called(h *taskHook, err error) {
+	if err != nil {
+		t.hookFailed(h, err)
+	}
+}
+
+func (t *task) hookFailed(h *taskHook, err error) {
+	var own *hooks.EventError
+	if errors.As(err, &own) {
+		t.report("", own.Event)
+		return
+	}
+	t.report("", event.HookFailed(h.Name(), err))
+}
