@@ -1,0 +1,58 @@
+package validate
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+func (t *task) artifacts() {
+	for i, a := range t.t.Artifacts {
+		t.artifact(orEmpty(a), t.at.Index("artifact", i))
+	}
+}
+
+// artifact checks one download.
+// https://developer.hashicorp.com/nomad/docs/job-specification/artifact
+func (t *task) artifact(a *api.TaskArtifact, at jobspec.Path) {
+	switch source := deref(a.GetterSource); {
+	case source == "":
+		t.refuse(at, "artifact has no source", "", `add source = "https://…"`)
+	case isLocalSource(source):
+		t.warn(at.Attr("source"), "source is a local file", fmt.Sprintf("%q; Nomad downloads from servers only", source), "")
+	}
+	t.choice(at.Attr("mode"), "artifact mode", deref(a.GetterMode), "", "any", "file", "dir")
+	t.destination(deref(a.RelativeDest), at)
+	if sum, ok := a.GetterOptions["checksum"]; ok && !hasReference(sum) {
+		t.checksum(strings.TrimSpace(sum), at.Attr("options").Attr("checksum"))
+	}
+}
+
+func isLocalSource(source string) bool {
+	for _, prefix := range []string{"file:", "/", "./", "../"} {
+		if strings.HasPrefix(source, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *task) checksum(sum string, at jobspec.Path) {
+	kind, value, found := strings.Cut(sum, ":")
+	digits := map[string]int{"md5": 32, "sha1": 40, "sha256": 64, "sha512": 128}[kind]
+	_, err := hex.DecodeString(value)
+	switch {
+	case !found:
+		t.refuse(at, "invalid checksum", fmt.Sprintf("%q names no hash", sum), `write "sha256:HEX"`)
+	case digits == 0:
+		t.refuse(at, "unknown kind of checksum", fmt.Sprintf("%q is not one of md5, sha1, sha256, sha512", kind), `write "sha256:HEX"`)
+	case len(value) != digits:
+		t.refuse(at, "invalid checksum", fmt.Sprintf("%s has %d digits and %q has %d", kind, digits, value, len(value)), "")
+	case err != nil:
+		t.refuse(at, "invalid checksum", fmt.Sprintf("%q is not hexadecimal", value), "")
+	}
+}

@@ -1,0 +1,168 @@
+package validate
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	version "github.com/hashicorp/go-version"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// placement checks what guides the choice of nodes on any level. A system job
+// runs on every node that its constraints allow, so nothing else applies to it.
+func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Affinity, spreads []*api.Spread, at jobspec.Path) {
+	for i, k := range constraints {
+		c.constraint(orEmpty(k), at.Index("constraint", i))
+	}
+	c.affinities(affinities, at)
+	c.spreads(spreads, at)
+}
+
+func (c *checker) affinities(affinities []*api.Affinity, at jobspec.Path) {
+	if c.kind == api.JobTypeSystem {
+		if affinities != nil {
+			c.refuse(at.Index("affinity", 0), "a system job has no affinities", "it runs on every node", "remove the block")
+		}
+		return
+	}
+	for i, a := range affinities {
+		c.affinity(orEmpty(a), at.Index("affinity", i))
+	}
+}
+
+// taskConstraints checks constraints where an allocation is placed already, so
+// that it makes no sense to keep it apart from others.
+func (c *checker) taskConstraints(constraints []*api.Constraint, where string, at jobspec.Path) {
+	for i, k := range constraints {
+		k, at := orEmpty(k), at.Index("constraint", i)
+		if k.Operand == api.ConstraintDistinctHosts || k.Operand == api.ConstraintDistinctProperty {
+			c.refuse(at, fmt.Sprintf("%s is not possible in a %s", k.Operand, where), "", "move the constraint to the group or the job")
+			continue
+		}
+		c.constraint(k, at)
+	}
+}
+
+func (c *checker) constraint(k *api.Constraint, at jobspec.Path) {
+	switch k.Operand {
+	case api.ConstraintDistinctHosts:
+		return
+	case api.ConstraintDistinctProperty:
+		if n, err := strconv.ParseUint(k.RTarget, 10, 64); k.RTarget != "" && (err != nil || n == 0) {
+			c.refuse(at.Attr("value"), "distinct_property needs a number", fmt.Sprintf("value is %q", k.RTarget), "write how many allocations may share the property, 1 or more")
+		}
+	case api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:
+		if k.RTarget != "" {
+			c.refuse(at.Attr("value"), k.Operand+" takes no value", fmt.Sprintf("value is %q", k.RTarget), "remove it")
+		}
+	default:
+		c.comparison(k.Operand, k.RTarget, at, append(comparisons(), api.ConstraintDistinctHosts, api.ConstraintDistinctProperty,
+			api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet))
+	}
+	if k.LTarget == "" {
+		c.refuse(at, "constraint has no attribute", "", `add attribute = "${attr.kernel.name}" or the like`)
+	} else if why := unknownTarget(k.LTarget); why != "" {
+		c.refuse(at.Attr("attribute"), "unknown attribute", fmt.Sprintf("%q %s", k.LTarget, why), targetHint(k.LTarget))
+	}
+}
+
+func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
+	c.comparison(a.Operand, a.RTarget, at, comparisons())
+	if a.LTarget == "" {
+		c.refuse(at, "affinity has no attribute", "", `add attribute = "${attr.kernel.name}" or the like`)
+	} else if why := unknownTarget(a.LTarget); why != "" {
+		c.warn(at.Attr("attribute"), "affinity never applies", fmt.Sprintf("%q %s", a.LTarget, why), targetHint(a.LTarget))
+	}
+	if w := deref(a.Weight); w == 0 || w < -100 || w > 100 {
+		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write -100 to 100, not 0")
+	}
+}
+
+// comparisons are the operators that both constraints and affinities know.
+func comparisons() []string {
+	return []string{
+		"=", "==", "is", "!=", "not", "<", "<=", ">", ">=",
+		api.ConstraintRegex, api.ConstraintVersion, api.ConstraintSemver,
+		api.ConstraintSetContains, api.ConstraintSetContainsAll, api.ConstraintSetContainsAny,
+	}
+}
+
+// comparison checks an operator and the value on its right.
+func (c *checker) comparison(operand, value string, at jobspec.Path, known []string) {
+	var err error
+	switch operand {
+	case api.ConstraintRegex:
+		_, err = regexp.Compile(value)
+	case api.ConstraintVersion:
+		_, err = version.NewConstraint(value)
+	case api.ConstraintSemver:
+		err = parseSemverConstraint(value)
+	default:
+		if !c.choice(at.Attr("operator"), "operator", operand, known...) {
+			return
+		}
+		if value == "" {
+			c.refuse(at, fmt.Sprintf("operator %q needs a value", operand), "", "add value = …")
+		}
+	}
+	if err != nil {
+		c.refuse(at.Attr("value"), fmt.Sprintf("invalid %s", operand), fmt.Sprintf("%q: %v", value, err), "")
+	}
+}
+
+// parseSemverConstraint checks a list such as ">= 1.2.3, < 2.0.0". Unlike a
+// version constraint it knows no "~>", and each version must be a full one.
+// https://developer.hashicorp.com/nomad/docs/job-specification/constraint#operator-values
+func parseSemverConstraint(list string) error {
+	for part := range strings.SplitSeq(list, ",") {
+		text := strings.TrimSpace(part)
+		for _, op := range []string{"!=", ">=", "<=", "=", ">", "<"} {
+			if rest, ok := strings.CutPrefix(text, op); ok {
+				text = strings.TrimSpace(rest)
+				break
+			}
+		}
+		if _, err := version.NewSemver(text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unknownTarget says why the scheduler cannot resolve an attribute, or "". What
+// does not begin with "$" is a literal.
+func unknownTarget(target string) string {
+	switch {
+	case !strings.HasPrefix(target, "$"):
+		return ""
+	case !strings.HasPrefix(target, "${"):
+		return "has no opening brace"
+	case !strings.HasSuffix(target, "}"):
+		return "has no closing brace"
+	case slices.Contains(nodeTargets(), target):
+		return ""
+	}
+	for _, prefix := range []string{"${attr.", "${device.", "${meta."} {
+		if strings.HasPrefix(target, prefix) {
+			return ""
+		}
+	}
+	return "is not known to the scheduler"
+}
+
+func nodeTargets() []string {
+	return []string{"${node.unique.id}", "${node.unique.name}", "${node.datacenter}", "${node.class}", "${node.pool}"}
+}
+
+func targetHint(target string) string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(target, "$"), "{"), "}")
+	if !strings.HasPrefix(target, "${") || !strings.HasSuffix(target, "}") {
+		return fmt.Sprintf("write %q", "${"+inner+"}")
+	}
+	return orElse(didYouMean(target, nodeTargets()), fmt.Sprintf("write %q, or one of ${node.*}, ${meta.*} and ${device.*}", "${attr."+inner+"}"))
+}

@@ -1,0 +1,91 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+const (
+	defaultIdentity = "default"
+	maxIdentityName = 128
+)
+
+// identities checks the workload identities of a task. One of them, the unnamed
+// one or "default", is the one for Nomad itself.
+func (t *task) identities() {
+	defaults := 0
+	if t.t.Identity != nil {
+		defaults++
+		t.identity(t.t.Identity, t.at.Attr("identity"))
+	}
+	for i, id := range t.t.Identities {
+		id, at := orEmpty(id), t.at.Index("identity", i)
+		t.identity(id, at)
+		if !isDefault(id) {
+			t.identityAdvice(id, at)
+			continue
+		}
+		defaults++
+		switch {
+		case defaults == 2:
+			t.warn(at, "task has two default identities", fmt.Sprintf("task %q; Nomad takes the second and forgets the first", t.t.Name), "name one of them")
+		case defaults > 2:
+			t.refuse(at, "task has several default identities", fmt.Sprintf("task %q has %d", t.t.Name, defaults), "keep one without a name")
+		}
+	}
+}
+
+func isDefault(id *api.WorkloadIdentity) bool { return id.Name == "" || id.Name == defaultIdentity }
+
+func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
+	if id.Name != "" && !isIdentifier(id.Name, "-_") {
+		c.refuse(at.Attr("name"), "invalid identity name", fmt.Sprintf("%q", id.Name), fmt.Sprintf("write 1 to %d letters, digits, dashes and underscores", maxIdentityName))
+	}
+	if slices.Contains(id.Audience, "") && !isDefault(id) { // that of the default is set by Nomad
+		c.refuse(at.Attr("aud"), "audience is empty", "", "remove it or write a name")
+	}
+	c.choice(at.Attr("change_mode"), "change mode", id.ChangeMode, "", "noop", "restart", "signal")
+	c.changeSignal(at, id.ChangeMode, id.ChangeSignal)
+	if id.ChangeSignal != "" && (id.ChangeMode == "" || id.ChangeMode == "noop" || id.ChangeMode == "restart") {
+		c.refuse(at.Attr("change_signal"), "change_signal needs change_mode signal", fmt.Sprintf("change_mode is %q", id.ChangeMode), `write change_mode = "signal" or remove change_signal`)
+	}
+	c.notNegative(at.Attr("ttl"), "ttl", &id.TTL)
+	if id.TTL > 0 && isDefault(id) {
+		c.refuse(at.Attr("ttl"), "the default identity does not expire", fmt.Sprintf("ttl is %v", id.TTL), "remove ttl or name the identity")
+	}
+	if id.Filepath != "" && !id.File {
+		c.refuse(at.Attr("filepath"), "filepath needs file = true", fmt.Sprintf("filepath is %q", id.Filepath), "add file = true")
+	}
+}
+
+// identityAdvice warns of what Nomad advises against.
+func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
+	switch n := len(id.Audience); {
+	case n == 0:
+		c.warn(at, "identity has no audience", "whoever gets the token can use it anywhere", `add aud = ["NAME"]`)
+	case n > 1:
+		c.warn(at.Attr("aud"), "identity has several audiences", "each of them can use the token with the others", "write an identity for each")
+	}
+	if !isDefault(id) && id.TTL == 0 {
+		c.warn(at, "identity does not expire", "", `add ttl = "1h" or the like`)
+	}
+	if id.Env && id.ChangeMode != "restart" {
+		c.warn(at.Attr("env"), "a renewed token does not reach the task", "a running process cannot get new environment variables", `add change_mode = "restart"`)
+	}
+}
+
+// isIdentifier tells whether a name has 1 to 128 letters, digits and characters
+// of extra.
+func isIdentifier(name, extra string) bool {
+	for _, r := range name {
+		if !isAlphanumeric(r) && !strings.ContainsRune(extra, r) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxIdentityName
+}

@@ -1,0 +1,104 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// networks checks the networks of the group and, as they share the ports of one
+// machine, those of its tasks.
+func (g *group) networks() {
+	claims := &portClaims{labels: map[string]bool{}, static: map[hostPort]string{}}
+	args := map[string]bool{}
+	for i, n := range g.tg.Networks {
+		n, at := orEmpty(n), g.at.Index("network", i)
+		if i > 0 {
+			g.warn(at, "network has no effect", "Nomad uses the first network of a group", "move its content there")
+		}
+		for _, p := range n.ReservedPorts {
+			g.port(&p, n.Mode, at, claims)
+		}
+		for _, p := range n.DynamicPorts {
+			g.port(&p, n.Mode, at, claims)
+		}
+		g.networkMode(n.Mode, at)
+		g.hostname(n.Hostname, at)
+		g.cniArgs(n.CNI, args, at)
+		g.ignoredNetwork(n, at)
+	}
+	for i, t := range g.tg.Tasks {
+		if t == nil || t.Resources == nil {
+			continue
+		}
+		for j, n := range t.Resources.Networks {
+			at := g.at.Index("task", i).Attr("resources").Index("network", j)
+			g.warn(at, "a network in a task is deprecated", "", "move it to the group")
+			g.taskNetwork(orEmpty(n), t.Name, at, claims)
+		}
+	}
+}
+
+func (g *group) networkMode(mode string, at jobspec.Path) {
+	known := []string{"host", "none", "bridge"}
+	if mode == "" || slices.Contains(known, mode) || strings.HasPrefix(mode, "cni/") {
+		return
+	}
+	g.warn(at.Attr("mode"), "unknown network mode", fmt.Sprintf("%q is not host, none, bridge or cni/NAME", mode),
+		orElse(didYouMean(mode, known), "write one of host, none, bridge, cni/NAME"))
+}
+
+// hostname refuses what cannot be a DNS name by its lengths, as Nomad does, and
+// warns of characters that no resolver takes.
+func (g *group) hostname(name string, at jobspec.Path) {
+	if name == "" || strings.Contains(name, "${") {
+		return
+	}
+	at = at.Attr("hostname")
+	long := len(name) > 253
+	for label := range strings.SplitSeq(strings.TrimSuffix(name, "."), ".") {
+		long = long || label == "" || len(label) > 63
+	}
+	if long {
+		g.refuse(at, "hostname is not a DNS name", fmt.Sprintf("%q", name), "write labels of 1 to 63 characters with dots between, 253 in all")
+		return
+	}
+	odd := func(r rune) bool {
+		return r != '.' && r != '_' && !isAlphanumeric(r) && r != '-'
+	}
+	if strings.ContainsFunc(name, odd) {
+		g.warn(at, "hostname is not a DNS name", fmt.Sprintf("%q", name), "write letters, digits, dashes and dots")
+	}
+}
+
+// cniArgs checks what becomes the CNI_ARGS of the plugins, a list of key=value
+// with semicolons between.
+func (g *group) cniArgs(cni *api.CNIConfig, seen map[string]bool, at jobspec.Path) {
+	if cni == nil {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(cni.Args)) {
+		at := at.Attr("cni").Attr("args").Attr(key)
+		if seen[key] {
+			g.refuse(at, fmt.Sprintf("CNI argument %q is set twice", key), "", "remove one of them")
+		}
+		seen[key] = true
+		if strings.Contains(key, ";") || strings.Contains(cni.Args[key], ";") {
+			g.refuse(at, "CNI argument contains a semicolon", fmt.Sprintf("%q = %q", key, cni.Args[key]), "semicolons separate the arguments: set each by its own key")
+		}
+	}
+}
+
+func (c *checker) ignoredNetwork(n *api.NetworkResource, at jobspec.Path) {
+	if n.Device != "" {
+		c.warn(at.Attr("device"), "device has no effect", "", "remove it; host_network of a port chooses the interface")
+	}
+	if n.MBits != nil {
+		c.warn(at.Attr("mbits"), "mbits has no effect", "", "remove it")
+	}
+}

@@ -1,0 +1,94 @@
+package validate
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+func (t *task) templates() {
+	first := make(map[string]int, len(t.t.Templates))
+	for i, tmpl := range t.t.Templates {
+		tmpl, at := orEmpty(tmpl), t.at.Index("template", i)
+		t.template(tmpl, at)
+		dest := deref(tmpl.DestPath)
+		if other, ok := first[dest]; ok && dest != "" {
+			t.refuse(at.Attr("destination"), "templates need destinations of their own", fmt.Sprintf("templates %d and %d both write %q", other+1, i+1, dest), "write another destination")
+		} else {
+			first[dest] = i
+		}
+	}
+}
+
+// template checks one template.
+// https://developer.hashicorp.com/nomad/docs/job-specification/template
+func (t *task) template(tmpl *api.Template, at jobspec.Path) {
+	source, data := deref(tmpl.SourcePath), deref(tmpl.EmbeddedTmpl)
+	switch {
+	case source == "" && data == "":
+		t.refuse(at, "template has no source and no data", "", "add data = … or source = …")
+	case source != "" && data != "":
+		t.refuse(at, "source and data exclude each other", "Nomad accepts both, and the task fails at its start", "keep one of them")
+	case leavesTask(t.t.Name, source):
+		t.warn(at.Attr("source"), "source lies outside of the task", fmt.Sprintf("%q", source), "write a path below ${NOMAD_TASK_DIR} or ${NOMAD_ALLOC_DIR}")
+	}
+	if deref(tmpl.DestPath) == "" {
+		t.refuse(at, "template has no destination", "", `add destination = "local/NAME"`)
+	} else {
+		t.destination(*tmpl.DestPath, at)
+	}
+	t.templateChange(tmpl, at)
+	t.notNegative(at.Attr("splay"), "splay", tmpl.Splay)
+	t.perms(deref(tmpl.Perms), at.Attr("perms"))
+	if w := tmpl.Wait; w != nil && w.Min != nil && w.Max != nil && *w.Min > *w.Max {
+		t.refuse(at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %v and max is %v", *w.Min, *w.Max), "lower min or raise max")
+	}
+	if deref(tmpl.VaultGrace) != 0 {
+		t.warn(at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
+	}
+}
+
+// destination refuses a path that a template or an artifact may not write. An
+// absolute one is taken from the task's directory.
+func (t *task) destination(dest string, at jobspec.Path) {
+	at = at.Attr("destination")
+	switch {
+	case leavesAllocation("task", dest):
+		t.refuse(at, "destination lies outside of the allocation", fmt.Sprintf("%q", dest), `write a path such as "local/NAME"`)
+	case leavesTask(t.t.Name, dest):
+		t.refuse(at, "destination lies outside of the task", fmt.Sprintf("%q; Nomad accepts the job, and the task fails at its start", dest), `write a path such as "local/NAME" or "${NOMAD_ALLOC_DIR}/NAME"`)
+	}
+}
+
+func (t *task) templateChange(tmpl *api.Template, at jobspec.Path) {
+	mode := deref(tmpl.ChangeMode)
+	t.choice(at.Attr("change_mode"), "change mode", mode, "noop", "restart", "signal", "script")
+	t.changeSignal(at, mode, deref(tmpl.ChangeSignal))
+	if mode == "signal" && deref(tmpl.Envvars) {
+		t.refuse(at.Attr("change_mode"), "signal does not go with env = true", "a running process cannot get new environment variables", `write change_mode = "restart" or "noop"`)
+	}
+	if mode != "script" {
+		return
+	}
+	if tmpl.ChangeScript == nil {
+		t.refuse(at, "change_script is missing", `change_mode is "script"`, "add change_script { command = … }")
+	} else if deref(tmpl.ChangeScript.Command) == "" {
+		t.refuse(at.Attr("change_script"), "change_script has no command", "", `add command = "/PATH"`)
+	}
+}
+
+func (t *task) perms(perms string, at jobspec.Path) {
+	if perms == "" {
+		return
+	}
+	mode, err := strconv.ParseUint(perms, 8, 12)
+	switch {
+	case err != nil:
+		t.refuse(at, "perms is not an octal mode", fmt.Sprintf("%q", perms), `write "0644" or the like`)
+	case mode > 0o777:
+		t.warn(at, "perms has more than permission bits", fmt.Sprintf("%q; rendering the template fails", perms), `write "0000" to "0777"`)
+	}
+}

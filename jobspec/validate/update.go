@@ -1,0 +1,72 @@
+package validate
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// update checks how new versions of a job are rolled out.
+// https://developer.hashicorp.com/nomad/docs/job-specification/update
+func (g *group) update() {
+	u, job := g.tg.Update, orEmpty(g.job.Update)
+	if u == nil {
+		return
+	}
+	block := g.merged("update")
+	if !g.mayBe(api.JobTypeService, api.JobTypeSystem) {
+		at := block.group
+		if g.job.Update != nil {
+			at = block.job
+		}
+		g.refuse(at, "update is for service and system jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
+	}
+	g.choice(block.at("health_check", same(u.HealthCheck, job.HealthCheck)), "health check", deref(u.HealthCheck), "checks", "task_states", "manual")
+	maxParallel := block.at("max_parallel", same(u.MaxParallel, job.MaxParallel))
+	switch n, count := deref(u.MaxParallel), deref(g.tg.Count); {
+	case n < 0:
+		g.refuse(maxParallel, "max_parallel is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
+	case count > 1 && n > count:
+		g.warn(maxParallel, "max_parallel exceeds count",
+			fmt.Sprintf("max_parallel is %d and count of group %q is %d: an update replaces all allocations at once", n, g.name, count), "lower max_parallel")
+	}
+	g.canaries(u, job, block)
+	g.updateTimes(u, job, block)
+}
+
+func (g *group) canaries(u, job *api.UpdateStrategy, block merged) {
+	n := deref(u.Canary)
+	if n < 0 {
+		g.refuse(block.at("canary", same(u.Canary, job.Canary)), "canary is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
+	}
+	if n == 0 && deref(u.AutoPromote) {
+		g.refuse(block.at("auto_promote", same(u.AutoPromote, job.AutoPromote)), "auto_promote needs canaries", "canary is 0", "write canary = 1 or more, or remove auto_promote")
+	}
+}
+
+func (g *group) updateTimes(u, job *api.UpdateStrategy, block merged) {
+	stagger, healthy := deref(u.Stagger), deref(u.MinHealthyTime)
+	deadline, progress := deref(u.HealthyDeadline), deref(u.ProgressDeadline)
+	healthyFromJob := same(u.MinHealthyTime, job.MinHealthyTime)
+	deadlineFromJob := same(u.HealthyDeadline, job.HealthyDeadline)
+	progressFromJob := same(u.ProgressDeadline, job.ProgressDeadline)
+
+	if stagger <= 0 {
+		g.refuse(block.at("stagger", same(u.Stagger, job.Stagger)), "stagger is not positive", fmt.Sprintf("it is %v", stagger), "write a time above 0")
+	}
+	if deadline <= 0 {
+		g.refuse(block.at("healthy_deadline", deadlineFromJob), "healthy_deadline is not positive", fmt.Sprintf("it is %v", deadline), "write a time above 0")
+	}
+	g.notNegative(block.at("min_healthy_time", healthyFromJob), "min_healthy_time", u.MinHealthyTime)
+	g.notNegative(block.at("progress_deadline", progressFromJob), "progress_deadline", u.ProgressDeadline)
+	if deadline > 0 && healthy >= deadline {
+		g.refuse(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob),
+			"min_healthy_time does not fit healthy_deadline",
+			fmt.Sprintf("min_healthy_time is %v and healthy_deadline is %v", healthy, deadline), "write a shorter min_healthy_time or a later healthy_deadline")
+	}
+	if progress > 0 && deadline >= progress {
+		g.refuse(block.either("healthy_deadline", deadlineFromJob, "progress_deadline", progressFromJob),
+			"healthy_deadline does not fit progress_deadline",
+			fmt.Sprintf("healthy_deadline is %v and progress_deadline is %v", deadline, progress), "write a shorter healthy_deadline, a later progress_deadline, or progress_deadline = 0")
+	}
+}

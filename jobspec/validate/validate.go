@@ -1,0 +1,86 @@
+// Package validate checks a decoded job against the rules that Nomad applies
+// when a job is registered, and says everything that breaks them at once. It
+// looks at the job alone: not at the machine, not at files, and not at what the
+// drivers make of their config blocks.
+//
+// The rules are those of the job specification,
+// https://developer.hashicorp.com/nomad/docs/job-specification.
+package validate
+
+import (
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// Job checks a job on which Canonicalize was called and returns every fault in
+// the order of the job, each with its Path and without a Range, which
+// Positions.Place adds. The job is not changed.
+//
+// An Error is what a Nomad server refuses, or what it accepts and what is then
+// certain to fail. A Warning is what it accepts and drops, ignores or advises
+// against.
+func Job(job *api.Job) jobspec.Problems {
+	c := &checker{job: job, kind: deref(job.Type), seen: map[jobspec.Problem]bool{}}
+	c.identification()
+	c.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
+	c.periodic()
+	c.parameterized()
+	c.groups()
+	c.autoPromote()
+	return c.problems
+}
+
+// checker walks one job and collects what it finds.
+type checker struct {
+	job      *api.Job
+	kind     string // the job's type
+	problems jobspec.Problems
+	seen     map[jobspec.Problem]bool // a fault of a job's block shows in every group that inherits it
+}
+
+func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Problem{Severity: jobspec.Error, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+func (c *checker) warn(at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Problem{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+func (c *checker) report(p jobspec.Problem) {
+	if !c.seen[p] {
+		c.seen[p] = true
+		c.problems = append(c.problems, p)
+	}
+}
+
+// mayBe reports whether the job is of one of the types. A job of unknown type
+// may be any: one misspelt word should not make every block of the job wrong.
+func (c *checker) mayBe(types ...string) bool {
+	return slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind)
+}
+
+// deref returns what p points to, or the zero value where a job that came from
+// JSON has null.
+func deref[T any](p *T) T {
+	if p == nil {
+		return *new(T)
+	}
+	return *p
+}
+
+// orEmpty stands in for the null elements that JSON allows in a list. An empty
+// block breaks the rules of its kind, so it is reported like any other.
+func orEmpty[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
+// same reports whether both are set, to the same value.
+func same[T comparable](a, b *T) bool {
+	return a != nil && b != nil && *a == *b
+}
