@@ -1,0 +1,460 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+	"go.uber.org/goleak"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	"taskrun/engine/event"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newJob returns a canonical job of one group, g, with these tasks.
+func newJob(jobType string, tasks ...*api.Task) *api.Job {
+	g := api.NewTaskGroup("g", 1)
+	g.Tasks = tasks
+	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	job := &api.Job{ID: new("job"), Type: &jobType, TaskGroups: []*api.TaskGroup{g}}
+	return job
+}
+
+// newTask returns a task for the mock driver that is never restarted.
+// Options are pairs of a name of the mock driver's and a value.
+func newTask(name string, config ...any) *api.Task {
+	t := api.NewTask(name, "mock_driver")
+	t.Config = map[string]any{}
+	for i := 0; i < len(config); i += 2 {
+		t.Config[config[i].(string)] = config[i+1]
+	}
+	t.RestartPolicy = &api.RestartPolicy{Attempts: new(0), Mode: new("fail")}
+	return t
+}
+
+func with(t *api.Task, change func(*api.Task)) *api.Task {
+	change(t)
+	return t
+}
+
+func hook(t *api.Task, hook string, sidecar bool) *api.Task {
+	t.Lifecycle = &api.TaskLifecycle{Hook: hook, Sidecar: sidecar}
+	return t
+}
+
+// history is what was seen of a run.
+type history struct {
+	start  time.Time
+	events map[string][]string // of each task: "Type: message"
+	states map[string][]string
+	status []string // of allocations: "name status: description"
+	order  []string // "task state" over all tasks, in order
+	codes  map[string]int
+	lasted time.Duration
+}
+
+// run runs a job in virtual time. The actions are called as long after the
+// start as they say.
+func run(t *testing.T, job *api.Job, actions map[time.Duration]func(*engine.Engine)) (h history) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		job.Canonicalize()
+		e := engine.New(engine.Config{
+			DataDir: t.TempDir(),
+			Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks:   hookcatalog.New(),
+			Node:    &taskenv.Node{},
+		})
+		sub := e.Subscribe(true)
+		h = history{start: time.Now(), events: map[string][]string{}, states: map[string][]string{}, codes: map[string]int{}}
+		if err := e.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		for after, do := range actions {
+			defer time.AfterFunc(after, func() { do(e) }).Stop()
+		}
+		<-e.Done()
+		h.lasted = time.Since(h.start)
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		for {
+			ev, ok := sub.Next(context.Background())
+			if !ok {
+				break
+			}
+			h.add(ev)
+		}
+	})
+	return h
+}
+
+func (h *history) add(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.TaskEvent:
+		h.events[e.Task] = append(h.events[e.Task], body.Type+": "+body.DisplayMessage)
+	case event.TaskState:
+		h.states[e.Task] = append(h.states[e.Task], body.State)
+		h.order = append(h.order, e.Task+" "+body.State)
+		if body.ExitCode != nil {
+			h.codes[e.Task] = *body.ExitCode
+		}
+	case event.AllocStatus:
+		h.status = append(h.status, fmt.Sprintf("%s: %s", body.Status, body.Description))
+	}
+}
+
+const (
+	received = "Received: Task received by client"
+	setup    = "Task Setup: Building Task Directory"
+	started  = "Started: Task started by client"
+	exit0    = "Terminated: Exit Code: 0"
+	killing  = "Killing: Sent interrupt. Waiting 5s before force killing"
+	killed   = "Killed: Task successfully killed"
+	noPolicy = "Not Restarting: Policy allows no restarts"
+)
+
+func stop(e *engine.Engine) { e.Stop() }
+func kill(e *engine.Engine) { e.Kill() }
+
+// TestEvents goes through what can happen to tasks, one case a row of Nomad's
+// rules, and compares the events of every task.
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		job     *api.Job
+		actions map[time.Duration]func(*engine.Engine)
+		want    map[string][]string
+		status  string // the last one
+		lasted  time.Duration
+	}{
+		"batch that ends well": {
+			job:    newJob("batch", newTask("t", "run_for", "1h")),
+			want:   map[string][]string{"t": {received, setup, started, exit0}},
+			status: "complete: All tasks have completed",
+			lasted: time.Hour,
+		},
+		"batch that fails": {
+			job:    newJob("batch", newTask("t", "run_for", "1s", "exit_code", 3)),
+			want:   map[string][]string{"t": {received, setup, started, "Terminated: Exit Code: 3", noPolicy}},
+			status: "failed: Failed tasks",
+			lasted: time.Second,
+		},
+		"a service that ends well has failed": {
+			job:    newJob("service", newTask("t", "run_for", "1s")),
+			want:   map[string][]string{"t": {received, setup, started, exit0, noPolicy}},
+			status: "failed: Failed tasks",
+			lasted: time.Second,
+		},
+		"an error text of the driver": {
+			job:    newJob("batch", newTask("t", "exit_err_msg", `it "broke"`)),
+			want:   map[string][]string{"t": {received, setup, started, `Terminated: Exit Code: 0, Exit Message: "it \"broke\""`, noPolicy}},
+			status: "failed: Failed tasks",
+		},
+		"a start that cannot succeed": {
+			job: newJob("batch", with(newTask("t", "start_error", "no"), func(t *api.Task) {
+				t.RestartPolicy = &api.RestartPolicy{Attempts: new(3)}
+			})),
+			want:   map[string][]string{"t": {received, setup, "Driver Failure: no", "Not Restarting: Error was unrecoverable"}},
+			status: "failed: Failed tasks",
+		},
+		"config that does not fit the driver": {
+			job: newJob("batch", newTask("t", "run_for", "${no.such}")),
+			want: map[string][]string{"t": {
+				received, setup, "Failed Validation: *", noPolicy,
+			}},
+			status: "failed: Failed tasks",
+		},
+		"stop": {
+			job:     newJob("service", newTask("t", "run_for", "1h")),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop},
+			want:    map[string][]string{"t": {received, setup, started, killing, exit0, killed}},
+			status:  "complete: All tasks have completed",
+			lasted:  time.Minute,
+		},
+		"stop of a task that takes its time": {
+			job:     newJob("service", newTask("t", "run_for", "1h", "kill_after", "3s")),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop},
+			want:    map[string][]string{"t": {received, setup, started, killing, exit0, killed}},
+			status:  "complete: All tasks have completed",
+			lasted:  time.Minute + 3*time.Second,
+		},
+		"kill while it takes its time": {
+			job:     newJob("service", newTask("t", "run_for", "1h", "kill_after", "4s")),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop, time.Minute + time.Second: kill},
+			want:    map[string][]string{"t": {received, setup, started, killing, exit0, killed}},
+			status:  "complete: All tasks have completed",
+			lasted:  time.Minute + time.Second,
+		},
+		"kill_timeout is capped": {
+			job: newJob("service", with(newTask("t", "run_for", "1h"), func(t *api.Task) {
+				t.KillTimeout = new(time.Minute)
+			})),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop},
+			want: map[string][]string{"t": {
+				received, setup, started, "Killing: Sent interrupt. Waiting 30s before force killing", exit0, killed,
+			}},
+			status: "complete: All tasks have completed",
+			lasted: time.Minute,
+		},
+		"stop during a restart delay": {
+			job: newJob("batch", with(newTask("t", "run_for", "1s", "exit_code", 1), func(t *api.Task) {
+				t.RestartPolicy = &api.RestartPolicy{Attempts: new(1), Delay: new(time.Hour), Interval: new(10 * time.Hour)}
+			})),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop},
+			want: map[string][]string{"t": {
+				received, setup, started, "Terminated: Exit Code: 1", "Restarting: Task restarting in *", killing,
+			}},
+			status: "complete: All tasks have completed",
+			lasted: time.Minute,
+		},
+		"shutdown_delay of the task": {
+			job: newJob("service", with(newTask("t", "run_for", "1h"), func(t *api.Task) { t.ShutdownDelay = 10 * time.Second })),
+			actions: map[time.Duration]func(*engine.Engine){
+				time.Minute: stop,
+			},
+			want: map[string][]string{"t": {
+				received, setup, started, killing,
+				"Waiting for shutdown delay: Waiting for shutdown_delay of 10s before killing the task.", exit0, killed,
+			}},
+			status: "complete: All tasks have completed",
+			lasted: time.Minute + 10*time.Second,
+		},
+		"shutdown_delay of the group": {
+			job: func() *api.Job {
+				j := newJob("service", newTask("t", "run_for", "1h"))
+				j.TaskGroups[0].ShutdownDelay = new(10 * time.Second)
+				return j
+			}(),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop},
+			want:    map[string][]string{"t": {received, setup, started, killing, exit0, killed}},
+			status:  "complete: All tasks have completed",
+			lasted:  time.Minute + 10*time.Second,
+		},
+		"max_run_duration": {
+			job: func() *api.Job {
+				j := newJob("batch", newTask("t", "run_for", "1h"), hook(newTask("after"), "poststop", false))
+				j.TaskGroups[0].MaxRunDuration = new(10 * time.Minute)
+				return j
+			}(),
+			want: map[string][]string{
+				"t":     {received, setup, started, "Killing: allocation exceeded max_run_duration", exit0, killed},
+				"after": {received, "Killing: allocation exceeded max_run_duration"},
+			},
+			status: "complete: allocation exceeded max_run_duration",
+			lasted: 10 * time.Minute,
+		},
+		"a failed sibling": {
+			job: newJob("batch", newTask("bad", "run_for", "1s", "exit_code", 1), newTask("good", "run_for", "1h")),
+			want: map[string][]string{
+				"bad":  {received, setup, started, "Terminated: Exit Code: 1", noPolicy},
+				"good": {received, setup, started, `Sibling Task Failed: Task's sibling "bad" failed`, killing, exit0, killed},
+			},
+			status: "failed: Failed tasks",
+			lasted: time.Second,
+		},
+		"a leader that ends well": {
+			job: newJob("batch",
+				with(newTask("lead", "run_for", "1s"), func(t *api.Task) { t.Leader = true }), newTask("other", "run_for", "1h")),
+			want: map[string][]string{
+				"lead":  {received, setup, started, exit0},
+				"other": {received, setup, started, "Leader Task Dead: Leader Task in Group dead", killing, exit0, killed},
+			},
+			status: "complete: All tasks have completed",
+			lasted: time.Second,
+		},
+		"only sidecars are left": {
+			job: newJob("batch", newTask("main", "run_for", "1m"), hook(newTask("side", "run_for", "1h"), "prestart", true)),
+			want: map[string][]string{
+				"main": {received, setup, started, exit0},
+				"side": {received, setup, started, "Main Tasks Dead: Main tasks in the group died", killing, exit0, killed},
+			},
+			status: "complete: All tasks have completed",
+			lasted: time.Minute,
+		},
+		"a prestart task that fails": {
+			job: newJob("batch",
+				hook(newTask("pre", "exit_code", 7), "prestart", false), newTask("main"), hook(newTask("after"), "poststop", false)),
+			want: map[string][]string{
+				"pre":   {received, setup, started, "Terminated: Exit Code: 7", noPolicy},
+				"main":  {received, `Sibling Task Failed: Task's sibling "pre" failed`, killing},
+				"after": {received, setup, started, exit0},
+			},
+			status: "failed: Failed tasks",
+		},
+		"stop runs poststop tasks": {
+			job:     newJob("service", newTask("main", "run_for", "1h"), hook(newTask("after", "run_for", "1m"), "poststop", false)),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: stop},
+			want: map[string][]string{
+				"main":  {received, setup, started, killing, exit0, killed},
+				"after": {received, setup, started, exit0},
+			},
+			status: "complete: All tasks have completed",
+			lasted: 2 * time.Minute,
+		},
+		"kill runs no poststop tasks": {
+			job:     newJob("service", newTask("main", "run_for", "1h"), hook(newTask("after", "run_for", "1m"), "poststop", false)),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: kill},
+			want: map[string][]string{
+				"main":  {received, setup, started, killing, exit0, killed},
+				"after": {received, killing},
+			},
+			status: "complete: All tasks have completed",
+			lasted: time.Minute,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := run(t, tt.job, tt.actions)
+			if diff := cmp.Diff(tt.want, h.events, cmp.Comparer(sameEvent)); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+			if got := h.status[len(h.status)-1]; got != tt.status {
+				t.Errorf("status = %q, want %q", got, tt.status)
+			}
+			if h.lasted != tt.lasted {
+				t.Errorf("lasted %v, want %v", h.lasted, tt.lasted)
+			}
+		})
+	}
+}
+
+// sameEvent compares texts of which one may end in "*".
+func sameEvent(a, b string) bool {
+	if prefix, ok := strings.CutSuffix(a, "*"); ok {
+		return strings.HasPrefix(b, prefix)
+	}
+	if prefix, ok := strings.CutSuffix(b, "*"); ok {
+		return strings.HasPrefix(a, prefix)
+	}
+	return a == b
+}
+
+func TestTheWholeLifecycleRunsInOrder(t *testing.T) {
+	t.Parallel()
+	h := run(t, newJob("batch",
+		hook(newTask("stop", "run_for", "1s"), "poststop", false),
+		hook(newTask("post", "run_for", "1s"), "poststart", false),
+		newTask("main", "run_for", "5s"),
+		hook(newTask("side", "run_for", "1h"), "prestart", true),
+		hook(newTask("pre", "run_for", "1s"), "prestart", false),
+	), nil)
+	want := []string{
+		"pre running", "pre dead", "main running", "post running", "post dead", "main dead",
+		"side dead", "stop running", "stop dead",
+	}
+	var got []string
+	for _, o := range h.order {
+		if !strings.HasSuffix(o, " pending") && o != "side running" { // beside pre, in no order
+			got = append(got, o)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if h.lasted != 7*time.Second {
+		t.Errorf("lasted %v, want 7s", h.lasted)
+	}
+}
+
+func TestKillOrder(t *testing.T) {
+	t.Parallel()
+	slow := func(name string) *api.Task { return newTask(name, "run_for", "1h", "kill_after", "1s") }
+	h := run(t, newJob("service",
+		hook(slow("side"), "poststart", true),
+		slow("main"),
+		with(slow("lead"), func(t *api.Task) { t.Leader = true }),
+		hook(newTask("after"), "poststop", false),
+	), map[time.Duration]func(*engine.Engine){time.Minute: stop})
+	var got []string
+	for _, o := range h.order {
+		if name, ok := strings.CutSuffix(o, " dead"); ok {
+			got = append(got, name)
+		}
+	}
+	if diff := cmp.Diff([]string{"lead", "main", "side", "after"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := time.Minute + 3*time.Second; h.lasted != want {
+		t.Errorf("lasted %v, want %v", h.lasted, want)
+	}
+}
+
+func TestRestartsUntilThePolicyEnds(t *testing.T) {
+	t.Parallel()
+	h := run(t, newJob("service", with(newTask("t", "run_for", "1s", "exit_code", 1), func(t *api.Task) {
+		t.RestartPolicy = &api.RestartPolicy{Attempts: new(3), Delay: new(time.Hour), Interval: new(24 * time.Hour), Mode: new("fail")}
+	})), nil)
+	starts := 0
+	for _, e := range h.events["t"] {
+		if e == started {
+			starts++
+		}
+	}
+	if starts != 4 {
+		t.Errorf("started %d times, want 4", starts)
+	}
+	want := `Not Restarting: Exceeded allowed attempts 3 in interval 24h0m0s and mode is "fail"`
+	if got := h.events["t"][len(h.events["t"])-1]; got != want {
+		t.Errorf("last event %q, want %q", got, want)
+	}
+	if h.lasted < 3*time.Hour || h.lasted > 4*time.Hour {
+		t.Errorf("lasted %v, want 3 delays of 1h to 1h15m", h.lasted)
+	}
+}
+
+func TestFailedAllocationIsReplaced(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "1s", "exit_code", 1))
+	job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+		Attempts: new(2), Interval: new(24 * time.Hour), Delay: new(time.Hour), DelayFunction: new("constant"), Unlimited: new(false),
+	}
+	h := run(t, job, nil)
+	failures := 0
+	for _, s := range h.status {
+		if s == "failed: Failed tasks" {
+			failures++
+		}
+	}
+	if failures != 3 || h.lasted != 2*time.Hour+3*time.Second {
+		t.Errorf("%d allocations failed in %v, want 3 in 2h0m3s", failures, h.lasted)
+	}
+}
+
+func TestStopWhileWaitingForTheReplacement(t *testing.T) {
+	t.Parallel()
+	job := newJob("service", newTask("t", "run_for", "1s", "exit_code", 1))
+	job.TaskGroups[0].ReschedulePolicy = nil // the default: replaced without end
+	h := run(t, job, map[time.Duration]func(*engine.Engine){10 * time.Second: stop})
+	if h.lasted != 10*time.Second {
+		t.Errorf("lasted %v, want 10s", h.lasted)
+	}
+}
+
+func TestCountAndGroups(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("a", "run_for", "1s"))
+	job.TaskGroups[0].Count = new(3)
+	second := api.NewTaskGroup("second", 2)
+	second.Tasks = []*api.Task{newTask("b", "run_for", "2s")}
+	job.TaskGroups = append(job.TaskGroups, second)
+	h := run(t, job, nil)
+	ends := map[string]int{}
+	for _, o := range h.order {
+		ends[o]++
+	}
+	if ends["a dead"] != 3 || ends["b dead"] != 2 {
+		t.Errorf("ended %v, want 3 times a and twice b", ends)
+	}
+}
