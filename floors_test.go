@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A floor says what the packages of one part of the tree may import of this
+// module. Patterns are relative to the module: "a" is that package, "a/*" the
+// folders right below it, "a/..." the whole part, "." the root package.
+type floor struct {
+	packages string // one pattern
+	may      string // patterns, separated by spaces
+	tests    string // what its tests may import besides, and its own folder
+	why      string
+}
+
+// leaves are the parts of the engine that import nothing above themselves, so
+// that hooks and drivers can use them.
+const leaves = "engine/event engine/allocdir engine/tasklog"
+
+// floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
+// jobspec. For each package the first row that matches counts. Whoever needs a
+// new arrow adds it here and in .golangci.yml, and says why.
+var floors = []floor{
+	{".", "cmd", "", "hands over and exits"},
+	{"scripts/...", "", "", "tools are programs of their own"},
+
+	{"cmd/config", "", "", "flags, environment and file become one plain value"},
+	{"cmd/*", "engine/event jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out"},
+	{"cmd", "cmd/... engine engine/httpapi " + leaves + " drivers drivers/catalog hooks hooks/catalog jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined"},
+
+	{"engine/event", "", "", "what everybody speaks of"},
+	{"engine/allocdir", "", "", "directories know no events and no tasks"},
+	{"engine/tasklog", "engine/event", "", "output is announced as events"},
+	{"engine/lifecycle", "", "", "pure: values in, decisions out"},
+	{"engine/restart", "", "", "pure: values in, decisions out"},
+	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
+	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
+	{"engine/httpapi", "engine engine/event jobspec/...", "drivers/... hooks/...", "sees the façade only"},
+	{"engine", "engine/event engine/allocdir engine/tasklog engine/lifecycle engine/restart engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
+
+	{"hooks/catalog", "hooks/... " + leaves, "", "the list of hooks"},
+	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
+	{"hooks", "drivers engine/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers"},
+
+	{"drivers/catalog", "drivers/... jobspec/...", "", "the list of drivers"},
+	{"drivers/drivertest", "drivers jobspec/... " + leaves, "", "the suite each driver must pass"},
+	{"drivers/process", "drivers " + leaves, "", "processes, for the drivers that start some"},
+	{"drivers/taskstore", "drivers", "", "the tasks of a driver by ID"},
+	{"drivers/*", "drivers drivers/process drivers/taskstore jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
+	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
+
+	{"jobspec/...", "jobspec/...", "", "the ground: describes jobs, runs nothing"},
+}
+
+// A home names the parts of the tree that may import a foreign library.
+type home struct {
+	library string // import path of the module or package
+	in      string // patterns, separated by spaces
+	tests   string // patterns where only tests may
+	why     string
+}
+
+// homes lists every foreign library. The longest match counts; a library
+// without a row fails the test, for a new one needs a reason and a home.
+var homes = []home{
+	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/...", "", "the model of a job, everywhere"},
+
+	{"github.com/spf13/cobra", "cmd", "", "the command tree"},
+	{"github.com/spf13/pflag", "cmd cmd/config", "", "cobra's flags, which viper reads"},
+	{"github.com/spf13/viper", "cmd/config", "", "flags, environment and file"},
+	{"github.com/fatih/color", "cmd/ui", "", "colour belongs to a stream"},
+	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
+
+	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
+	{"golang.org/x/sys", "cmd/... engine/... drivers/... jobspec/taskenv", "", "what package syscall lacks"},
+
+	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner", "", "drivers declare the schema of their config block, the runner decodes by it"},
+	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/...", "", "the language of job files"},
+	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner", "", "values of that language, such as a task's decoded config"},
+	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
+	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
+	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},
+	{"github.com/agext/levenshtein", "jobspec/...", "", "did you mean"},
+	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
+	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},
+
+	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
+	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
+	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
+}
+
+func TestImportsGoDownOnly(t *testing.T) {
+	t.Parallel()
+	files := goFiles(t)
+	if len(files) == 0 {
+		t.Fatal("found no Go file")
+	}
+	for _, f := range files {
+		for _, imported := range f.imports {
+			if why := forbidden(f.pkg, f.test, imported); why != "" {
+				t.Errorf("%s: %s", f.name, why)
+			}
+		}
+		for _, pos := range f.defaultConfig {
+			t.Errorf("%s: api.DefaultConfig takes address, token and namespace from the shell: fill an api.Config", pos)
+		}
+	}
+}
+
+func TestImportRulesRefuse(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pkg, imported string
+		test, want    bool
+	}{
+		{".", "taskrun/cmd", false, true},
+		{".", "taskrun/engine", false, false},
+		{"cmd", "taskrun/drivers/catalog", false, true},
+		{"cmd", "taskrun/engine/runner", false, false},
+		{"cmd/ui", "taskrun/engine", false, false},
+		{"engine", "taskrun/drivers/catalog", false, false},
+		{"engine", "taskrun/drivers/catalog", true, true},
+		{"engine/event", "taskrun/hooks", false, false},
+		{"hooks", "taskrun/drivers", false, true},
+		{"drivers", "taskrun/hooks", false, false},
+		{"drivers/mock", "taskrun/drivers/rawexec", false, false},
+		{"jobspec", "taskrun/engine/event", false, false},
+		{"newfolder", "taskrun/jobspec", false, false},
+		{"engine", "github.com/spf13/viper", false, false},
+		{"cmd/config", "github.com/spf13/viper", false, true},
+		{"cmd", "go.uber.org/goleak", false, false},
+		{"cmd", "go.uber.org/goleak", true, true},
+		{"cmd", "example.com/new", false, false},
+		{"jobspec", "go/ast", false, true},
+	} {
+		if got := forbidden(c.pkg, c.test, c.imported) == ""; got != c.want {
+			t.Errorf("%s imports %s (test file: %v): allowed %v, want %v", c.pkg, c.imported, c.test, got, c.want)
+		}
+	}
+}
+
+// forbidden tells why a file of a package (relative to the module) must not
+// import a package; "" means that it may.
+func forbidden(pkg string, test bool, imported string) string {
+	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && first != "taskrun" {
+		return "" // the standard library
+	}
+	if imported == "taskrun" || strings.HasPrefix(imported, "taskrun/") {
+		return forbiddenArrow(pkg, test, strings.TrimPrefix(imported, "taskrun/"))
+	}
+	best := -1
+	for i, h := range homes {
+		if matches(h.library+"/...", imported) && (best < 0 || len(h.library) > len(homes[best].library)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return fmt.Sprintf("%s has no home: give it a row in homes, with a reason", imported)
+	}
+	h := homes[best]
+	if matches(h.in, pkg) || test && matches(h.tests, pkg) {
+		return ""
+	}
+	return fmt.Sprintf("%s must not import %s, whose home is %q (%s)", pkg, imported, h.in, h.why)
+}
+
+func forbiddenArrow(pkg string, test bool, imported string) string {
+	i := slices.IndexFunc(floors, func(f floor) bool { return matches(f.packages, pkg) })
+	if i < 0 {
+		return fmt.Sprintf("%s stands on no floor: give it a row in floors, with a reason", pkg)
+	}
+	f := floors[i]
+	if matches(f.may, imported) || test && (imported == pkg || matches(f.tests, imported)) {
+		return ""
+	}
+	return fmt.Sprintf("%s must not import %s; %s: %s", pkg, imported, f.packages, f.why)
+}
+
+// matches reports whether one of the patterns, separated by spaces, matches.
+func matches(patterns, pkg string) bool {
+	return slices.ContainsFunc(strings.Fields(patterns), func(p string) bool {
+		switch part, all := strings.CutSuffix(p, "..."); {
+		case !all:
+			ok, err := path.Match(p, pkg)
+			return ok && err == nil
+		case part == "":
+			return true
+		default:
+			return strings.HasPrefix(pkg+"/", part)
+		}
+	})
+}

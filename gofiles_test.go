@@ -1,0 +1,111 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A goFile is what the floors need to know of a file.
+type goFile struct {
+	name          string   // with slashes, relative to the module
+	pkg           string   // its folder
+	test          bool     // a _test.go file
+	imports       []string // import paths
+	defaultConfig []string // positions where api.DefaultConfig is used
+}
+
+// goFiles reads all Go files of the module, for every platform.
+func goFiles(t *testing.T) []goFile {
+	t.Helper()
+	var files []goFile
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if skipDir(name) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		files = append(files, goFile{
+			name:          name,
+			pkg:           path.Dir(name),
+			test:          strings.HasSuffix(name, "_test.go"),
+			imports:       importsOf(file),
+			defaultConfig: usesOfDefaultConfig(fset, file),
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// skipDir reports whether the go command would not look for packages of this
+// module in a folder.
+func skipDir(name string) bool {
+	if name == "." {
+		return false
+	}
+	base := filepath.Base(name)
+	_, err := os.Stat(filepath.Join(name, "go.mod"))
+	return err == nil || base == "testdata" || strings.HasPrefix(base, ".") || strings.HasPrefix(base, "_")
+}
+
+func importsOf(file *ast.File) []string {
+	var imports []string
+	for _, spec := range file.Imports {
+		if p, err := strconv.Unquote(spec.Path.Value); err == nil {
+			imports = append(imports, p)
+		}
+	}
+	return imports
+}
+
+// usesOfDefaultConfig finds DefaultConfig of Nomad's api package, under
+// whatever name the file imports it.
+func usesOfDefaultConfig(fset *token.FileSet, file *ast.File) []string {
+	name := ""
+	for _, spec := range file.Imports {
+		if spec.Path.Value != `"github.com/hashicorp/nomad/api"` {
+			continue
+		}
+		if name = "api"; spec.Name != nil {
+			name = spec.Name.Name
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	var found []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok || sel.Sel.Name != "DefaultConfig" {
+			return true
+		}
+		if x, ok := sel.X.(*ast.Ident); ok && x.Name == name {
+			found = append(found, fset.Position(sel.Pos()).String())
+		}
+		return true
+	})
+	return found
+}
