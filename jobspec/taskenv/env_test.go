@@ -1,0 +1,102 @@
+package taskenv
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestFinishedSnapshotKnowsCleanedNamesOnly(t *testing.T) {
+	t.Parallel()
+	job, group, task := testJob()
+	e := testBuilder(job, group, task).SetPorts([]Port{{Label: "a-b", Value: 1, HostIP: "::1"}}).Build()
+	if got := e.Replace("${NOMAD_PORT_a_b} ${NOMAD_PORT_a-b}"); got != "1 ${NOMAD_PORT_a-b}" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestReplaceOrder(t *testing.T) {
+	t.Parallel()
+	job, group, task := testJob()
+	task.Env = map[string]string{"node.class": "env"}
+	e := testBuilder(job, group, task).SetSecrets(map[string]string{"node.pool": "secret", "secret.s.k": "v"}).Build()
+	for in, want := range map[string]string{
+		"${node.class}":                      "env",
+		"${node.pool}":                       "default",
+		"${secret.s.k}":                      "v",
+		"${node.attr.cpu} ${node.meta.rack}": "${node.attr.cpu} ${node.meta.rack}", // only in a config
+		"${node.region} ${node.unique.name}": "global n1",
+		"${attr.cpu}/${attr.nope}":           "1/${attr.nope}",
+	} {
+		if got := e.Replace(in); got != want {
+			t.Errorf("Replace(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestReplaceAllAndMap(t *testing.T) {
+	t.Parallel()
+	e := envOf(map[string]string{"A": "1"})
+	if diff := cmp.Diff([]string{"1", "${B}"}, e.ReplaceAll([]string{"${A}", "${B}"})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"k1": "v1"}, e.ReplaceMap(map[string]string{"k${A}": "v${A}"})); diff != "" {
+		t.Error(diff)
+	}
+	if e.ReplaceAll(nil) != nil || e.ReplaceMap(nil) != nil {
+		t.Error("nothing became something")
+	}
+}
+
+func TestAll(t *testing.T) {
+	t.Parallel()
+	all := envOf(map[string]string{"A": "1"}).All()
+	for name, want := range map[string]string{"A": "1", "attr.cpu.arch": "amd64", "meta.rack": "r7", "node.class": "c1"} {
+		if all[name] != want {
+			t.Errorf("%s = %q, want %q", name, all[name], want)
+		}
+	}
+}
+
+func TestClientPath(t *testing.T) {
+	t.Parallel()
+	const alloc = "/data/" + allocID
+	for _, tc := range []struct {
+		in      string
+		join    string // expected with joinEscape
+		keep    string // expected without
+		escapes [2]bool
+	}{
+		{"local/x", alloc + "/t/local/x", alloc + "/t/local/x", [2]bool{}},
+		{"", alloc + "/t", alloc + "/t", [2]bool{}},
+		{"${NOMAD_TASK_DIR}/x", alloc + "/t/local/x", alloc + "/t/local/x", [2]bool{}},
+		{"${NOMAD_SECRETS_DIR}/x", alloc + "/t/secrets/x", alloc + "/t/secrets/x", [2]bool{}},
+		{"${NOMAD_ALLOC_DIR}/y", alloc + "/alloc/y", alloc + "/alloc/y", [2]bool{}},
+		{"${DEEP}", alloc + "/t/local/deep", alloc + "/t/local/deep", [2]bool{}},
+		{"../alloc/y", alloc + "/alloc/y", alloc + "/alloc/y", [2]bool{}},
+		{"/etc/x", alloc + "/t/etc/x", "/etc/x", [2]bool{false, true}},
+		{alloc + "/t/local/../x", alloc + "/t/x", alloc + "/t/x", [2]bool{}},
+		{alloc + "/t/../../z", alloc + "/t/data/z", "/data/z", [2]bool{false, true}},
+		{"../other/x", alloc + "/other/x", alloc + "/other/x", [2]bool{true, true}},
+		{"../t2/x", alloc + "/t2/x", alloc + "/t2/x", [2]bool{true, true}},
+		{"../allocx", alloc + "/allocx", alloc + "/allocx", [2]bool{true, true}},
+		{"${UNKNOWN}/x", alloc + "/t/${UNKNOWN}/x", alloc + "/t/${UNKNOWN}/x", [2]bool{}},
+	} {
+		for _, isolated := range []bool{false, true} {
+			job, group, task := testJob()
+			task.Env = map[string]string{"DEEP": "${NOMAD_TASK_DIR}/deep"}
+			b := testBuilder(job, group, task)
+			if isolated {
+				b.SetDirs("/alloc", "/local", "/secrets")
+			}
+			e := b.Build()
+			for i, want := range []string{tc.join, tc.keep} {
+				got, escapes := e.ClientPath(tc.in, i == 0)
+				if got != want || escapes != tc.escapes[i] {
+					t.Errorf("ClientPath(%q, %v) isolated %v = %q, %v, want %q, %v",
+						tc.in, i == 0, isolated, got, escapes, want, tc.escapes[i])
+				}
+			}
+		}
+	}
+}
