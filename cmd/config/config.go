@@ -1,0 +1,96 @@
+// Package config decides the value of every option: the flag, else the
+// environment variable TASKRUN_<FLAG>, else the key of the config file, else
+// the flag's default.
+//
+// An option is described once, by its flag; the environment and the file go
+// through the flag's own parser. What comes out is the plain options struct of
+// the command, to which its flags are bound.
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Sources is where options may come from besides the command line.
+type Sources struct {
+	Env  func(string) string // empty values count as unset
+	File string              // path of the config file; may be empty
+	Keys []string            // the keys that a config file may have
+}
+
+// EnvName returns the environment variable of a flag, such as TASKRUN_DATA_DIR.
+func EnvName(flag string) string {
+	return "TASKRUN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// Apply gives every flag that the command line left out its value from the
+// environment or the config file.
+//
+// A flag that may be repeated takes one value a line in the environment, and a
+// list in the file. An unknown key in the file is an error.
+func Apply(flags *pflag.FlagSet, src Sources) error {
+	file, err := readFile(src.File, src.Keys)
+	if err != nil {
+		return err
+	}
+	flags.VisitAll(func(f *pflag.Flag) {
+		if err != nil || f.Changed || !slices.Contains(src.Keys, f.Name) {
+			return
+		}
+		if v := src.Env(EnvName(f.Name)); v != "" {
+			err = set(f, EnvName(f.Name), envValues(f, v))
+			return
+		}
+		if values, ok := file[f.Name]; ok {
+			err = set(f, fmt.Sprintf("%s: key %q", src.File, f.Name), values)
+		}
+	})
+	return err
+}
+
+// Options returns the names of the flags that may also come from elsewhere.
+func Options(flags *pflag.FlagSet) []string {
+	var names []string
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch f.Name {
+		case "help", "version", "config":
+		default:
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+func set(f *pflag.Flag, origin string, values []string) error {
+	if len(values) > 1 && !repeatable(f) {
+		return fmt.Errorf("cannot use %s: it takes one value, not a list", origin)
+	}
+	for _, v := range values {
+		if err := f.Value.Set(v); err != nil {
+			return fmt.Errorf("cannot use %s: %w", origin, err)
+		}
+	}
+	return nil
+}
+
+func envValues(f *pflag.Flag, v string) []string {
+	if !repeatable(f) {
+		return []string{v}
+	}
+	var values []string
+	for line := range strings.Lines(v) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			values = append(values, line)
+		}
+	}
+	return values
+}
+
+func repeatable(f *pflag.Flag) bool {
+	_, ok := f.Value.(pflag.SliceValue)
+	return ok
+}

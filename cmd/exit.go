@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"taskrun/cmd/ui"
+)
+
+// Exit codes. Commands that run another command (--exit-code-from) pass that
+// one's own code on.
+const (
+	exitOK        = 0
+	exitFailed    = 1   // a task or an allocation failed
+	exitUsage     = 2   // the job file or the call is wrong; nothing was started
+	exitTimeout   = 124 // --timeout passed
+	exitInternal  = 125 // taskrun itself failed
+	exitHangup    = 129 // stopped by SIGHUP
+	exitInterrupt = 130 // stopped by SIGINT
+	exitPipe      = 141 // stdout was closed
+	exitTerminate = 143 // stopped by SIGTERM
+)
+
+// exitError is an error that decides the exit code.
+type exitError struct {
+	code int
+	err  error  // nil when the user was told already
+	hint string // what to do about it; may be empty
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError says that the call is wrong.
+func usageError(format string, args ...any) *exitError {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// withHint adds a line that says what to do.
+func (e *exitError) withHint(format string, args ...any) *exitError {
+	e.hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// silent ends the command with a code, without another word.
+func silent(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// exitCode is the code that err leads to. An error without one is taskrun's
+// own failure, but for a closed stdout, which is the reader's decision.
+func exitCode(err error) int {
+	var exit *exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return exit.code
+	case errors.Is(err, syscall.EPIPE):
+		return exitPipe
+	case errors.Is(err, context.Canceled):
+		return exitInterrupt
+	}
+	return exitInternal
+}
+
+// printError tells the user of err: the only place where errors are printed.
+func printError(w io.Writer, style *ui.Style, err error) {
+	var exit *exitError
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return
+	}
+	if errors.As(err, &exit) && exit.err == nil {
+		return
+	}
+	fmt.Fprintf(w, "%s %v\n", style.Bad("taskrun:"), err)
+	if exit != nil && exit.hint != "" {
+		fmt.Fprintf(w, "%s\n", exit.hint)
+	}
+}

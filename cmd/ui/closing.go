@@ -1,0 +1,158 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// maxRows is how many tasks the closing table lists; of more, those that ended
+// well are only counted.
+const maxRows = 60
+
+// closing is what is shown when a run has ended.
+type closing struct {
+	model  *Model
+	tails  tails
+	labels *labels
+	style  *Style
+	width  int
+	result Result
+}
+
+// row is a line of the closing table.
+type row struct {
+	cells [5]string // task, state, exit code, restarts, duration
+	paint func(string) string
+}
+
+// table returns the closing table.
+func (c *closing) table() []string {
+	head := row{[5]string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}, c.style.Strong}
+	if c.width < 60 {
+		head.cells[3], head.cells[4] = "RST", "TIME"
+	}
+	rows, left := []row{head}, 0
+	var tasks []*Task
+	for _, a := range c.model.Final() {
+		tasks = append(tasks, a.Tasks...)
+	}
+	for _, t := range tasks {
+		if len(tasks) > maxRows && t.State == "dead" && !t.Failed {
+			left++
+			continue
+		}
+		rows = append(rows, c.row(t))
+	}
+	lines := c.align(rows)
+	if left > 0 {
+		lines = append(lines, c.style.Quiet(fmt.Sprintf("and %s that ended well", plural(left, "task"))))
+	}
+	return lines
+}
+
+func (c *closing) row(t *Task) row {
+	r := row{paint: c.style.Quiet}
+	state, exit, took := t.State, "-", "-"
+	switch {
+	case t.Failed:
+		r.paint = c.style.Bad
+		state += ", failed"
+	case t.State == "dead" && t.ExitCode != nil && *t.ExitCode == 0:
+		r.paint = c.style.Good
+	}
+	if t.ExitCode != nil {
+		exit = strconv.Itoa(*t.ExitCode)
+	}
+	if d := t.Took(c.model.Latest); d > 0 {
+		took = short(d)
+	}
+	r.cells = [5]string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
+	return r
+}
+
+// align sets the rows in columns: words to the left, numbers to the right.
+func (c *closing) align(rows []row) []string {
+	var widths [5]int
+	for _, r := range rows {
+		for i, cell := range r.cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		var b strings.Builder
+		for col, cell := range r.cells {
+			fill := strings.Repeat(" ", widths[col]-utf8.RuneCountInString(cell))
+			if col < 2 {
+				b.WriteString(cell + fill + "  ")
+			} else {
+				b.WriteString(fill + cell + "  ")
+			}
+		}
+		lines[i] = r.paint(strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}
+
+// verdict says in one line how the run ended.
+func (c *closing) verdict() string {
+	jobs := make([]string, len(c.model.jobs))
+	for i, j := range c.model.jobs {
+		jobs[i] = *j.ID
+	}
+	text := plural(len(jobs), "job")
+	if len(jobs) < 4 {
+		text = strings.TrimSuffix("job "+strings.Join(jobs, ", "), " ")
+	}
+	took := "after " + short(c.result.Time.Sub(c.model.Begin))
+	if c.model.Begin.IsZero() {
+		took = "before anything ran"
+	}
+	code := fmt.Sprintf("exit code %d", c.result.ExitCode)
+	switch {
+	case c.result.Cause != "":
+		text = fmt.Sprintf("%s stopped %s: %s", text, took, c.result.Cause)
+	case c.result.ExitCode == 0:
+		return c.style.Good(fmt.Sprintf("✓ %s complete %s", text, took))
+	case c.model.FirstFailure() != nil:
+		text = fmt.Sprintf("%s failed %s", text, took)
+	default:
+		text = fmt.Sprintf("%s ended %s", text, took)
+	}
+	if c.result.ExitCode == 0 {
+		return c.style.Good("✓ " + text)
+	}
+	return c.style.Bad("✗ " + text + ", " + code)
+}
+
+// Status is the word for how a job of the run ended: complete, failed or
+// stopped.
+func (c *closing) status(job string) string {
+	status := api.AllocClientStatusComplete
+	if c.result.Cause != "" {
+		status = "stopped"
+	}
+	for _, a := range c.model.Final() {
+		if a.Job == job && a.Status == api.AllocClientStatusFailed {
+			status = api.AllocClientStatusFailed
+		}
+	}
+	return status
+}
+
+// short returns a duration as a person would write it.
+func short(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}

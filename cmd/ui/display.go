@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// pieceSize is how much output is read at a time, in bytes.
+const pieceSize = 256 << 10
+
+// Options is what a display needs to know.
+type Options struct {
+	Mode    Mode
+	Colour  ColourMode
+	Time    TimeFormat
+	Jobs    []*api.Job // canonicalised
+	Version string
+	DataDir string
+}
+
+// Result is how a run ended.
+type Result struct {
+	ExitCode int
+	// Cause tells in a few words why the run was stopped, and is empty when it
+	// ended by itself.
+	Cause string
+	Time  time.Time
+}
+
+// view is one way of showing a run. Its methods are called by one goroutine.
+type view interface {
+	// begin shows what is known before anything has happened.
+	begin(at time.Time)
+	// event shows anything but output. The model has been told already.
+	event(e event.Event)
+	// output shows a piece of a task's output; the bytes are lent.
+	output(e event.Event, stream event.Stream, piece []byte)
+	// idle is called before the display waits: nothing may be held back that
+	// a person would like to see now.
+	idle()
+	// end shows how the run ended.
+	end(r Result)
+	// said returns a word to the user as the view would show it on stderr, or
+	// "" when it is not to be shown.
+	said(at time.Time, text string) string
+}
+
+// Display shows a run. One goroutine calls Run and then End; Say and Broken
+// are for any.
+type Display struct {
+	streams *Streams
+	screen  *screen
+	model   *Model
+	tails   tails
+	view    view
+	piece   []byte
+	broken  chan error
+}
+
+// New returns a display that has shown nothing yet.
+func New(s *Streams, opts Options) *Display {
+	d := &Display{
+		streams: s,
+		screen:  newScreen(s),
+		model:   NewModel(opts.Jobs),
+		tails:   make(tails),
+		piece:   make([]byte, pieceSize),
+		broken:  make(chan error, 1),
+	}
+	d.view = opts.Mode.view(d, opts)
+	return d
+}
+
+// Run shows what happens until the subscription ends.
+func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
+	defer sub.Close()
+	d.view.begin(time.Now())
+	d.rest()
+	for {
+		e, ok := sub.Next(ctx)
+		if !ok {
+			break
+		}
+		d.show(e)
+		if !sub.Ready() {
+			d.view.idle()
+			d.rest()
+		}
+	}
+	d.rest()
+}
+
+func (d *Display) show(e event.Event) {
+	out, ok := e.Body.(event.Output)
+	if !ok {
+		d.model.Apply(e)
+		d.view.event(e)
+		return
+	}
+	for at, end := out.Offset, out.Offset+out.Length; at < end; {
+		n, err := out.Source.ReadAt(d.piece[:min(end-at, pieceSize)], at)
+		d.tails.add(e.Alloc.ID, e.Task, d.piece[:n])
+		d.view.output(e, out.Stream, d.piece[:n])
+		at += int64(n)
+		if err != nil && at < end {
+			d.lost(e, out.Stream, end-at, err)
+			return
+		}
+	}
+}
+
+// lost tells of output that was announced but cannot be read.
+func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
+	if err != io.EOF {
+		d.view.event(event.Event{Time: e.Time, Alloc: e.Alloc, Task: e.Task, Body: event.Notice{
+			Text: "cannot read output: " + err.Error(),
+		}})
+	}
+	e.Body = event.Gap{Stream: stream, Bytes: n}
+	d.view.event(e)
+}
+
+// rest writes everything before the display waits.
+func (d *Display) rest() {
+	if err := d.screen.flush(); err != nil {
+		d.screen.discardOut()
+		select {
+		case d.broken <- err:
+		default:
+		}
+	}
+}
+
+// Broken gets the error of stdout when it cannot be written to any more; what
+// follows for it is dropped.
+func (d *Display) Broken() <-chan error { return d.broken }
+
+// Say tells the user something at once, even while stdout is blocked.
+func (d *Display) Say(text string) {
+	if said := d.view.said(time.Now(), text); said != "" {
+		_, _ = io.WriteString(d.streams.Err, said)
+	}
+}
+
+// End shows how the run ended.
+func (d *Display) End(r Result) {
+	d.view.end(r)
+	d.rest()
+}

@@ -1,0 +1,117 @@
+package ui
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// Bounds of the last screen, in lines: with headings, waits and hint they stay
+// within the 20 lines of a small terminal.
+const (
+	maxFailureEvents = 5
+	maxFailureOutput = 6
+	maxFailureWaits  = 3
+)
+
+// failure returns the last screen of a run in which something failed: what
+// failed first and why, and what to do. It is empty when nothing did.
+func (c *closing) failure() []string {
+	f := c.model.FirstFailure()
+	if f == nil {
+		return nil
+	}
+	t, s := f.Task, c.style
+	lines := []string{fmt.Sprintf("%s %s %s %s", s.Bad("✗"), s.Strong(c.labels.of(t.Alloc.Name, t.Name)),
+		s.Bad("failed first:"), s.Bad(clip(reason(t), max(20, c.width-30))))}
+
+	lines = append(lines, s.Quiet(fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))))
+	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
+		text := e.Time.Local().Format("15:04:05.000") + " " + e.Type
+		if e.DisplayMessage != "" {
+			text += ": " + oneLine(e.DisplayMessage)
+		}
+		lines = append(lines, "    "+clip(text, c.width-4))
+	}
+	if output := c.tails.last(t.Alloc.ID, t.Name, maxFailureOutput, c.width-6); len(output) > 0 {
+		lines = append(lines, s.Quiet("  its last output"))
+		for _, line := range output {
+			lines = append(lines, "    "+s.Quiet(markStdout)+" "+line)
+		}
+	} else {
+		lines = append(lines, s.Quiet("  it wrote nothing"))
+	}
+	lines = append(lines, c.waits(f)...)
+	if others := c.alsoFailed(t); len(others) > 0 {
+		lines = append(lines, clip("  failed as well: "+strings.Join(others, ", "), c.width))
+	}
+	if h := hint(t); h != "" {
+		lines = append(lines, clip("  "+h, 2*c.width))
+	}
+	return lines
+}
+
+func (c *closing) waits(f *Failure) []string {
+	var lines []string
+	for i, w := range f.Waiting {
+		if i == maxFailureWaits-1 && len(f.Waiting) > maxFailureWaits {
+			lines = append(lines, fmt.Sprintf("  and %d more waited", len(f.Waiting)-i))
+			break
+		}
+		lines = append(lines, clip(fmt.Sprintf("  %s had not run: it waited for %s",
+			c.labels.of(w.Task.Alloc.Name, w.Task.Name), w.For), c.width))
+	}
+	return lines
+}
+
+// alsoFailed names the other tasks that failed and were not replaced.
+func (c *closing) alsoFailed(first *Task) []string {
+	var names []string
+	for _, a := range c.model.Final() {
+		for _, t := range a.Tasks {
+			label := c.labels.of(a.Name, t.Name)
+			if t.Failed && t != first && label != c.labels.of(first.Alloc.Name, first.Name) {
+				names = append(names, label)
+			}
+		}
+	}
+	return names
+}
+
+// reason says in a few words why a task failed.
+func reason(t *Task) string {
+	for _, e := range slices.Backward(t.Events) {
+		switch e.Type {
+		case api.TaskDriverFailure:
+			return "its driver could not start it: " + oneLine(e.DisplayMessage)
+		case api.TaskTerminated:
+			return ended(e.TaskEvent)
+		case api.TaskNotRestarting:
+			continue
+		}
+		if event.Fails(e.TaskEvent) || troubles[e.Type] {
+			return oneLine(e.DisplayMessage)
+		}
+	}
+	return "for a reason it did not tell"
+}
+
+func ended(e *api.TaskEvent) string {
+	if signal, err := strconv.Atoi(e.Details["signal"]); err == nil && signal != 0 {
+		return "killed by signal " + strconv.Itoa(signal)
+	}
+	text := "exit code " + e.Details["exit_code"]
+	if message := e.Details["exit_message"]; message != "" {
+		text += ": " + oneLine(message)
+	}
+	return text
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func shortID(id string) string { return id[:min(8, len(id))] }

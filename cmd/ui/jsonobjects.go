@@ -1,0 +1,84 @@
+package ui
+
+import "time"
+
+// Objects of the view, as the documentation of --output json lists them.
+type (
+	jsonHead struct {
+		Type string    `json:"type"`
+		Time time.Time `json:"time"`
+	}
+	jsonOrigin struct {
+		Job     string `json:"job,omitempty"`
+		Group   string `json:"group,omitempty"`
+		Alloc   string `json:"alloc,omitempty"`
+		AllocID string `json:"alloc_id,omitempty"`
+		Task    string `json:"task,omitempty"`
+	}
+	jsonRun struct {
+		jsonHead
+		Job     string `json:"job"`
+		Version string `json:"version"`
+		PID     int    `json:"pid"`
+		Socket  string `json:"socket"` // empty: no socket is served
+		DataDir string `json:"data_dir"`
+	}
+	jsonTaskEvent struct {
+		jsonHead
+		jsonOrigin
+		Event   string            `json:"event"`
+		Message string            `json:"message"`
+		Details map[string]string `json:"details"`
+	}
+	jsonTaskState struct {
+		jsonHead
+		jsonOrigin
+		State    string `json:"state"`
+		Failed   bool   `json:"failed"`
+		Restarts uint64 `json:"restarts"`
+	}
+	jsonAllocStatus struct {
+		jsonHead
+		jsonOrigin
+		Status      string `json:"status"`
+		Description string `json:"description"`
+		Replaces    string `json:"replaces,omitempty"`
+		RetryMS     *int64 `json:"retry_ms,omitempty"`
+	}
+	jsonDiagnostic struct {
+		jsonHead
+		jsonOrigin
+		Diagnostic
+	}
+	jsonSummary struct {
+		jsonHead
+		Job        string      `json:"job"`
+		Status     string      `json:"status"`
+		ExitCode   int         `json:"exit_code"`
+		DurationMS int64       `json:"duration_ms"`
+		Allocs     []jsonAlloc `json:"allocs"`
+	}
+	jsonAlloc struct {
+		Alloc   string              `json:"alloc"`
+		AllocID string              `json:"alloc_id"`
+		Status  string              `json:"status"`
+		Tasks   map[string]jsonTask `json:"tasks"`
+	}
+	jsonTask struct {
+		State    string `json:"state"`
+		Failed   bool   `json:"failed"`
+		Restarts uint64 `json:"restarts"`
+		ExitCode *int   `json:"exit_code"` // null: it never ended by itself
+	}
+)
+
+// Diagnostic is a problem or a notice as --output json shows it.
+type Diagnostic struct {
+	Severity string `json:"severity"` // error or warning
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+}
+

@@ -1,0 +1,201 @@
+package ui
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// plain shows a run as lines for people: the tasks' output on stdout, what
+// happens to them on stderr.
+type plain struct {
+	*printer
+	d        *Display
+	jobs     []*api.Job
+	errStyle *Style
+}
+
+func newPlain(d *Display, opts Options) *plain {
+	c := &clock{format: opts.Time}
+	if opts.Time == TimeNone {
+		c = nil
+	}
+	return &plain{
+		printer:  newPrinter(d, opts, c),
+		d:        d,
+		jobs:     opts.Jobs,
+		errStyle: d.streams.ErrStyle(opts.Colour),
+	}
+}
+
+func (v *plain) begin(at time.Time) {
+	if v.clock != nil {
+		v.clock.begin = at
+	}
+	for _, j := range v.jobs {
+		tasks, allocs := 0, 0
+		for _, g := range j.TaskGroups {
+			tasks += len(g.Tasks)
+			allocs += *g.Count
+		}
+		v.line(at, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s): %s, %s",
+			*j.ID, *j.Type, plural(tasks, "task"), plural(allocs, "allocation")))
+	}
+}
+
+func (v *plain) event(e event.Event) {
+	s := v.errStyle
+	switch body := e.Body.(type) {
+	case event.TaskEvent:
+		if body.Type == api.TaskTerminated {
+			v.ended(e.Alloc.ID, e.Task)
+		}
+		symbol, text := v.taskEvent(v.d.model.task(e), body)
+		v.line(e.Time, v.taskLabel(e), symbol, text)
+	case event.TaskState:
+		if body.State == "dead" {
+			v.ended(e.Alloc.ID, e.Task)
+		}
+		v.line(e.Time, v.taskLabel(e), v.taskState(body), "")
+	case event.AllocStatus:
+		if symbol, text := v.allocStatus(e, body); text != "" {
+			v.line(e.Time, "", symbol, text)
+		}
+	case event.Gap:
+		v.line(e.Time, v.taskLabel(e), s.Waiting("▲"),
+			fmt.Sprintf("%d bytes of %s are left out here: the reader was too slow", body.Bytes, body.Stream))
+	case event.Notice:
+		label := ""
+		if e.Task != "" {
+			label = v.taskLabel(e)
+		}
+		v.line(e.Time, label, s.Note("▸"), body.Text)
+	}
+}
+
+func (v *plain) taskLabel(e event.Event) string { return v.label(v.errStyle, e.Alloc.Name, e.Task) }
+
+// taskEvent returns the symbol and text of a task event.
+func (v *plain) taskEvent(t *Task, e event.TaskEvent) (symbol, text string) {
+	s := v.errStyle
+	text = e.Type
+	if e.DisplayMessage != "" {
+		text += ": " + e.DisplayMessage
+	}
+	switch {
+	case event.Fails(e.TaskEvent), troubles[e.Type],
+		e.Type == api.TaskTerminated && !cleanExit(e.TaskEvent) && !t.stopping():
+		return s.Bad("!"), s.Bad(text)
+	case e.Type == api.TaskRestarting:
+		return s.Waiting("↻"), s.Waiting(text)
+	}
+	return s.Quiet("·"), s.Quiet(text)
+}
+
+// troubles are the task events that tell of something wrong, whether or not it
+// fails the task.
+var troubles = map[string]bool{
+	api.TaskSetupFailure:           true,
+	api.TaskFailedValidation:       true,
+	api.TaskDriverFailure:          true,
+	api.TaskArtifactDownloadFailed: true,
+	api.TaskSiblingFailed:          true,
+	event.TaskHookFailed:           true,
+}
+
+func cleanExit(e *api.TaskEvent) bool {
+	return e.Details["exit_code"] == "0" && e.Details["signal"] == "0"
+}
+
+// taskState returns a state in its colour.
+func (v *plain) taskState(t event.TaskState) string {
+	s := v.errStyle
+	switch {
+	case t.State == "running":
+		return s.Good("● running")
+	case t.State == "pending":
+		return s.Waiting("○ pending")
+	case t.Failed:
+		return s.Bad("✗ " + t.State + exitText(t.ExitCode) + ", failed")
+	case t.ExitCode != nil && *t.ExitCode != 0:
+		return "■ " + t.State + exitText(t.ExitCode)
+	}
+	return s.Good("✓ " + t.State + exitText(t.ExitCode))
+}
+
+func exitText(code *int) string {
+	if code == nil {
+		return ""
+	}
+	return fmt.Sprintf(", exit code %d", *code)
+}
+
+// allocStatus returns the symbol and text of what an allocation became. That
+// it waits or runs is seen by its tasks.
+func (v *plain) allocStatus(e event.Event, a event.AllocStatus) (symbol, text string) {
+	s := v.errStyle
+	switch a.Status {
+	case api.AllocClientStatusComplete:
+		return s.Good("✓"), s.Good(fmt.Sprintf("%s complete: %s", e.Alloc.Name, a.Description))
+	case api.AllocClientStatusFailed:
+		text = fmt.Sprintf("%s failed: %s", e.Alloc.Name, a.Description)
+		if a.Retry >= 0 {
+			text += fmt.Sprintf("; it is replaced in %v", a.Retry)
+		}
+		return s.Bad("✗"), s.Bad(text)
+	case api.AllocClientStatusPending:
+		if a.Replaces != "" {
+			return s.Waiting("↻"), s.Waiting(e.Alloc.Name + " runs again, in place of the failed one")
+		}
+	}
+	return "", ""
+}
+
+// line writes a line of taskrun's own.
+func (v *plain) line(at time.Time, label, symbol, text string) {
+	if v.terminal && v.d.streams.ErrTerm {
+		v.breakLine()
+	}
+	if label == "" {
+		label = strings.Repeat(" ", v.labels.width)
+	}
+	w := v.screen.err()
+	if v.clock != nil {
+		w.WriteString(v.errStyle.Quiet(v.clock.text(at)) + " ")
+	}
+	fmt.Fprintln(w, strings.TrimRight(label+" "+symbol+" "+text, " "))
+}
+
+func (v *plain) said(at time.Time, text string) string {
+	time := ""
+	if v.clock != nil {
+		time = v.errStyle.Quiet(v.clock.text(at)) + " "
+	}
+	return time + v.errStyle.Note("▸ "+text) + "\n"
+}
+
+func (v *plain) end(r Result) {
+	v.close()
+	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), r}
+	lines := slices.Concat([]string{""}, c.table(), []string{"", c.verdict()}, c.failure())
+	writeLines(v.screen.err(), lines)
+}
+
+func writeLines(w io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(w, line)
+	}
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}

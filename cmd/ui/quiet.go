@@ -1,0 +1,63 @@
+package ui
+
+import (
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// quiet shows only the tasks' output, and at the end what failed.
+//
+// A run of one task passes its output on byte by byte, so that it may be used
+// in a pipe in the task's place. With several, each line stands behind its
+// task's label.
+type quiet struct {
+	*printer
+	d        *Display
+	single   bool
+	errStyle *Style
+}
+
+func newQuiet(d *Display, opts Options) *quiet {
+	p := newPrinter(d, opts, nil)
+	return &quiet{
+		printer:  p,
+		d:        d,
+		single:   len(p.labels.byTask) == 1,
+		errStyle: d.streams.ErrStyle(opts.Colour),
+	}
+}
+
+func (v *quiet) begin(time.Time) {}
+
+func (v *quiet) event(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.TaskEvent:
+		if body.Type == api.TaskTerminated {
+			v.ended(e.Alloc.ID, e.Task)
+		}
+	case event.Notice:
+		writeLines(v.screen.err(), []string{v.errStyle.Note("▸ " + body.Text)})
+	}
+}
+
+func (v *quiet) output(e event.Event, stream event.Stream, piece []byte) {
+	if v.single && !v.terminal {
+		_, _ = v.screen.out().Write(piece)
+		return
+	}
+	v.printer.output(e, stream, piece)
+}
+
+func (v *quiet) said(_ time.Time, text string) string { return v.errStyle.Note("▸ "+text) + "\n" }
+
+func (v *quiet) end(r Result) {
+	v.close()
+	if r.ExitCode == 0 {
+		return
+	}
+	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), r}
+	writeLines(v.screen.err(), append([]string{c.verdict()}, c.failure()...))
+}

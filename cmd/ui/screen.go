@@ -1,0 +1,51 @@
+package ui
+
+import (
+	"bufio"
+	"io"
+)
+
+// screenBuffer is how much is collected before it is written, in bytes.
+const screenBuffer = 256 << 10
+
+// screen holds the two buffered streams of a view and keeps what is written to
+// them in order, for when both lead to the same place. Errors of stdout are
+// kept until flush; what cannot be written to stderr is lost.
+type screen struct {
+	bufOut, bufErr *bufio.Writer
+}
+
+func newScreen(s *Streams) *screen {
+	return &screen{bufio.NewWriterSize(s.Out, screenBuffer), bufio.NewWriterSize(s.Err, 4<<10)}
+}
+
+// out is where the tasks' output goes.
+func (s *screen) out() *bufio.Writer {
+	if s.bufErr.Buffered() > 0 {
+		s.flushErr()
+	}
+	return s.bufOut
+}
+
+// err is where taskrun's own lines go.
+func (s *screen) err() *bufio.Writer {
+	if s.bufOut.Buffered() > 0 {
+		_ = s.bufOut.Flush() // the error stays and is seen by flush
+	}
+	return s.bufErr
+}
+
+// flush writes everything and returns the first error of stdout.
+func (s *screen) flush() error {
+	s.flushErr()
+	return s.bufOut.Flush()
+}
+
+func (s *screen) flushErr() {
+	if s.bufErr.Flush() != nil {
+		s.bufErr.Reset(io.Discard)
+	}
+}
+
+// discardOut drops all further output.
+func (s *screen) discardOut() { s.bufOut.Reset(io.Discard) }

@@ -1,0 +1,80 @@
+// Package ui shows a run: it owns the terminal's streams, folds the events of
+// a run into what is known of it, and draws that as plain lines, JSON, or the
+// tasks' output alone. It never decides anything about the run.
+package ui
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+
+	"golang.org/x/term"
+)
+
+// Streams are the process's standard streams and what is known of them.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// OutTerm and ErrTerm tell which of them is a terminal.
+	OutTerm, ErrTerm bool
+	Env              func(string) string
+
+	width func() int
+}
+
+// System returns the streams of this process.
+func System() *Streams {
+	return &Streams{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		OutTerm: term.IsTerminal(int(os.Stdout.Fd())),
+		ErrTerm: term.IsTerminal(int(os.Stderr.Fd())),
+		Env:     os.Getenv,
+		width:   terminalWidth,
+	}
+}
+
+// Test returns streams into memory: no terminals, an empty environment and 80
+// columns, until the test says otherwise.
+func Test() (s *Streams, out, err *bytes.Buffer) {
+	out, err = new(bytes.Buffer), new(bytes.Buffer)
+	return &Streams{
+		In: new(bytes.Buffer), Out: out, Err: &lockedWriter{w: err},
+		Env:   func(string) string { return "" },
+		width: func() int { return 0 },
+	}, out, err
+}
+
+// Width returns the columns of the terminal, or those of the variable COLUMNS,
+// or 80.
+func (s *Streams) Width() int {
+	if w := s.width(); w > 0 {
+		return w
+	}
+	if w, err := strconv.Atoi(s.Env("COLUMNS")); err == nil && w > 0 {
+		return w
+	}
+	return 80
+}
+
+func terminalWidth() int {
+	for _, f := range []*os.File{os.Stderr, os.Stdout} {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
+	}
+	return 0
+}
+
+// lockedWriter lets several goroutines write to what takes only one.
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}

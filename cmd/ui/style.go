@@ -1,0 +1,81 @@
+package ui
+
+import (
+	"hash/fnv"
+
+	"github.com/fatih/color"
+	"github.com/hashicorp/nomad/api"
+)
+
+// Style paints words for one stream; without colours it leaves them as they
+// are. Every colour is one of the sixteen that a terminal's theme adapts to a
+// light or dark background.
+type Style struct {
+	on                                      bool
+	good, bad, waiting, quiet, strong, note *color.Color
+	tasks                                   []*color.Color
+}
+
+// taskAttributes are the colours of tasks. Red is for failures alone.
+var taskAttributes = [...]color.Attribute{
+	color.FgCyan, color.FgMagenta, color.FgBlue, color.FgGreen,
+	color.FgYellow, color.FgHiMagenta, color.FgHiBlue, color.FgHiCyan,
+}
+
+func newStyle(on bool) *Style {
+	s := &Style{on: on}
+	paint := func(attrs ...color.Attribute) *color.Color {
+		c := color.New(attrs...)
+		if on {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c
+	}
+	s.good, s.bad, s.waiting = paint(color.FgGreen), paint(color.FgRed, color.Bold), paint(color.FgYellow)
+	s.quiet, s.strong, s.note = paint(color.Faint), paint(color.Bold), paint(color.FgCyan)
+	for _, attr := range taskAttributes {
+		s.tasks = append(s.tasks, paint(attr))
+	}
+	return s
+}
+
+// Good paints what went well or runs.
+func (s *Style) Good(text string) string { return s.good.Sprint(text) }
+
+// Bad paints a failure.
+func (s *Style) Bad(text string) string { return s.bad.Sprint(text) }
+
+// Waiting paints what will be tried again, and warnings.
+func (s *Style) Waiting(text string) string { return s.waiting.Sprint(text) }
+
+// Quiet paints what need not be read.
+func (s *Style) Quiet(text string) string { return s.quiet.Sprint(text) }
+
+// Strong paints a heading.
+func (s *Style) Strong(text string) string { return s.strong.Sprint(text) }
+
+// Note paints words of taskrun's own.
+func (s *Style) Note(text string) string { return s.note.Sprint(text) }
+
+// taskColours gives each task name a colour: that of its hash, or the next one
+// that fewer names have. The same jobs always get the same colours.
+func taskColours(jobs []*api.Job) map[string]int {
+	taken := make([]int, len(taskAttributes))
+	colours := make(map[string]int)
+	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) {
+		if _, ok := colours[t.Name]; ok {
+			return
+		}
+		h := fnv.New32a()
+		h.Write([]byte(t.Name))
+		at := int(h.Sum32() % uint32(len(taken)))
+		for taken[at] > len(colours)/len(taken) {
+			at = (at + 1) % len(taken)
+		}
+		taken[at]++
+		colours[t.Name] = at
+	})
+	return colours
+}
