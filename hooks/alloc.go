@@ -41,6 +41,13 @@ type AllocPrekill interface {
 	Prekill(ctx context.Context)
 }
 
+// AllocPreTaskRestart is called before the tasks are restarted together by
+// order; not when a single one is.
+type AllocPreTaskRestart interface {
+	AllocHook
+	PreTaskRestart(ctx context.Context)
+}
+
 // AllocPostrun is called when every task has ended for good, also when Prerun
 // failed or was never called.
 type AllocPostrun interface {

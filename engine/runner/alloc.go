@@ -65,7 +65,8 @@ type Alloc struct {
 	stopOnce sync.Once
 	hard     context.Context // done: no time for grace is left
 
-	// Owned by Run.
+	// Owned by Run, and written with mu held where State reads it.
+	mu          sync.Mutex
 	state       lifecycle.State
 	started     bool // the tasks' goroutines run
 	kill        *groupKill
@@ -73,6 +74,7 @@ type Alloc struct {
 	timedOut    bool // max_run_duration has passed
 	status      string
 	description string
+	healthy     *bool
 	children    sync.WaitGroup
 }
 
@@ -156,7 +158,7 @@ func (a *Alloc) react() {
 	tasks := a.lifecycle()
 	if cause, sibling := lifecycle.KillCause(tasks); cause != lifecycle.NoCause && a.kill == nil {
 		for _, t := range a.tasks {
-			if t.stage != lifecycle.Poststop && t.phase != lifecycle.Dead {
+			if t.stage != lifecycle.Poststop && t.state.State != dead {
 				t.apply("", causeEvent(cause, sibling))
 			}
 		}
@@ -217,7 +219,7 @@ func (a *Alloc) lifecycle() []lifecycle.Task {
 	for i, t := range a.tasks {
 		tasks[i] = lifecycle.Task{
 			Name: t.spec.Name, Stage: t.stage, Leader: t.spec.Leader,
-			Phase: t.phase, Failed: t.failed,
+			Phase: phase(t.state), Failed: t.state.Failed,
 		}
 	}
 	return tasks
@@ -225,8 +227,8 @@ func (a *Alloc) lifecycle() []lifecycle.Task {
 
 func (a *Alloc) finishedAt() (last time.Time) {
 	for _, t := range a.tasks {
-		if t.finished.After(last) {
-			last = t.finished
+		if t.state.FinishedAt.After(last) {
+			last = t.state.FinishedAt
 		}
 	}
 	return last
@@ -241,7 +243,9 @@ func (a *Alloc) publishStatus() {
 	if status == a.status && description == a.description {
 		return
 	}
+	a.mu.Lock()
 	a.status, a.description = status, description
+	a.mu.Unlock()
 	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1}
 	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
 		body.Retry = a.cfg.Retry(a.finishedAt())

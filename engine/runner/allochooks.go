@@ -45,6 +45,17 @@ func (a *Alloc) prekill() {
 	}
 }
 
+// preTaskRestart calls the hooks before the tasks are restarted as a group. The
+// group's shutdown_delay applies here as well.
+func (a *Alloc) preTaskRestart(ctx context.Context) {
+	for _, h := range a.hooks {
+		if h, ok := h.(hooks.AllocPreTaskRestart); ok {
+			h.PreTaskRestart(ctx)
+		}
+	}
+	a.shutdownDelay()
+}
+
 func (a *Alloc) postrun() {
 	// What is cleaned up must be, even when there is no time left.
 	ctx := context.WithoutCancel(a.hard)

@@ -111,7 +111,7 @@ func (a *Alloc) advanceKill() {
 // kill tells the task to end for good, with an event if it has not ended yet
 // and was not told before.
 func (t *task) kill(e func(*task) *api.TaskEvent) {
-	if t.finished.IsZero() && !t.told {
+	if t.state.State != dead && !t.told {
 		t.told = true
 		t.apply("", e(t))
 	}

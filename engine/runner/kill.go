@@ -13,24 +13,38 @@ import (
 // makes them.
 var stopRetries = [...]time.Duration{5 * time.Second, 20 * time.Second, 80 * time.Second, 2 * time.Minute, 2 * time.Minute}
 
-// wait waits for the task's end, which a kill may hasten. The result is nil
-// when the driver lost the task.
-func (t *task) wait() (result *drivers.ExitResult, killed bool, killErr error) {
+// runEnd is how one run of a task ended.
+type runEnd struct {
+	result  *drivers.ExitResult // nil when the driver lost the task
+	killed  bool                // it was to end for good
+	killErr error               // what went wrong with that
+	restart bool                // it was to be started again, which is no failure
+}
+
+// wait waits for the end of the task's run, which an order may hasten.
+func (t *task) wait() runEnd {
+	defer t.inlet.refuse()
 	ended, err := t.driver.WaitTask(context.WithoutCancel(t.alloc.hard), t.id)
 	if err != nil {
-		return nil, t.isKilled(), nil
+		return runEnd{killed: t.isKilled()}
 	}
 	select {
-	case result = <-ended:
-		return result, false, nil
+	case result := <-ended:
+		return runEnd{result: result}
+	case req := <-t.inlet.requests:
+		t.report("", req.event)
+		t.prekill()
+		result, err := t.stop(ended)
+		req.done <- err
+		return runEnd{result: result, restart: !req.failure}
 	case <-t.killed.Done():
 	}
 	t.prekill()
 	if result := t.shutdownDelay(ended); result != nil {
-		return result, true, nil
+		return runEnd{result: result, killed: true}
 	}
-	result, killErr = t.stop(ended)
-	return result, true, killErr
+	result, err := t.stop(ended)
+	return runEnd{result: result, killed: true, killErr: err}
 }
 
 // shutdownDelay waits for the task's shutdown_delay, and returns the result if

@@ -34,7 +34,12 @@ func (t *task) start() error {
 		return err
 	}
 	t.id, t.network = cfg.ID, network
-	t.report(running, event.Started())
+	id := cfg.ID
+	t.alloc.post(func() {
+		t.handle = id
+		t.apply(running, event.Started())
+	})
+	t.inlet.accept()
 	return nil
 }
 

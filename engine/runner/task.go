@@ -27,15 +27,17 @@ type task struct {
 	cancel context.CancelFunc
 	gate   chan struct{} // a token for one start
 
+	inlet  inlet
+	revive chan string // for a task that is parked: why it is started again
+
 	// Owned by the allocation.
-	phase    lifecycle.Phase
-	failed   bool
-	restarts uint64
+	state    api.TaskState // written with the allocation's mu held
 	exitCode *int
-	finished time.Time
-	waiting  bool // at the gate
-	told     bool // of its killing
-	ended    bool // run has returned
+	handle   string // the driver's ID while the task runs
+	waiting  bool   // at the gate
+	parked   bool   // dead, but may be started again
+	told     bool   // of its killing
+	ended    bool   // run has returned
 
 	// Owned by run.
 	hooks   []*taskHook
@@ -55,6 +57,9 @@ func newTask(a *Alloc, spec *api.Task) *task {
 		stage:   lifecycle.StageOf(spec.Lifecycle),
 		driver:  a.cfg.Drivers[spec.Driver],
 		gate:    make(chan struct{}, 1),
+		inlet:   inlet{requests: make(chan *restartRequest, 1)},
+		revive:  make(chan string, 1),
+		state:   api.TaskState{State: pending},
 		policy:  restart.PolicyOf(*a.cfg.Job.Type, spec),
 		tracker: restart.Tracker{Start: time.Now()},
 	}
@@ -64,50 +69,22 @@ func newTask(a *Alloc, spec *api.Task) *task {
 	return t
 }
 
-// apply adds an event to the task and, unless phase is empty, changes its
+// apply adds an event to the task and, unless state is empty, changes its
 // state. For the allocation's goroutine.
 func (t *task) apply(state string, e *api.TaskEvent) {
-	before := t.view()
+	before, after := t.state, advance(t.state, state, e, time.Now())
+	t.alloc.mu.Lock()
+	t.state = after
+	t.alloc.mu.Unlock()
 	if e != nil {
-		t.failed = t.failed || event.Fails(e)
-		if e.Type == api.TaskRestarting {
-			t.restarts++
-		}
 		t.publish(event.TaskEvent{TaskEvent: e})
 	}
-	switch state {
-	case pending:
-		t.phase = lifecycle.Pending
-	case running:
-		t.phase = lifecycle.Running
-	case dead:
-		t.phase = lifecycle.Dead
-		if t.finished.IsZero() {
-			t.finished = time.Now()
-		}
-	}
-	if after := t.view(); after != before {
+	if before.State != after.State || before.Failed != after.Failed || before.Restarts != after.Restarts {
 		t.publish(event.TaskState{
-			State: after.phase.String(), Failed: after.failed, Restarts: after.restarts, ExitCode: t.exitCode,
+			State: after.State, Failed: after.Failed, Restarts: after.Restarts, ExitCode: t.exitCode,
 		})
 	}
 }
-
-// view is what of a task is told when it changes.
-type view struct {
-	phase    lifecycle.Phase
-	failed   bool
-	restarts uint64
-}
-
-func (t *task) view() view { return view{t.phase, t.failed, t.restarts} }
-
-// Nomad's names of the task states, as apply takes them.
-const (
-	pending = "pending"
-	running = "running"
-	dead    = "dead"
-)
 
 func (t *task) publish(body event.Body) {
 	t.alloc.cfg.Bus.Publish(t.alloc.cfg.Alloc, t.spec.Name, body)
@@ -129,15 +106,29 @@ func (t *task) killTimeout() time.Duration {
 // run takes the task through its life and returns when it will never run
 // again.
 func (t *task) run() {
-	for t.runOnce() {
-	}
-	t.report(dead, nil)
-	if t.stage != lifecycle.Poststop {
-		// Wait for the others: hooks are stopped when the allocation ends.
-		<-t.killed.Done()
+	for {
+		for t.runOnce() {
+		}
+		t.report(dead, nil)
+		if t.stage == lifecycle.Poststop || !t.park() {
+			break
+		}
 	}
 	t.stopHooks()
 	t.alloc.post(func() { t.ended = true })
+}
+
+// park waits, dead, for the end of the allocation. It reports whether the task
+// is to be started again, because the whole allocation is.
+func (t *task) park() bool {
+	t.alloc.post(func() { t.parked = true })
+	select {
+	case <-t.killed.Done():
+		return false
+	case reason := <-t.revive:
+		t.report("", event.RestartSignaled(reason))
+		return t.decide(restart.End{Requested: true}, nil)
+	}
 }
 
 // runOnce starts the task, waits for its end, and reports whether it must be
@@ -156,31 +147,33 @@ func (t *task) runOnce() bool {
 		return false
 	}
 	t.poststart()
-	result, killed, killErr := t.wait()
+	end := t.wait()
 	if t.output != nil {
 		t.output.Drain()
 	}
-	if result != nil {
-		t.terminated(result)
-	}
+	t.terminated(end.result)
 	_ = t.driver.DestroyTask(t.id, true)
-	t.id = ""
 	t.exited()
 	return t.decide(restart.End{
-		Killed:     killed,
-		Successful: result != nil && result.Successful(),
-	}, killErr)
+		Killed:     end.killed,
+		Requested:  end.restart,
+		Successful: end.result != nil && end.result.Successful(),
+	}, end.killErr)
 }
 
+// terminated tells of the task's end; r is nil when the driver lost the task.
 func (t *task) terminated(r *drivers.ExitResult) {
-	e := event.Terminated(r.ExitCode, r.Signal, r.OOMKilled, r.Err)
-	code := r.ExitCode
-	if code == 0 && r.Signal != 0 {
-		code = 128 + r.Signal
-	}
 	t.alloc.post(func() {
+		t.handle = ""
+		if r == nil {
+			return
+		}
+		code := r.ExitCode
+		if code == 0 && r.Signal != 0 {
+			code = 128 + r.Signal
+		}
 		t.exitCode = &code
-		t.apply("", e)
+		t.apply("", event.Terminated(r.ExitCode, r.Signal, r.OOMKilled, r.Err))
 	})
 }
 

@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/engine/lifecycle"
+)
+
+// The answers to an order that cannot be carried out, in Nomad's words.
+var (
+	ErrTaskNotRunning = errors.New("Task not running") //nolint:staticcheck // Nomad's words
+	ErrUnknownTask    = errors.New("Task not found")   //nolint:staticcheck // Nomad's words
+	ErrAllocEnded     = errors.New("restart of an alloc that should not run")
+)
+
+// The reasons of restarts, in Nomad's words.
+const (
+	reasonTask    = "User requested task to restart"
+	reasonRunning = "User requested running tasks to restart"
+	reasonAll     = "User requested all tasks to restart"
+)
+
+// restartRequest asks a running task to end and start again.
+type restartRequest struct {
+	event   *api.TaskEvent
+	failure bool       // the restart counts, as an exit would
+	done    chan error // gets one answer, when the old run has ended
+}
+
+func newRestart(reason string, failure bool) *restartRequest {
+	return &restartRequest{event: event.RestartSignaled(reason), failure: failure, done: make(chan error, 1)}
+}
+
+// inlet is where a task takes requests while it runs. At most one waits.
+type inlet struct {
+	requests chan *restartRequest // of capacity 1
+
+	mu   sync.Mutex
+	open bool
+}
+
+// offer hands the task a request, or refuses it.
+func (in *inlet) offer(req *restartRequest) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.open {
+		select {
+		case in.requests <- req:
+			return
+		default: // one is under way
+		}
+	}
+	req.done <- ErrTaskNotRunning
+}
+
+func (in *inlet) accept() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.open = true
+}
+
+// refuse takes no more requests, and answers one that came too late.
+func (in *inlet) refuse() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.open = false
+	select {
+	case req := <-in.requests:
+		req.done <- ErrTaskNotRunning
+	default:
+	}
+}
+
+// ask has the owner run f and waits until it has; false: the allocation is
+// over, and f was not run.
+func (a *Alloc) ask(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case a.inbox <- func() { f(); close(done) }:
+		<-done
+		return true
+	case <-a.over:
+		return false
+	}
+}
+
+func (a *Alloc) task(name string) *task {
+	for _, t := range a.tasks {
+		if t.spec.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
+// RestartTask restarts a running task, and returns when its old run has ended.
+// A restart because of a failure, such as an unhealthy check, counts against
+// the restart policy; an empty reason is that of a user's order.
+func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bool) error {
+	t := a.task(name)
+	if t == nil {
+		return fmt.Errorf("Could not find task runner for task: %s", name) //nolint:staticcheck // Nomad's words
+	}
+	if reason == "" {
+		reason = reasonTask
+	}
+	req := newRestart(reason, failure)
+	t.inlet.offer(req)
+	return await(ctx, req)
+}
+
+// Restart restarts the tasks that run or, with all, also those that have
+// ended, in the order of their lifecycle. It returns when the old runs have
+// ended.
+func (a *Alloc) Restart(ctx context.Context, all bool) error {
+	reason := reasonRunning
+	if all {
+		reason = reasonAll
+	}
+	requests := make([]*restartRequest, len(a.tasks))
+	runs := false
+	begin := func() {
+		runs = a.kill == nil && a.started && !a.released
+		if runs && all {
+			a.state = lifecycle.StateInit
+		}
+	}
+	if !a.ask(begin) || !runs {
+		return ErrAllocEnded
+	}
+	a.preTaskRestart(ctx)
+	for i, t := range a.tasks {
+		requests[i] = newRestart(reason, false)
+		if !all || !a.wake(t, reason) {
+			t.inlet.offer(requests[i])
+		} else {
+			requests[i].done <- nil
+		}
+	}
+	var failures []error
+	for i, req := range requests {
+		if err := await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
+			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", a.tasks[i].spec.Name, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// wake starts a task again that has ended; false: it has not.
+func (a *Alloc) wake(t *task, reason string) (woken bool) {
+	a.ask(func() {
+		if t.parked && !a.released {
+			t.parked, woken = false, true
+			t.revive <- reason
+		}
+	})
+	return woken
+}
+
+func await(ctx context.Context, req *restartRequest) error {
+	select {
+	case err := <-req.done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Signal sends a signal, by Nomad's name, to a running task.
+func (a *Alloc) Signal(name, signal string) error {
+	t := a.task(name)
+	if t == nil {
+		return ErrUnknownTask
+	}
+	if _, err := drivers.ParseSignal(signal); err != nil {
+		return err
+	}
+	signaler, ok := t.driver.(drivers.Signaler)
+	if !ok {
+		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec.Driver)
+	}
+	var handle string
+	a.ask(func() {
+		if handle = t.handle; handle != "" {
+			t.apply("", event.Signaling(signal))
+		}
+	})
+	if handle == "" {
+		return ErrTaskNotRunning
+	}
+	return signaler.SignalTask(handle, signal)
+}

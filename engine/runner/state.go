@@ -1,0 +1,84 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+	"taskrun/engine/lifecycle"
+)
+
+// keptEvents is how many events a task's state holds, as in Nomad. The whole
+// history goes over the bus.
+const keptEvents = 10
+
+// Nomad's names of the task states.
+const (
+	pending = "pending"
+	running = "running"
+	dead    = "dead"
+)
+
+// advance returns the task state that follows when an event (or nil) happens
+// and the task changes to a state (or, if empty, does not). A task that was
+// dead and is started again has not finished, which differs from Nomad.
+func advance(s api.TaskState, state string, e *api.TaskEvent, now time.Time) api.TaskState {
+	if e != nil {
+		s.Failed = s.Failed || event.Fails(e)
+		if e.Type == api.TaskRestarting {
+			s.Restarts++
+			s.LastRestart = time.Unix(0, e.Time)
+		}
+		first := max(0, len(s.Events)+1-keptEvents)
+		s.Events = append(s.Events[first:len(s.Events):len(s.Events)], e) // a copy: the old ones may be in use
+	}
+	if state == "" || state == s.State {
+		return s
+	}
+	switch state {
+	case running:
+		s.StartedAt = now.UTC()
+	case dead:
+		s.FinishedAt = now.UTC()
+	case pending:
+		s.FinishedAt = time.Time{}
+	}
+	s.State = state
+	return s
+}
+
+// phase is the state as the rules of the lifecycle know it.
+func phase(s api.TaskState) lifecycle.Phase {
+	switch s.State {
+	case running:
+		return lifecycle.Running
+	case dead:
+		return lifecycle.Dead
+	default:
+		return lifecycle.Pending
+	}
+}
+
+// State is a snapshot of an allocation.
+type State struct {
+	Status      string // pending, running, complete or failed
+	Description string
+	Tasks       map[string]*api.TaskState
+	// Healthy is the verdict on the allocation's deployment; nil before there
+	// is one.
+	Healthy *bool
+}
+
+// State returns a copy of the allocation's state. It may be called at any
+// time.
+func (a *Alloc) State() State {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := State{Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy}
+	for _, t := range a.tasks {
+		state := t.state
+		s.Tasks[t.spec.Name] = &state
+	}
+	return s
+}
