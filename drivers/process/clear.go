@@ -1,0 +1,145 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+)
+
+// clear kills what the trees of processes that have ended still hold, and
+// finishes those that hold nothing. One scan serves all that ended together,
+// and it looks at orphans only: when a process dies its children become those
+// of this program, where the system can do that. Whatever is killed here dies
+// as this program's child in the end, so another SIGCHLD will come.
+func (r *reaping) clear() {
+	if len(r.leaving) == 0 {
+		return
+	}
+	busy := map[*Process]bool{}
+	if trees, known := r.strayTrees(); len(trees) > 0 {
+		for _, tree := range trees {
+			if owner := known.owner(tree); owner != nil && owner.hasEnded() && killTree(owner, tree) {
+				busy[owner] = true
+			}
+		}
+	}
+	now := time.Now()
+	left := r.leaving[:0]
+	for _, p := range r.leaving {
+		switch {
+		case !busy[p]:
+			r.finish(p)
+			continue
+		case p.giveUpAt.IsZero():
+			p.giveUpAt = now.Add(giveUp)
+		case now.After(p.giveUpAt):
+			p.err = errors.Join(p.err, fmt.Errorf("cannot kill all that process %d started: some did not exit after %v", p.pid, giveUp))
+			r.finish(p)
+			continue
+		}
+		left = append(left, p)
+	}
+	clear(r.leaving[len(left):])
+	r.leaving = left
+}
+
+// strayTrees returns the orphans, each with its descendants, and what is known
+// of the processes that they may come from.
+func (r *reaping) strayTrees() ([][]proc, survey) {
+	pids := strays() // first: of these, what was started here is known by now, or starting
+	orphans := pids[:0]
+	r.mu.Lock()
+	for _, pid := range pids {
+		if r.procs[pid] == nil {
+			orphans = append(orphans, pid)
+		}
+	}
+	r.mu.Unlock()
+	if len(orphans) == 0 {
+		return nil, survey{}
+	}
+	known := r.survey()
+	var trees [][]proc
+	for _, pid := range orphans {
+		if !inOtherSession(pid) {
+			continue
+		}
+		if tree := strayTree(pid); len(tree) > 0 {
+			trees = append(trees, tree)
+		}
+	}
+	return trees, known
+}
+
+// killTree kills what lives of a tree and reports whether that may take a
+// while yet. What must not be killed is noted as its owner's error.
+func killTree(owner *Process, tree []proc) (busy bool) {
+	for _, member := range tree {
+		if member.zombie {
+			continue
+		}
+		switch err := member.kill(); {
+		case err == nil:
+			busy = true
+		case !errors.Is(err, syscall.ESRCH):
+			owner.err = fmt.Errorf("cannot kill process %d, which process %d started: %w", member.pid, owner.pid, err)
+		}
+	}
+	return busy
+}
+
+// survey is what is known at one moment of the processes started here.
+type survey struct {
+	procs   map[int]*Process
+	byTag   map[string]*Process // one that runs, rather than one that has ended
+	members map[procID]*Process // that ended processes remember
+}
+
+func (r *reaping) survey() survey {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := survey{
+		procs:   make(map[int]*Process, len(r.procs)),
+		byTag:   make(map[string]*Process, len(r.procs)),
+		members: map[procID]*Process{},
+	}
+	for pid, p := range r.procs {
+		s.procs[pid] = p
+		if other := s.byTag[p.tag]; other == nil || other.hasEnded() {
+			s.byTag[p.tag] = p
+		}
+	}
+	for p := range r.starting {
+		s.byTag[p.tag] = p
+	}
+	delete(s.byTag, "")
+	for _, p := range r.leaving {
+		for id := range p.members {
+			s.members[id] = p
+		}
+	}
+	return s
+}
+
+// owner returns the process that an orphan and its descendants come from, nil
+// if they bear no sign of one. What one of them shows goes for all: a process
+// with a descendant in a task's session is that task's.
+func (s survey) owner(tree []proc) *Process {
+	for _, member := range tree {
+		if p := s.procs[member.session]; p != nil {
+			return p
+		}
+	}
+	for _, member := range tree {
+		if p := s.members[member.procID]; p != nil {
+			return p
+		}
+	}
+	for _, member := range tree {
+		if p := s.byTag[tagOf(member.environ())]; p != nil {
+			return p
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package process
+
+import (
+	"os"
+	"os/signal"
+	"time"
+)
+
+// loop looks around whenever a child may have ended. A signal that comes while
+// it does so is kept, so nothing is missed.
+func (r *reaping) loop(previous <-chan struct{}, news chan os.Signal, quit <-chan struct{}, ended chan<- struct{}) {
+	defer close(ended)
+	defer signal.Stop(news)
+	if previous != nil {
+		<-previous
+	}
+	retry := time.NewTimer(0)
+	defer retry.Stop()
+	for {
+		select {
+		case <-news:
+		case <-r.wake:
+		case <-retry.C:
+		case <-quit:
+			r.lookAround()
+			return
+		}
+		r.lookAround()
+		if len(r.leaving) > 0 {
+			retry.Reset(retryAfter)
+		}
+	}
+}
+
+// lookAround announces what has ended, kills what it left behind, reaps what
+// is done with, and tells those who wait for news.
+func (r *reaping) lookAround() {
+	r.observe()
+	r.clear()
+	reapOrphans(r.isOrphan)
+
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.pulse)
+	r.pulse = make(chan struct{})
+}
+
+// news returns a channel that is closed after the next look around.
+func (r *reaping) news() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pulse
+}
+
+// observe records how processes ended and announces it. They are not reaped
+// yet: a zombie keeps its number, and with it the number of its session.
+func (r *reaping) observe() {
+	var ended []*Process
+	r.mu.Lock()
+	for _, p := range r.procs {
+		if p.hasEnded() {
+			continue
+		}
+		if status, ok := collect(p); ok {
+			p.status, p.endedAt = status, time.Now()
+			ended = append(ended, p)
+		}
+	}
+	r.mu.Unlock()
+	for _, p := range ended {
+		if p.onExit != nil {
+			p.onExit(p.Status())
+		}
+		close(p.done)
+	}
+	r.leaving = append(r.leaving, ended...)
+}
+
+// isOrphan reports whether a child of this program is one that it adopted.
+func (r *reaping) isOrphan(pid int) bool {
+	if !inOtherSession(pid) {
+		return false // a child of another part of this program
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.procs[pid] != nil {
+		return false
+	}
+	if len(r.starting) > 0 {
+		r.missed = true // it may be one that is being started
+		return false
+	}
+	return true
+}
+
+// finish reaps a process of which nothing is left.
+func (r *reaping) finish(p *Process) {
+	r.mu.Lock()
+	reap(p.pid)
+	p.reaped = true
+	if r.procs[p.pid] == p {
+		delete(r.procs, p.pid)
+	}
+	r.mu.Unlock()
+	close(p.gone)
+}

@@ -1,0 +1,132 @@
+package process
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// zombieState is SZOMB of <sys/proc.h>.
+const zombieState = 5
+
+func stat(pid int) (p proc, ok bool) {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil || int(info.Proc.P_pid) != pid {
+		return p, false
+	}
+	return procOf(info), true
+}
+
+func procOf(info *unix.KinfoProc) proc {
+	pid := int(info.Proc.P_pid)
+	session, _ := unix.Getsid(pid)
+	started := info.Proc.P_starttime
+	return proc{
+		procID:  procID{pid: pid, start: uint64(started.Sec)*1e6 + uint64(started.Usec)},
+		ppid:    int(info.Eproc.Ppid),
+		session: session,
+		zombie:  info.Proc.P_stat == zombieState,
+	}
+}
+
+// table returns all processes.
+func table() map[int]proc {
+	infos, err := unix.SysctlKinfoProcSlice("kern.proc.all")
+	if err != nil {
+		return nil
+	}
+	all := make(map[int]proc, len(infos))
+	for i := range infos {
+		p := procOf(&infos[i])
+		all[p.pid] = p
+	}
+	return all
+}
+
+// strays returns all processes of this user: orphans go to launchd, and may be
+// any of them.
+func strays() (pids []int) {
+	infos, err := unix.SysctlKinfoProcSlice("kern.proc.uid", os.Geteuid())
+	if err != nil {
+		return nil
+	}
+	for i := range infos {
+		if pid := int(infos[i].Proc.P_pid); pid > 1 && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// strayTree returns the stray alone: it may be any process, so none but its own
+// signs count, and its descendants are strays, too.
+func strayTree(pid int) []proc {
+	if p, ok := stat(pid); ok {
+		return []proc{p}
+	}
+	return nil
+}
+
+// treeOf returns a process and its descendants, parents first, or nothing when
+// there is no such process.
+func treeOf(pid int) (tree []proc) {
+	all := table()
+	below := map[int][]int{}
+	for _, p := range all {
+		below[p.ppid] = append(below[p.ppid], p.pid)
+	}
+	for next := []int{pid}; len(next) > 0; next = next[1:] {
+		if p, ok := all[next[0]]; ok && len(tree) < len(all) {
+			tree = append(tree, p)
+			next = append(next, below[p.pid]...)
+		}
+	}
+	return tree
+}
+
+// environ returns the environment that the process was started with, if this
+// user may know it. KERN_PROCARGS2 gives the number of arguments, the path of
+// the program, zeros, the arguments, the environment.
+func (p proc) environ() []string {
+	data, err := unix.SysctlRaw("kern.procargs2", p.pid)
+	if err != nil || len(data) < 4 {
+		return nil
+	}
+	args := int(binary.LittleEndian.Uint32(data))
+	_, rest, _ := bytes.Cut(data[4:], []byte{0})
+	rest = bytes.TrimLeft(rest, "\x00")
+	var entries []string
+	for i := 0; len(rest) > 0; i++ {
+		var entry []byte
+		entry, rest, _ = bytes.Cut(rest, []byte{0})
+		if i >= args {
+			entries = append(entries, string(entry))
+		}
+	}
+	return entries
+}
+
+// kill kills the process, and no other that got its number since. The error is
+// ESRCH when it has ended.
+func (p proc) kill() error {
+	if now, ok := stat(p.pid); !ok || now.start != p.start || now.zombie {
+		return syscall.ESRCH
+	}
+	return syscall.Kill(p.pid, syscall.SIGKILL)
+}
+
+// inOtherSession reports whether a process exists in another session than this
+// one's.
+func inOtherSession(pid int) bool {
+	session, err := unix.Getsid(pid)
+	return err == nil && session != ownSession()
+}
+
+var ownSession = sync.OnceValue(func() int {
+	session, _ := unix.Getsid(0)
+	return session
+})

@@ -1,0 +1,128 @@
+// Package process starts processes, learns how they end, and leaves nothing of
+// them behind: whatever a process has started is killed when it ends, however
+// far it went away, as far as the system can tell (see Run).
+//
+// A Unix process has one set of children and one SIGCHLD. So there is one
+// reaper for the whole program, in one goroutine, however many processes there
+// are, and no thread waits for any of them. It looks only at processes that
+// were started here, and at orphans: descendants of those whose parent died.
+// Other parts of the program may use os/exec beside it; they may not give a
+// child a session of its own, for that is how an orphan is told from a child
+// of somebody else.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Status tells how a process ended.
+type Status struct {
+	ExitCode int // 128+n when it was killed by signal n
+	Signal   int // 0 for none
+}
+
+func exitedWith(code int) Status         { return Status{ExitCode: code} }
+func killedBy(sig syscall.Signal) Status { return Status{ExitCode: 128 + int(sig), Signal: int(sig)} }
+
+// Process is one process that was started, together with all that it starts in
+// turn, its tree. When it ends the rest of its tree is killed; until that is
+// done its number stays taken, so nothing here can hit a stranger. All methods
+// may be called from several goroutines at once.
+type Process struct {
+	pid    int
+	run    *Run
+	tag    string // what its environment tells it by; see tagOf
+	onExit func(Status, time.Time)
+	done   chan struct{} // closed when the process has ended
+	gone   chan struct{} // closed when its tree has, too
+
+	// Written before done is closed.
+	status  Status
+	endedAt time.Time
+
+	// Written before gone is closed.
+	err error
+
+	// Guarded by the reaper's lock.
+	reaped  bool
+	members map[procID]bool // processes that were seen in its tree
+
+	// Of the reaper's goroutine alone.
+	giveUpAt time.Time
+}
+
+// Pid returns the number of the process.
+func (p *Process) Pid() int { return p.pid }
+
+// Done is closed when the process has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Status tells how and when the process ended. Call it after Done is closed.
+func (p *Process) Status() (Status, time.Time) { return p.status, p.endedAt }
+
+// Gone is closed when the process and its tree have ended, or when it was
+// given up to kill the rest of it, which Err tells.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Err names processes of the tree that could not be killed, or is nil. Call it
+// after Gone is closed.
+func (p *Process) Err() error { return p.err }
+
+// Signal sends a signal to the process alone. When it has ended the error is
+// os.ErrProcessDone.
+func (p *Process) Signal(sig syscall.Signal) error {
+	if p.hasEnded() {
+		return os.ErrProcessDone
+	}
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	if p.reaped {
+		return os.ErrProcessDone
+	}
+	if err := syscall.Kill(p.pid, sig); errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	} else if err != nil {
+		return fmt.Errorf("cannot send signal %q to process %d: %w", sig, p.pid, err)
+	}
+	return nil
+}
+
+// Remember notes which processes are in the tree now. They will be found again
+// when the process has ended, even if they have left its session and cleared
+// their environment.
+func (p *Process) Remember() {
+	if p.hasEnded() {
+		return
+	}
+	tree := treeOf(p.pid)
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	if p.members == nil {
+		p.members = make(map[procID]bool, len(tree))
+	}
+	for _, member := range tree {
+		p.members[member.procID] = true
+	}
+}
+
+// Kill kills the process and its tree. It does not wait for their end.
+func (p *Process) Kill() error {
+	p.Remember()
+	if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil // the reaper kills the rest as soon as it sees the end
+}
+
+func (p *Process) hasEnded() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,124 @@
+package process
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// reaper is the one of this program; see the package comment.
+var reaper = reaping{
+	procs:    map[int]*Process{},
+	starting: map[*Process]bool{},
+	wake:     make(chan struct{}, 1),
+	pulse:    make(chan struct{}),
+}
+
+// giveUp is how long a killed process may take to end, Nomad's 15 seconds.
+const giveUp = 15 * time.Second
+
+// reaping is the state of the reaper. Its goroutine lives from the first start
+// of the first run to the end of the last.
+type reaping struct {
+	mu       sync.Mutex
+	procs    map[int]*Process  // that have not been reaped
+	starting map[*Process]bool // forked, perhaps, but not in procs yet
+	missed   bool              // an orphan was left alone because of starting
+	runs     int               // that are open
+	quit     chan struct{}     // ends the goroutine
+	ended    chan struct{}     // closed when it has
+	pulse    chan struct{}     // closed, and replaced, after every look around
+
+	wake chan struct{} // has room for one: look around
+
+	leaving []*Process // of the goroutine: ended, but something of the tree is left
+}
+
+// begin makes ready for a start. From here to register no unknown child is
+// taken for an orphan. Locking the fork out instead would let one exec that
+// hangs on a dead file system stop all else.
+func (r *reaping) begin(p *Process) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.run.ended {
+		return errShutdown
+	}
+	if !p.run.open {
+		p.run.open = true
+		r.acquire()
+	}
+	p.run.starting.Add(1)
+	r.starting[p] = true
+	return nil
+}
+
+// register ends what begin began, with the start's error.
+func (r *reaping) register(p *Process, err error) {
+	r.mu.Lock()
+	delete(r.starting, p)
+	if err == nil {
+		r.procs[p.pid] = p
+		if p.tag != "" {
+			p.run.tags[p.tag] = true
+		}
+	}
+	again := r.missed && len(r.starting) == 0
+	if again {
+		r.missed = false
+	}
+	r.mu.Unlock()
+	if !again && err == nil {
+		again = maybeExited(p.pid) // its SIGCHLD may have come before it was known
+	}
+	if again {
+		r.look()
+	}
+}
+
+// look has the goroutine look around.
+func (r *reaping) look() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// acquire counts a run; the caller holds mu. With the first one the goroutine
+// starts, and this program adopts orphans and takes its mark.
+func (r *reaping) acquire() {
+	if r.runs++; r.runs > 1 {
+		return
+	}
+	adoptOrphans()
+	mark()
+	previous := r.ended
+	r.quit, r.ended = make(chan struct{}), make(chan struct{})
+	news := make(chan os.Signal, 1)
+	signal.Notify(news, syscall.SIGCHLD)
+	go r.loop(previous, news, r.quit, r.ended)
+}
+
+// end closes a run for starts, and reports whether it is this program's only
+// one and whether it was open at all.
+func (r *reaping) end(run *Run) (alone, open bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	open = run.open && !run.ended
+	run.ended = true
+	return r.runs == 1, open
+}
+
+// release gives back what acquire took. With the last run the goroutine ends.
+func (r *reaping) release() {
+	r.mu.Lock()
+	r.runs--
+	quit, ended := r.quit, r.ended
+	last := r.runs == 0
+	r.mu.Unlock()
+	if last {
+		close(quit)
+		<-ended
+	}
+}

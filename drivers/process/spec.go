@@ -1,0 +1,80 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// Spec is a process to start. It gets a session of its own, without a
+// controlling terminal, and nothing to read.
+type Spec struct {
+	Path   string   // of the program, and its argv[0]
+	Args   []string // the rest of argv
+	Env    []string // "K=V", all of it
+	Dir    string   // where it starts
+	Stdout *os.File // nil: nowhere
+	Stderr *os.File // nil: nowhere
+
+	// Credential is whom it runs as, nil for the same user as this program.
+	Credential *syscall.Credential
+
+	// OnExit is called when the process has ended, before its number is free
+	// for others and before Done is closed. It must return soon, and must not
+	// wait for anything of this package.
+	OnExit func(Status, time.Time)
+
+	// Cgroup is an open directory of the cgroup v2 hierarchy to start in, nil
+	// for that of this program. Linux only.
+	Cgroup *os.File
+}
+
+// fork starts the process. No other thing may delay it.
+func (s *Spec) fork() (int, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd()}
+	if s.Stdout != nil {
+		files[1] = s.Stdout.Fd()
+	}
+	if s.Stderr != nil {
+		files[2] = s.Stderr.Fd()
+	}
+	argv := append([]string{s.Path}, s.Args...)
+	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: s.sysProcAttr()}
+	pid, err := syscall.ForkExec(s.Path, argv, attr)
+	for pause := time.Millisecond; errors.Is(err, syscall.ETXTBSY) && pause < 200*time.Millisecond; pause *= 2 {
+		// The program was just written, and a child that another goroutine
+		// forks at this moment still has it open for writing, until it execs.
+		<-time.After(pause)
+		pid, err = syscall.ForkExec(s.Path, argv, attr)
+	}
+	if err != nil {
+		return 0, s.explain(err)
+	}
+	return pid, nil
+}
+
+// explain says what the system's words for a failed start mean.
+func (s *Spec) explain(err error) error {
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		hint = " (a script must begin with #! and its interpreter)"
+	case errors.Is(err, syscall.ENOENT) && exists(s.Path) && exists(s.Dir):
+		hint = " (the interpreter or loader that it names does not exist)"
+	case errors.Is(err, syscall.EPERM) && s.Credential != nil:
+		hint = fmt.Sprintf(" (only root may start a process as user %d)", s.Credential.Uid)
+	}
+	return fmt.Errorf("cannot start %q: %w%s", s.Path, err, hint)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,11 @@
+package process
+
+import "syscall"
+
+func (s *Spec) sysProcAttr() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true, Credential: s.Credential}
+	if s.Cgroup != nil {
+		attr.UseCgroupFD, attr.CgroupFD = true, int(s.Cgroup.Fd())
+	}
+	return attr
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package process
+
+import "syscall"
+
+func (s *Spec) sysProcAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Credential: s.Credential}
+}

@@ -1,0 +1,45 @@
+package process
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// retryAfter is how long to wait for the end of what was killed before looking
+// again: nothing tells of the end of an orphan here.
+const retryAfter = 20 * time.Millisecond
+
+// adoptOrphans: launchd adopts them, always.
+func adoptOrphans() {}
+
+// maybeExited cannot look without reaping, so it says yes.
+func maybeExited(int) bool { return true }
+
+// collect tells how a process ended, ok is false while it runs. It is reaped,
+// for which the caller holds the reaper's lock.
+func collect(p *Process) (status Status, ok bool) {
+	var wait unix.WaitStatus
+	for {
+		pid, err := unix.Wait4(p.pid, &wait, unix.WNOHANG, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || pid != p.pid {
+			return Status{}, false
+		}
+		break
+	}
+	p.reaped = true
+	if wait.Signaled() {
+		return killedBy(wait.Signal()), true
+	}
+	return exitedWith(wait.ExitStatus()), true
+}
+
+// reap: collect has done it.
+func reap(int) {}
+
+// reapOrphans: launchd reaps them.
+func reapOrphans(func(pid int) bool) {}

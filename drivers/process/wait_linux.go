@@ -1,0 +1,97 @@
+package process
+
+import (
+	"errors"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// retryAfter is how long to wait for the end of what was killed before looking
+// again. The SIGCHLD comes first.
+const retryAfter = time.Second
+
+// adoptOrphans makes orphans among the descendants of this process its
+// children.
+func adoptOrphans() {
+	// Cannot fail since Linux 3.4.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+}
+
+// childInfo is siginfo_t as waitid(2) fills it in.
+type childInfo struct {
+	signo, errno, code int32
+	_                  [unsafe.Sizeof(uintptr(0))/4 - 1]int32 // aligns what follows
+	pid                int32
+	uid                uint32
+	status             int32
+}
+
+// The values of childInfo.code for ends; see sigaction(2).
+const (
+	cldExited = 1
+	cldKilled = 2
+	cldDumped = 3
+)
+
+// waitable looks for a child that has ended and leaves it as it is.
+func waitable(idType, id int) (childInfo, bool) {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		child := *(*childInfo)(unsafe.Pointer(&info))
+		return child, err == nil && child.pid != 0
+	}
+}
+
+// maybeExited reports whether a child has ended.
+func maybeExited(pid int) bool {
+	_, ok := waitable(unix.P_PID, pid)
+	return ok
+}
+
+// collect tells how a process ended, ok is false while it runs. It is not
+// reaped.
+func collect(p *Process) (status Status, ok bool) {
+	info, ok := waitable(unix.P_PID, p.pid)
+	if !ok {
+		return Status{}, false
+	}
+	if info.code == cldKilled || info.code == cldDumped {
+		return killedBy(syscall.Signal(info.status)), true
+	}
+	return exitedWith(int(info.status)), true
+}
+
+// reap frees the number of a process that has ended.
+func reap(pid int) {
+	for {
+		if _, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+// reapOrphans reaps adopted children that have ended.
+func reapOrphans(isOrphan func(pid int) bool) {
+	for {
+		child, ok := waitable(unix.P_ALL, 0)
+		if !ok {
+			return
+		}
+		if !isOrphan(int(child.pid)) {
+			break // it hides those behind it
+		}
+		reap(int(child.pid))
+	}
+	for _, pid := range strays() {
+		if isOrphan(pid) {
+			reap(pid)
+		}
+	}
+}

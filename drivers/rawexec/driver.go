@@ -1,0 +1,164 @@
+// Package rawexec is Nomad's raw_exec driver: it runs a command as a process
+// of this machine, without isolation; see
+// https://developer.hashicorp.com/nomad/docs/drivers/raw_exec.
+//
+// Where it differs from Nomad: a task has its own session, not only its own
+// process group; all that a task started dies with it, wherever it went; a
+// task that runs as another user has that user's HOME, USER and LOGNAME, and
+// is not in group 0; files outside the allocation are never made executable;
+// unknown signal names are errors.
+package rawexec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+
+	"taskrun/drivers"
+	"taskrun/drivers/process"
+	"taskrun/drivers/taskstore"
+)
+
+// Config is the configuration of the driver, for all tasks.
+type Config struct {
+	// DeniedEnvvars are glob patterns (* only) of environment variables that
+	// no task gets, as in Nomad's plugin option denied_envvars.
+	DeniedEnvvars []string
+}
+
+// Driver is the raw_exec driver. Its methods may be called from several
+// goroutines at once. Shutdown must be called in the end.
+type Driver struct {
+	config Config
+	run    *process.Run
+	tasks  taskstore.Store[*task]
+}
+
+var (
+	_ drivers.Driver     = (*Driver)(nil)
+	_ drivers.Signaler   = (*Driver)(nil)
+	_ drivers.Shutdowner = (*Driver)(nil)
+)
+
+// New returns a driver without tasks.
+func New(config Config) *Driver {
+	return &Driver{config: config, run: process.NewRun()}
+}
+
+// Info names the driver.
+func (d *Driver) Info() drivers.Info {
+	return drivers.Info{Name: "raw_exec", Version: "0.1.0"}
+}
+
+// TaskConfigSchema describes the config block.
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema }
+
+// Capabilities tells what the driver can do.
+func (d *Driver) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{SendSignals: true, FSIsolation: drivers.FSIsolationNone}
+}
+
+// Fingerprint says that the driver is healthy; that never changes.
+func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
+	ch := make(chan drivers.Fingerprint, 1)
+	ch <- drivers.Fingerprint{
+		Health:            drivers.HealthHealthy,
+		HealthDescription: "Healthy",
+		Attributes:        map[string]string{"driver.raw_exec": "1"},
+	}
+	context.AfterFunc(ctx, func() { close(ch) })
+	return ch, nil
+}
+
+// StartTask starts the command. There is never a network.
+func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
+	if err := d.tasks.Reserve(cfg.ID); err != nil {
+		return nil, nil, err
+	}
+	t, err := d.start(cfg)
+	if err != nil {
+		d.tasks.Remove(cfg.ID)
+		return nil, nil, err
+	}
+	d.tasks.Put(cfg.ID, t)
+	handle, err := t.handle(cfg)
+	if err != nil {
+		return nil, nil, errors.Join(err, d.DestroyTask(cfg.ID, true))
+	}
+	return handle, nil, nil
+}
+
+// WaitTask tells how the command ended.
+func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.exit.Wait(ctx), nil
+}
+
+// StopTask sends the signal to the command's process alone, as Nomad does.
+// What the command started is killed when it has ended, without a grace.
+func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	sig, err := drivers.ParseSignal(signal)
+	if err != nil {
+		return fmt.Errorf("cannot stop task %q: %w", t.name, err)
+	}
+	return t.stop(ctx, timeout, sig)
+}
+
+// SignalTask sends a signal to the command's process alone.
+func (d *Driver) SignalTask(id string, signal string) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	sig, err := drivers.ParseSignal(signal)
+	if err != nil {
+		return err
+	}
+	return t.process.Signal(sig)
+}
+
+// DestroyTask forgets a task when nothing that it started lives any more.
+func (d *Driver) DestroyTask(id string, force bool) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	if !force && t.running() {
+		return errors.New("cannot destroy running task")
+	}
+	if err := t.kill(); err != nil {
+		return err
+	}
+	d.tasks.Remove(id)
+	return t.process.Err()
+}
+
+// InspectTask returns what is known of a task, with the attribute "pid".
+func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	status := &drivers.TaskStatus{
+		ID:         id,
+		Name:       t.name,
+		StartedAt:  t.startedAt,
+		Attributes: map[string]string{"pid": strconv.Itoa(t.process.Pid())},
+	}
+	t.exit.Describe(status)
+	return status, nil
+}
+
+// Shutdown kills what tasks of this run have left behind.
+func (d *Driver) Shutdown(ctx context.Context) (int, error) { return d.run.Shutdown(ctx) }

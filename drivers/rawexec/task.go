@@ -1,0 +1,158 @@
+package rawexec
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"syscall"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/drivers/process"
+	"taskrun/drivers/taskstore"
+)
+
+// handleVersion is the version of the task handles made here.
+const handleVersion = 1
+
+// killWait is how long a process may take to end after SIGKILL.
+const killWait = 15 * time.Second
+
+// task is one command that was started.
+type task struct {
+	name      string
+	process   *process.Process
+	startedAt time.Time
+	exit      *taskstore.Exit
+}
+
+// start starts the command of a task. Nothing is left behind when it fails.
+func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
+	c, err := decodeConfig(cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	t, err := d.launch(cfg, c)
+	if err != nil {
+		return nil, fmt.Errorf("failed to launch command with executor: %w", err)
+	}
+	return t, nil
+}
+
+func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
+	as, err := lookupAccount(cfg.User)
+	if err != nil {
+		return nil, err
+	}
+	spec := process.Spec{
+		Args: c.Args,
+		Dir:  cfg.TaskDir(),
+		Env:  environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars)),
+	}
+	if as != nil {
+		spec.Credential = as.credential
+	}
+	if c.WorkDir != nil {
+		spec.Dir = *c.WorkDir
+	}
+	if err := checkDir(spec.Dir); err != nil {
+		return nil, err
+	}
+	if spec.Path, err = lookup(cfg.TaskDir(), c.Command); err != nil {
+		return nil, err
+	}
+	if err := makeExecutable(cfg.AllocDir, spec.Path); err != nil {
+		return nil, err
+	}
+	if spec.Stdout, spec.Stderr, err = cfg.Output.Files(); err != nil {
+		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
+	}
+	defer closeFiles(spec.Stdout, spec.Stderr)
+	t := &task{name: cfg.Name, exit: taskstore.NewExit()}
+	spec.OnExit = func(status process.Status, at time.Time) {
+		t.exit.Set(drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal}, at)
+	}
+	if t.process, err = d.run.Start(spec); err != nil {
+		return nil, err
+	}
+	t.startedAt = time.Now()
+	return t, nil
+}
+
+func closeFiles(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// stop sends the signal, waits, and then kills.
+func (t *task) stop(ctx context.Context, timeout time.Duration, sig syscall.Signal) error {
+	if timeout > 0 && t.running() {
+		t.process.Remember()
+		switch err := t.process.Signal(sig); {
+		case errors.Is(err, os.ErrProcessDone):
+		case err != nil:
+			return err
+		default:
+			t.await(ctx, timeout)
+		}
+	}
+	return t.kill()
+}
+
+// await waits for the end of the process.
+func (t *task) await(ctx context.Context, timeout time.Duration) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-t.exit.Done():
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// kill kills the process and all that it started, and waits for their end.
+func (t *task) kill() error {
+	if err := t.process.Kill(); err != nil {
+		return err
+	}
+	t.await(context.Background(), killWait)
+	if t.running() {
+		return fmt.Errorf("process did not exit after %v", killWait)
+	}
+	<-t.process.Gone() // which takes no longer than killing may
+	return nil
+}
+
+func (t *task) running() bool {
+	select {
+	case <-t.exit.Done():
+		return false
+	default:
+		return true
+	}
+}
+
+// state is what a task can be found by later.
+type state struct {
+	Pid       int       `json:"pid"`
+	StartedAt time.Time `json:"started_at"`
+}
+
+func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
+	data, err := json.Marshal(state{t.process.Pid(), t.startedAt})
+	if err != nil {
+		return nil, fmt.Errorf("failed to set driver state: %w", err)
+	}
+	return &drivers.TaskHandle{
+		Version:     handleVersion,
+		Config:      cfg,
+		State:       drivers.TaskStateRunning,
+		DriverState: data,
+	}, nil
+}

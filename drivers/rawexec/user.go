@@ -1,0 +1,64 @@
+package rawexec
+
+import (
+	"fmt"
+	"os/user"
+	"strconv"
+	"syscall"
+)
+
+// account is the user that a task runs as.
+type account struct {
+	*user.User
+	credential *syscall.Credential
+}
+
+// lookupAccount finds a user by name or number, nil for "". The group with
+// number 0 is not among the supplementary groups, even if the user is in it.
+func lookupAccount(name string) (*account, error) {
+	if name == "" {
+		return nil, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		if _, numeric := strconv.ParseUint(name, 10, 32); numeric != nil {
+			return nil, fmt.Errorf("cannot run as user %q: %w", name, err)
+		}
+		if u, err = user.LookupId(name); err != nil {
+			return nil, fmt.Errorf("cannot run as user %q: %w", name, err)
+		}
+	}
+	groups, err := u.GroupIds()
+	if err != nil {
+		return nil, fmt.Errorf("cannot run as user %q: cannot look up its groups: %w", name, err)
+	}
+	a := &account{User: u, credential: &syscall.Credential{}}
+	if a.credential.Uid, err = parseID(u.Uid); err != nil {
+		return nil, err
+	}
+	if a.credential.Gid, err = parseID(u.Gid); err != nil {
+		return nil, err
+	}
+	for _, group := range groups {
+		id, err := parseID(group)
+		if err != nil {
+			return nil, err
+		}
+		if id != 0 {
+			a.credential.Groups = append(a.credential.Groups, id)
+		}
+	}
+	return a, nil
+}
+
+func parseID(text string) (uint32, error) {
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("cannot run as user or group %q: not a number: %w", text, err)
+	}
+	return uint32(id), nil
+}
+
+func (a *account) env() map[string]string {
+	return map[string]string{"HOME": a.HomeDir, "USER": a.Username, "LOGNAME": a.Username}
+}
