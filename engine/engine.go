@@ -16,6 +16,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
+	"taskrun/engine/runner"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -53,6 +54,7 @@ type Engine struct {
 	done chan struct{}
 
 	mu        sync.Mutex
+	allocs    map[string]*runner.Alloc // that live, by ID
 	submitted bool
 	closed    bool
 }
@@ -62,7 +64,7 @@ func New(cfg Config) *Engine {
 	if cfg.MaxKillTimeout == 0 {
 		cfg.MaxKillTimeout = defaultMaxKillTimeout
 	}
-	e := &Engine{cfg: cfg, done: make(chan struct{})}
+	e := &Engine{cfg: cfg, done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	return e
@@ -124,12 +126,13 @@ func (e *Engine) Done() <-chan struct{} { return e.done }
 func (e *Engine) Close(ctx context.Context) error {
 	e.Kill()
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	closed, submitted := e.closed, e.submitted
+	e.closed = true
+	e.mu.Unlock()
+	if closed {
 		return nil
 	}
-	e.closed = true
-	if e.submitted {
+	if submitted {
 		<-e.done
 	}
 	err := e.sweep(ctx)

@@ -458,3 +458,134 @@ func TestCountAndGroups(t *testing.T) {
 		t.Errorf("ended %v, want 3 times a and twice b", ends)
 	}
 }
+
+// only returns the ID of the one allocation.
+func only(e *engine.Engine) string {
+	allocs := e.Allocs()
+	if len(allocs) != 1 {
+		panic(fmt.Sprintf("%d allocations", len(allocs)))
+	}
+	return allocs[0].ID
+}
+
+const (
+	restartingNow = "Restarting: Task restarting in 0s"
+	userRestart   = "Restart Signaled: User requested task to restart"
+	restartAll    = "Restart Signaled: User requested all tasks to restart"
+)
+
+func TestRestartOfATask(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "1h"), newTask("other", "run_for", "1m"))
+	errs := map[string]error{}
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		30 * time.Minute: func(e *engine.Engine) {
+			errs["t"] = e.RestartTask(context.Background(), only(e), "t")
+			errs["other"] = e.RestartTask(context.Background(), only(e), "other")
+			errs["nobody"] = e.RestartTask(context.Background(), only(e), "nobody")
+		},
+	})
+	want := map[string][]string{
+		"t":     {received, setup, started, userRestart, exit0, restartingNow, started, exit0},
+		"other": {received, setup, started, exit0},
+	}
+	if diff := cmp.Diff(want, h.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if h.lasted != 90*time.Minute {
+		t.Errorf("lasted %v, want 1h30m", h.lasted)
+	}
+	for task, want := range map[string]string{
+		"t": "<nil>", "other": "Task not running", "nobody": "Could not find task runner for task: nobody",
+	} {
+		if got := fmt.Sprint(errs[task]); got != want {
+			t.Errorf("restart of %s: %s, want %s", task, got, want)
+		}
+	}
+}
+
+func TestRestartOfTheWholeAllocation(t *testing.T) {
+	t.Parallel()
+	newAll := func() *api.Job {
+		return newJob("batch",
+			newTask("main", "run_for", "1h"),
+			hook(newTask("pre", "run_for", "1s"), "prestart", false),
+			hook(newTask("pre-side", "run_for", "10h"), "prestart", true),
+			hook(newTask("post", "run_for", "1s"), "poststart", false),
+			hook(newTask("post-side", "run_for", "10h"), "poststart", true),
+			hook(newTask("after", "run_for", "1s"), "poststop", false),
+		)
+	}
+	for name, tt := range map[string]struct {
+		all  bool
+		want map[string]int // restarts
+	}{
+		"all":     {true, map[string]int{"main": 1, "pre": 1, "pre-side": 1, "post": 1, "post-side": 1, "after": 0}},
+		"running": {false, map[string]int{"main": 1, "pre": 0, "pre-side": 1, "post": 0, "post-side": 1, "after": 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var err error
+			h := run(t, newAll(), map[time.Duration]func(*engine.Engine){
+				time.Minute: func(e *engine.Engine) { err = e.RestartAlloc(context.Background(), only(e), tt.all) },
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			got := map[string]int{}
+			for task, events := range h.events {
+				got[task] = 0
+				for _, e := range events {
+					if e == restartingNow {
+						got[task]++
+					}
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("restarts (-want +got):\n%s", diff)
+			}
+			if got := h.status[len(h.status)-1]; got != "complete: All tasks have completed" {
+				t.Errorf("status %q", got)
+			}
+			if tt.all {
+				// The second round takes the order of the first.
+				order := strings.Join(h.order, ", ")
+				first := strings.Index(order, "main running")
+				if second := strings.LastIndex(order, "pre dead"); second < first {
+					t.Errorf("pre did not run again before main: %s", order)
+				}
+				if h.events["pre"][4] != restartAll {
+					t.Errorf("events of pre: %q", h.events["pre"])
+				}
+			}
+		})
+	}
+}
+
+func TestSignal(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "1m", "signal_error", "not you"), newTask("u", "run_for", "1m"))
+	errs := map[string]error{}
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		time.Second: func(e *engine.Engine) {
+			errs["t"] = e.Signal(only(e), "t", "SIGHUP")
+			errs["u"] = e.Signal(only(e), "u", "SIGHUP")
+			errs["bad"] = e.Signal(only(e), "u", "SIGBOGUS")
+			errs["nobody"] = e.Signal(only(e), "nobody", "SIGHUP")
+		},
+	})
+	sent := "Signaling: Task being sent a signal"
+	want := map[string][]string{
+		"t": {received, setup, started, sent, exit0}, "u": {received, setup, started, sent, exit0},
+	}
+	if diff := cmp.Diff(want, h.events); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	for who, want := range map[string]string{
+		"t": "not you", "u": "<nil>", "bad": `unknown signal "SIGBOGUS"`, "nobody": "Task not found",
+	} {
+		if got := fmt.Sprint(errs[who]); got != want {
+			t.Errorf("signal to %s: %s, want %s", who, got, want)
+		}
+	}
+}

@@ -117,6 +117,7 @@ func (r *jobRun) runAlloc(cfg runner.Config) runner.Result {
 	defer release()
 	cfg.Ports = ports
 	alloc := runner.New(cfg)
+	defer e.track(alloc)()
 	defer context.AfterFunc(e.stopping, alloc.Stop)()
 	return alloc.Run(e.hard)
 }

@@ -98,6 +98,9 @@ func New(cfg Config) *Alloc {
 	return a
 }
 
+// Config returns what the allocation was made of.
+func (a *Alloc) Config() Config { return a.cfg }
+
 // Stop orders the allocation to end as `nomad alloc stop` would: kill signals,
 // grace, then poststop tasks. It returns at once and may be called often.
 func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
