@@ -1,0 +1,208 @@
+package jobspec
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/decode"
+	"taskrun/jobspec/syntax"
+)
+
+// variablePrefix marks the environment variables that set variables.
+const variablePrefix = "NOMAD_VAR_"
+
+const remedyForType = decode.Remedy("write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
+
+// A varFile is a parsed file of values for variables.
+type varFile struct {
+	name string
+	body hcl.Body
+}
+
+// readVarFiles parses the files of values.
+func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
+	var files []varFile
+	var diags hcl.Diagnostics
+	for _, path := range p.opts.VarFiles {
+		text, err := readFile(path)
+		if err != nil {
+			diags = append(diags, &hcl.Diagnostic{
+				Severity: hcl.DiagError,
+				Summary:  err.Error(),
+			})
+			continue
+		}
+		p.file.Sources[path] = text
+		body, moreDiags := syntax.Parse(text, path)
+		diags = append(diags, moreDiags...)
+		files = append(files, varFile{path, body})
+	}
+	return files, diags
+}
+
+// setVariables gives the variables their values: NOMAD_VAR_* of the
+// environment, then files, then --var, the last one winning. It makes them
+// known to expressions as var.
+func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	for _, entry := range p.opts.Environ {
+		name, text, ok := strings.Cut(strings.TrimPrefix(entry, variablePrefix), "=")
+		if v := p.variables[name]; ok && v != nil && strings.HasPrefix(entry, variablePrefix) {
+			diags = append(diags, p.setFromText(v, text, "value from the environment", variablePrefix+name)...)
+		}
+	}
+	for _, file := range files {
+		diags = append(diags, p.setFromFile(file)...)
+	}
+	diags = append(diags, p.setFromArguments()...)
+
+	values := make(map[string]cty.Value, len(p.variables))
+	for _, v := range p.variables.inOrder() {
+		if v.value == cty.NilVal {
+			if values[v.name] = unknown; !v.broken {
+				diags = append(diags, problem(v.declared, fmt.Sprintf("variable %q has no value", v.name), "",
+					fmt.Sprintf("give it a default, or pass --var %s=VALUE, --var-file FILE, or %s%s", v.name, variablePrefix, v.name)))
+			}
+			continue
+		}
+		diags = append(diags, p.validate(v)...)
+		if values[v.name] = v.value; v.broken {
+			values[v.name] = unknown
+		}
+	}
+	p.scope.Define("var", cty.ObjectVal(values))
+	return diags
+}
+
+func (p *parser) setFromArguments() hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	last := map[string]string{}
+	var order []string
+	for _, argument := range p.opts.Vars {
+		name, text, ok := strings.Cut(argument, "=")
+		if !ok {
+			diags = append(diags, p.argumentProblem(argument, fmt.Sprintf("--var %s sets nothing", argument), fmt.Sprintf("write --var %s=VALUE", argument), hcl.DiagWarning))
+			continue
+		}
+		if _, again := last[name]; !again {
+			order = append(order, name)
+		}
+		last[name] = text
+	}
+	for _, name := range order {
+		v := p.variables[name]
+		if v == nil {
+			summary := fmt.Sprintf("--var sets %q, which the file does not declare", name)
+			diags = append(diags, p.argumentProblem(name+"="+last[name], summary, p.undeclaredRemedy(name), p.undeclaredSeverity()))
+			continue
+		}
+		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name)...)
+	}
+	return diags
+}
+
+// argumentProblem points into the text of a --var argument.
+func (p *parser) argumentProblem(argument, summary, remedy string, severity hcl.DiagnosticSeverity) *hcl.Diagnostic {
+	diag := problem(p.textRange("--var", argument), summary, "", remedy)
+	diag.Severity = severity
+	return diag
+}
+
+func (p *parser) undeclaredSeverity() hcl.DiagnosticSeverity {
+	if p.opts.IgnoreUndeclared {
+		return hcl.DiagWarning
+	}
+	return hcl.DiagError
+}
+
+func (p *parser) undeclaredRemedy(name string) string {
+	if near := decode.Suggest(name, p.variables.names()); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Sprintf(`declare it: variable "%s" {}`, name)
+}
+
+// setFromFile sets the variables that a file of values names.
+func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	if declarations, _, _ := file.body.PartialContent(&hcl.BodySchema{
+		Blocks: []hcl.BlockHeaderSchema{{Type: "variable", LabelNames: []string{"name"}}},
+	}); len(declarations.Blocks) > 0 {
+		for _, block := range declarations.Blocks {
+			diags = append(diags, problem(block.TypeRange, "a file of values cannot declare variables", "",
+				fmt.Sprintf("to set the variable, write %s = VALUE", block.Labels[0])))
+		}
+		return diags
+	}
+	attributes, diags := file.body.JustAttributes()
+	for _, a := range inOrder(attributes) {
+		v := p.variables[a.Name]
+		if v == nil {
+			diag := problem(a.NameRange, fmt.Sprintf("the job file does not declare a variable %q", a.Name), "", p.undeclaredRemedy(a.Name))
+			diag.Severity = p.undeclaredSeverity()
+			diags = append(diags, diag)
+			continue
+		}
+		value, moreDiags := p.scope.Strict(a.Expr, nil)
+		if diags = append(diags, explainConstant(moreDiags, "a value for a variable")...); moreDiags.HasErrors() {
+			v.broken = true
+			continue
+		}
+		diags = append(diags, v.set(value, "value from "+file.name, a.Expr.Range())...)
+	}
+	return diags
+}
+
+// setFromText sets a variable from text that comes from the shell: as it is
+// for strings and numbers, as an expression for every other type.
+func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagnostics {
+	at := p.textRange(source, text)
+	if v.broken && v.value == cty.NilVal {
+		return nil // its type is not known
+	}
+	switch v.typ {
+	case cty.String, cty.Number, cty.NilType:
+		return v.set(cty.StringVal(text), origin, at)
+	}
+	expr, diags := syntax.Expression([]byte(text), at.Filename)
+	if diags.HasErrors() {
+		v.broken = true
+		return diags
+	}
+	value, diags := p.scope.Strict(expr, nil)
+	if diags.HasErrors() {
+		v.broken = true
+		return explainConstant(diags, "a value for a variable")
+	}
+	return v.set(value, origin, expr.Range())
+}
+
+// textRange makes a text from the shell a source of its own, and returns the
+// range of all of it.
+func (p *parser) textRange(source, text string) hcl.Range {
+	name := "<" + source + ">"
+	p.file.Sources[name] = []byte(text)
+	return hcl.Range{
+		Filename: name,
+		Start:    hcl.Pos{Line: 1, Column: 1},
+		End:      hcl.Pos{Line: 1, Column: 1 + len([]rune(text)), Byte: len(text)},
+	}
+}
+
+// readFile reads a file of values.
+func readFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("cannot read the file of values %q: there is no such file", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the file of values: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,141 @@
+package decode
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// An instance is a block with the context its expressions are evaluated in;
+// a dynamic block yields many of one block.
+type instance struct {
+	block
+
+	ctx *hcl.EvalContext
+}
+
+// blocks stores the blocks of one type in the field of their parent. They are
+// at least one; c is the content they were found in.
+func (d *Decoder) blocks(found []instance, f *field, target reflect.Value, c content, place Place) {
+	switch f.block {
+	case many:
+		d.many(found, f, target, place)
+	case keyed:
+		d.keyed(found, f, target, place)
+	default:
+		for _, extra := range found[1:] {
+			d.report(duplicateBlock(extra, found[0].header))
+		}
+		for _, a := range c.attributes {
+			if a.name == f.name {
+				d.report(duplicateBlock(found[0], a.at))
+				return
+			}
+		}
+		d.one(found[0], f, target, place.Block(f.name, found[0].header))
+	}
+}
+
+// one stores a block of which there may be one only.
+func (d *Decoder) one(in instance, f *field, target reflect.Value, place Place) {
+	d.labelsFit(in, 0)
+	switch f.block {
+	case plain:
+		d.plain(in, target, place)
+	case freeForm:
+		target.Set(reflect.ValueOf(d.freeForm(in, place, true)))
+	default:
+		v := reflect.New(f.element())
+		target.Set(v)
+		d.body(in, v.Elem(), place)
+	}
+}
+
+func (d *Decoder) many(found []instance, f *field, target reflect.Value, place Place) {
+	t := f.element()
+	want := d.labels(f)
+	// Elements may be structs, not pointers: the slice must not move while
+	// they are filled.
+	slice := reflect.MakeSlice(f.typ, 0, len(found))
+	for _, in := range found {
+		if !d.labelsFit(in, want) {
+			continue
+		}
+		i := slice.Len()
+		if f.typ.Elem().Kind() == reflect.Pointer {
+			slice = reflect.Append(slice, reflect.New(t))
+		} else {
+			slice = reflect.Append(slice, reflect.Zero(t))
+		}
+		v := reflect.Indirect(slice.Index(i))
+		name := d.setLabel(in, v)
+		d.body(in, v, place.Item(f.name, i, name, in.header))
+	}
+	if slice.Len() > 0 {
+		target.Set(slice)
+	}
+}
+
+func (d *Decoder) keyed(found []instance, f *field, target reflect.Value, place Place) {
+	target.Set(reflect.MakeMap(f.typ))
+	first := map[string]hcl.Range{}
+	for _, in := range found {
+		if !d.labelsFit(in, 1) {
+			continue
+		}
+		v := reflect.New(f.element())
+		name := d.setLabel(in, v.Elem())
+		if at, ok := first[name]; ok {
+			d.report(shadowedLabel(in, name, at))
+		}
+		first[name] = in.header
+		d.body(in, v.Elem(), place.Keyed(f.name, name, in.header))
+		target.SetMapIndex(reflect.ValueOf(name), v)
+	}
+}
+
+// plain stores a block that holds any attributes in a map of strings or of
+// lists of strings.
+func (d *Decoder) plain(in instance, target reflect.Value, place Place) {
+	t := target.Type()
+	target.Set(reflect.MakeMap(t))
+	c := d.anything(in.body)
+	for _, a := range c.attributes {
+		place.Attr(a.name, a.expr.Range())
+		v := reflect.New(t.Elem()).Elem()
+		if d.value(a.name, a.expr, v, in.ctx) {
+			target.SetMapIndex(reflect.ValueOf(a.name), v)
+		}
+	}
+	for _, b := range c.blocks {
+		d.report(blockInMap(b, in.name))
+	}
+}
+
+// setLabel stores the label of a block in its struct and returns it.
+func (d *Decoder) setLabel(in instance, v reflect.Value) string {
+	f := d.schema(v.Type()).label
+	if f == nil || len(in.labels) == 0 {
+		return ""
+	}
+	text := in.labels[0].text
+	if target := f.of(v); target.Kind() == reflect.Pointer {
+		target.Set(reflect.ValueOf(&text))
+	} else {
+		target.SetString(text)
+	}
+	return text
+}
+
+// labelsFit reports whether a block has as many labels as it should.
+func (d *Decoder) labelsFit(in instance, want int) bool {
+	switch got := len(in.labels); {
+	case got < want:
+		d.report(missingLabel(in.block))
+		return false
+	case got > want:
+		d.report(extraLabel(in.block, in.labels[want].at))
+		return false
+	}
+	return true
+}

@@ -1,0 +1,128 @@
+package decode
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"taskrun/jobspec/evaluate"
+)
+
+// content is what a body holds, in the order of the source, whatever the
+// syntax it is written in.
+type content struct {
+	attributes []attribute
+	blocks     []block
+	missing    hcl.Range // where something that is missing could stand
+}
+
+type attribute struct {
+	name string
+	at   hcl.Range // of the name
+	expr hclsyntax.Expression
+	json bool
+}
+
+type block struct {
+	name   string
+	at     hcl.Range // of the name
+	labels []label
+	header hcl.Range // name and labels
+	open   hcl.Range // the opening brace
+	body   hcl.Body
+}
+
+type label struct {
+	text string
+	at   hcl.Range
+}
+
+// has reports whether there is an attribute of that name.
+func (c content) has(name string) bool {
+	return slices.ContainsFunc(c.attributes, func(a attribute) bool { return a.name == name })
+}
+
+// content reads a body and reports what the schema does not know.
+func (d *Decoder) content(in instance, s *schema) content {
+	native, ok := in.body.(*hclsyntax.Body)
+	if !ok {
+		return d.contentOfJSON(in.body, d.forJSON(s))
+	}
+	c := contentOfNative(native)
+	known := c.attributes[:0]
+	for _, a := range c.attributes {
+		if s.attributes[a.name] == nil {
+			d.report(d.unknownAttribute(a, in.name, s))
+			continue
+		}
+		known = append(known, a)
+	}
+	c.attributes = known
+	for _, b := range c.blocks {
+		if b.name != "dynamic" && s.blockTypes[b.name] == nil {
+			d.report(d.unknownBlock(b, in.name, s))
+		}
+	}
+	return c
+}
+
+func contentOfNative(body *hclsyntax.Body) content {
+	c := content{missing: body.MissingItemRange()}
+	for _, a := range body.Attributes {
+		c.attributes = append(c.attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
+	}
+	slices.SortFunc(c.attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+	for _, b := range body.Blocks {
+		converted := block{name: b.Type, at: b.TypeRange, header: b.DefRange(), open: b.OpenBraceRange, body: b.Body}
+		for i, text := range b.Labels {
+			converted.labels = append(converted.labels, label{text, b.LabelRanges[i]})
+		}
+		c.blocks = append(c.blocks, converted)
+	}
+	return c
+}
+
+// contentOfJSON reads a body in JSON syntax, whose parser reports unknown
+// names itself.
+func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
+	found, diags := body.Content(s)
+	d.report(diags...)
+	c := content{
+		attributes: d.attributesOfJSON(found.Attributes),
+		missing:    found.MissingItemRange,
+	}
+	for _, b := range found.Blocks {
+		converted := block{name: b.Type, at: b.TypeRange, header: b.TypeRange, open: b.DefRange, body: b.Body}
+		for i, text := range b.Labels {
+			converted.labels = append(converted.labels, label{text, b.LabelRanges[i]})
+			converted.header = b.LabelRanges[i]
+		}
+		c.blocks = append(c.blocks, converted)
+	}
+	return c
+}
+
+func (d *Decoder) attributesOfJSON(found hcl.Attributes) []attribute {
+	attributes := make([]attribute, 0, len(found))
+	for _, a := range found {
+		expr, diags := evaluate.Native(a.Expr)
+		d.report(diags...)
+		if expr != nil {
+			attributes = append(attributes, attribute{name: a.Name, at: a.NameRange, expr: expr, json: true})
+		}
+	}
+	slices.SortFunc(attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+	return attributes
+}
+
+// anything reads a body without a schema.
+func (d *Decoder) anything(body hcl.Body) content {
+	if native, ok := body.(*hclsyntax.Body); ok {
+		return contentOfNative(native)
+	}
+	found, diags := body.JustAttributes()
+	d.report(diags...)
+	return content{attributes: d.attributesOfJSON(found), missing: body.MissingItemRange()}
+}

@@ -1,0 +1,138 @@
+// Package decode fills structs that carry `hcl` tags from HCL bodies. It knows
+// what gohcl does not: maps as block types, blocks that may be written as
+// attributes, bodies without a schema, durations, dynamic blocks at any depth,
+// and where each value came from.
+//
+// The tags are those of gohcl, name and kind: "count,optional", "hook" (a
+// required attribute), "task,block", ",label". A kind of its own is "either",
+// a map that may be written as a block or as an attribute.
+package decode
+
+import (
+	"reflect"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/evaluate"
+)
+
+// A Place is told where the parts of a block were found. Its methods that
+// return a Place are about a block below, whose parts that Place is told.
+type Place interface {
+	// Attr is an attribute, or a key of a map, with the range of its value.
+	Attr(name string, at hcl.Range)
+	// Block is a block of which there is at most one.
+	Block(name string, at hcl.Range) Place
+	// Item is the i-th of the blocks of a kind; label is empty if the kind has
+	// none.
+	Item(name string, i int, label string, at hcl.Range) Place
+	// Keyed is a block in a map of blocks by label.
+	Keyed(name, label string, at hcl.Range) Place
+}
+
+// A Block tells a Finisher how its block was written.
+type Block struct {
+	Header hcl.Range // type and labels
+	Label  hcl.Range // the first label, or the header without one
+
+	attributes []attribute
+}
+
+// At returns the range of the value of an attribute of the block, or else that
+// of the header.
+func (b Block) At(name string) hcl.Range {
+	for _, a := range b.attributes {
+		if a.name == name {
+			return a.expr.Range()
+		}
+	}
+	return b.Header
+}
+
+// Has reports whether the block has an attribute of that name.
+func (b Block) Has(name string) bool { return b.At(name) != b.Header }
+
+// A Finisher is a struct that has more to do once its block is decoded: checks
+// between attributes, or moving what it got to where it belongs.
+type Finisher interface {
+	Finish(Block) hcl.Diagnostics
+}
+
+// A Decoder decodes the blocks of one file. It is not safe for use by several
+// goroutines.
+type Decoder struct {
+	// Scope evaluates the expressions.
+	Scope *evaluate.Scope
+	// Form may return a pointer to another struct to decode in the stead of
+	// target, which is a pointer to a struct; or nil for target itself. The
+	// form usually embeds target and adds what can be written but not stored.
+	Form func(target any) any
+
+	diags   hcl.Diagnostics
+	schemas map[reflect.Type]*schema
+}
+
+// A Tolerant struct is one whose faults do not count: they become warnings.
+type Tolerant interface{ Tolerate() }
+
+// Decode fills target, a pointer to a struct, from the body of a block called
+// name. All faults are returned, and whatever is sound is stored.
+func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {
+	d.diags = nil
+	if d.schemas == nil {
+		d.schemas = map[reflect.Type]*schema{}
+	}
+	outermost := instance{block: block{name: name, header: header, body: body}, ctx: d.Scope.Root()}
+	d.body(outermost, reflect.ValueOf(target).Elem(), place)
+	return d.diags
+}
+
+func (d *Decoder) report(diags ...*hcl.Diagnostic) { d.diags = append(d.diags, diags...) }
+
+// body fills the struct target from a block, or the form for it.
+func (d *Decoder) body(in instance, target reflect.Value, place Place) {
+	if d.Form != nil {
+		if form := d.Form(target.Addr().Interface()); form != nil {
+			target = reflect.ValueOf(form).Elem()
+		}
+	}
+	if _, ok := target.Addr().Interface().(Tolerant); ok {
+		defer d.tolerate(len(d.diags))
+	}
+	s := d.schema(target.Type())
+	c := d.content(in, s)
+
+	for _, a := range c.attributes {
+		if f := s.attributes[a.name]; f != nil {
+			place.Attr(a.name, a.expr.Range())
+			d.attribute(a, f, f.of(target), in.ctx, place)
+		}
+	}
+	for _, f := range s.required {
+		if !c.has(f.name) {
+			d.report(missingAttribute(f.name, c.missing, in.header))
+		}
+	}
+	if len(c.blocks) > 0 {
+		found := d.expand(c.blocks, in.ctx, s)
+		for _, f := range s.order {
+			if blocks := found[f.name]; len(blocks) > 0 {
+				d.blocks(blocks, f, f.of(target), c, place)
+			}
+		}
+	}
+	if f, ok := target.Addr().Interface().(Finisher); ok {
+		b := Block{Header: in.header, Label: in.header, attributes: c.attributes}
+		if len(in.labels) > 0 {
+			b.Label = in.labels[0].at
+		}
+		d.report(f.Finish(b)...)
+	}
+}
+
+// tolerate turns the faults found since the n-th diagnostic into warnings.
+func (d *Decoder) tolerate(n int) {
+	for _, diag := range d.diags[n:] {
+		diag.Severity = hcl.DiagWarning
+	}
+}

@@ -1,0 +1,140 @@
+package decode
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/evaluate"
+)
+
+// freeForm returns what a body without a schema holds, such as the config of a
+// task. Blocks become lists of maps, and so does an attribute that is written
+// as an object: a driver cannot tell the two apart then, and need not. The top
+// body drops attributes that are null.
+func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
+	c := d.anything(in.body)
+	values := make(map[string]any, len(c.attributes)+len(c.blocks))
+	for _, a := range c.attributes {
+		place.Attr(a.name, a.expr.Range())
+		v, diags := d.Scope.Value(a.expr, in.ctx)
+		d.report(diags...)
+		if diags.HasErrors() || !v.IsWhollyKnown() || top && v.IsNull() {
+			continue
+		}
+		value, err := plainValue(v)
+		if err != nil {
+			d.report(fault(a.expr.Range(), fmt.Sprintf("cannot use the value of %q", a.name), err.Error(), ""))
+			continue
+		}
+		if _, literal := a.expr.(*hclsyntax.ObjectConsExpr); literal && !a.json {
+			value = []any{value}
+		}
+		values[a.name] = value
+		d.mark(a.name, a.expr, place)
+	}
+	for name, found := range d.expand(c.blocks, in.ctx, nil) {
+		for _, a := range c.attributes {
+			if a.name == name {
+				d.report(shadowedAttribute(a, found[0].header))
+			}
+		}
+		values[name] = d.freeFormBlocks(found, place)
+	}
+	return values
+}
+
+// freeFormBlocks returns blocks of one type as a list. Labels become maps of
+// one key around the body, outermost first.
+func (d *Decoder) freeFormBlocks(found []instance, place Place) []any {
+	list := make([]any, len(found))
+	for i, in := range found {
+		inner := place.Item(in.name, i, "", in.header)
+		for _, l := range in.labels {
+			inner = inner.Item(l.text, 0, "", l.at)
+		}
+		var value any = d.freeForm(in, inner, false)
+		for n := len(in.labels) - 1; n >= 0; n-- {
+			value = map[string]any{in.labels[n].text: []any{value}}
+		}
+		list[i] = value
+	}
+	return list
+}
+
+// mark tells place where the parts of a literal object or list are.
+func (d *Decoder) mark(name string, expr hclsyntax.Expression, place Place) {
+	switch expr := expr.(type) {
+	case *hclsyntax.ObjectConsExpr:
+		d.markObject(expr, place.Block(name, expr.Range()))
+	case *hclsyntax.TupleConsExpr:
+		for i, element := range expr.Exprs {
+			inner := place.Item(name, i, "", element.Range())
+			if object, ok := element.(*hclsyntax.ObjectConsExpr); ok {
+				d.markObject(object, inner)
+			}
+		}
+	}
+}
+
+func (d *Decoder) markObject(object *hclsyntax.ObjectConsExpr, place Place) {
+	for _, item := range object.Items {
+		if key, ok := evaluate.Literal(item.KeyExpr); ok {
+			place.Attr(key, item.ValueExpr.Range())
+			d.mark(key, item.ValueExpr, place)
+		}
+	}
+}
+
+// plainValue returns v as encoding/json would decode it, but for numbers: they
+// are an int where they are whole.
+func plainValue(v cty.Value) (any, error) {
+	if v.IsNull() {
+		return nil, nil
+	}
+	switch t := v.Type(); {
+	case t == cty.String:
+		return v.AsString(), nil
+	case t == cty.Bool:
+		return v.True(), nil
+	case t == cty.Number:
+		return plainNumber(v.AsBigFloat())
+	case t.IsListType(), t.IsSetType(), t.IsTupleType():
+		list := make([]any, 0, v.LengthInt())
+		for it := v.ElementIterator(); it.Next(); {
+			_, element := it.Element()
+			value, err := plainValue(element)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, value)
+		}
+		return list, nil
+	case t.IsMapType(), t.IsObjectType():
+		values := make(map[string]any, v.LengthInt())
+		for it := v.ElementIterator(); it.Next(); {
+			key, element := it.Element()
+			value, err := plainValue(element)
+			if err != nil {
+				return nil, err
+			}
+			values[key.AsString()] = value
+		}
+		return values, nil
+	default:
+		return nil, fmt.Errorf("a %s is not a value that can be kept", t.FriendlyName())
+	}
+}
+
+func plainNumber(n *big.Float) (any, error) {
+	if i, accuracy := n.Int64(); accuracy == big.Exact {
+		return int(i), nil
+	}
+	f, _ := n.Float64()
+	if n.IsInf() || f != 0 && f*2 == f {
+		return nil, fmt.Errorf("the number is too large")
+	}
+	return f, nil
+}

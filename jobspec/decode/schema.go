@@ -1,0 +1,168 @@
+package decode
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// A schema is what a block may hold, read from the tags of its struct.
+type schema struct {
+	name       string // of the struct
+	attributes map[string]*field
+	blockTypes map[string]*field
+	order      []*field // of blockTypes
+	required   []*field
+	label      *field // nil: the block has no label
+	json       *hcl.BodySchema
+}
+
+// A field is an attribute, a block type or the label of a schema.
+type field struct {
+	name  string
+	index []int
+	typ   reflect.Type
+	block kind // what a block of the name becomes
+}
+
+// kind is how blocks of one type are stored.
+type kind int
+
+const (
+	single   kind = iota // *T: at most one
+	many                 // []T or []*T
+	keyed                // map[string]*T by label
+	plain                // map[string]string or map[string][]string: any attributes
+	freeForm             // map[string]any: anything
+)
+
+// of returns the field of a struct that has the schema.
+func (f *field) of(target reflect.Value) reflect.Value { return target.FieldByIndex(f.index) }
+
+// schema returns the schema of a struct type.
+func (d *Decoder) schema(t reflect.Type) *schema {
+	s, ok := d.schemas[t]
+	if !ok {
+		s = &schema{name: t.Name(), attributes: map[string]*field{}, blockTypes: map[string]*field{}}
+		s.read(t, nil)
+		d.schemas[t] = s
+	}
+	return s
+}
+
+// read adds the fields of t. Those of embedded structs come last, so that an
+// outer field hides an inner one of the same name.
+func (s *schema) read(t reflect.Type, index []int) {
+	var embedded []reflect.StructField
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		if sf.Anonymous {
+			embedded = append(embedded, sf)
+			continue
+		}
+		if tag, ok := sf.Tag.Lookup("hcl"); ok {
+			s.add(sf, tag, append(index[:len(index):len(index)], i))
+		}
+	}
+	for _, sf := range embedded {
+		inner := sf.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		s.read(inner, append(index[:len(index):len(index)], sf.Index...))
+	}
+}
+
+func (s *schema) add(sf reflect.StructField, tag string, index []int) {
+	name, kind, _ := strings.Cut(tag, ",")
+	if s.attributes[name] != nil || s.blockTypes[name] != nil {
+		return
+	}
+	f := &field{name: name, index: index, typ: sf.Type}
+	switch kind {
+	case "label":
+		if s.label == nil {
+			s.label = f
+		}
+	case "block":
+		s.addBlock(f)
+	case "either":
+		s.addBlock(f)
+		s.attributes[name] = f
+	case "optional":
+		s.attributes[name] = f
+	default:
+		s.attributes[name] = f
+		if sf.Type.Kind() != reflect.Pointer {
+			s.required = append(s.required, f)
+		}
+	}
+}
+
+func (s *schema) addBlock(f *field) {
+	f.block = kindOf(f.typ)
+	s.blockTypes[f.name] = f
+	s.order = append(s.order, f)
+}
+
+func kindOf(t reflect.Type) kind {
+	switch {
+	case t.Kind() == reflect.Slice:
+		return many
+	case t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Interface:
+		return freeForm
+	case t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Pointer:
+		return keyed
+	case t.Kind() == reflect.Map:
+		return plain
+	default:
+		return single
+	}
+}
+
+// element returns the struct type of one block of f, nil for the map kinds.
+func (f *field) element() reflect.Type {
+	t := f.typ
+	switch f.block {
+	case plain, freeForm:
+		return nil
+	case many, keyed:
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
+}
+
+// labels returns how many labels a block of f has: 0 or 1.
+func (d *Decoder) labels(f *field) int {
+	if t := f.element(); t != nil && d.schema(t).label != nil {
+		return 1
+	}
+	return 0
+}
+
+// forJSON returns the schema in the form that bodies in JSON syntax need to
+// tell attributes from blocks.
+func (d *Decoder) forJSON(s *schema) *hcl.BodySchema {
+	if s.json != nil {
+		return s.json
+	}
+	s.json = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}}
+	for name := range s.attributes {
+		s.json.Attributes = append(s.json.Attributes, hcl.AttributeSchema{Name: name})
+	}
+	for _, f := range s.order {
+		if s.attributes[f.name] != nil {
+			continue // in JSON the two forms look alike
+		}
+		header := hcl.BlockHeaderSchema{Type: f.name}
+		if d.labels(f) == 1 {
+			header.LabelNames = []string{"name"}
+		}
+		s.json.Blocks = append(s.json.Blocks, header)
+	}
+	return s.json
+}

@@ -1,0 +1,104 @@
+package evaluate
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"taskrun/jobspec/syntax"
+)
+
+// A template is the expression in a string of HCL's JSON syntax. Its ranges
+// count in the decoded text, escapes removed, and so need that text.
+type template struct {
+	hclsyntax.Expression
+
+	text   []byte
+	offset int // what ranges count for the first byte of text
+}
+
+// Native returns expr as an expression of the native syntax, which it already
+// is unless it comes from a file in HCL's JSON syntax.
+func Native(expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+	if native, ok := expr.(hclsyntax.Expression); ok {
+		return native, nil
+	}
+	if pairs, diags := hcl.ExprMap(expr); !diags.HasErrors() {
+		return nativeObject(expr, pairs)
+	}
+	if list, diags := hcl.ExprList(expr); !diags.HasErrors() {
+		return nativeTuple(expr, list)
+	}
+	v, diags := expr.Value(nil)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	if text, isString := stringOf(v); isString {
+		return nativeTemplate(expr.Range(), text)
+	}
+	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: expr.Range()}, nil
+}
+
+func nativeTemplate(r hcl.Range, text string) (hclsyntax.Expression, hcl.Diagnostics) {
+	at := r.Start
+	at.Byte++ // the opening quote
+	at.Column++
+	expr, diags := syntax.Template(text, r.Filename, at)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &template{Expression: expr, text: []byte(text), offset: at.Byte}, nil
+}
+
+func nativeObject(expr hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Expression, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	items := make([]hclsyntax.ObjectConsItem, 0, len(pairs))
+	for _, pair := range pairs {
+		key, keyDiags := Native(pair.Key)
+		value, valueDiags := Native(pair.Value)
+		diags = append(append(diags, keyDiags...), valueDiags...)
+		items = append(items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: value})
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &hclsyntax.ObjectConsExpr{Items: items, SrcRange: expr.Range(), OpenRange: expr.StartRange()}, nil
+}
+
+func nativeTuple(expr hcl.Expression, list []hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+	var diags hcl.Diagnostics
+	elements := make([]hclsyntax.Expression, 0, len(list))
+	for _, element := range list {
+		native, moreDiags := Native(element)
+		diags = append(diags, moreDiags...)
+		elements = append(elements, native)
+	}
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return &hclsyntax.TupleConsExpr{Exprs: elements, SrcRange: expr.Range(), OpenRange: expr.StartRange()}, nil
+}
+
+// Literal returns the text of an expression that is a bare name, as keys of
+// objects may be, or a string without references.
+func Literal(expr hclsyntax.Expression) (string, bool) {
+	switch expr := expr.(type) {
+	case *template:
+		return Literal(expr.Expression)
+	case *hclsyntax.ObjectConsKeyExpr:
+		if expr.ForceNonLiteral {
+			return "", false
+		}
+		return Literal(expr.Wrapped)
+	case *hclsyntax.TemplateExpr:
+		if !expr.IsStringLiteral() {
+			return "", false
+		}
+		v, _ := expr.Value(nil)
+		return stringOf(v)
+	case *hclsyntax.LiteralValueExpr:
+		return stringOf(expr.Val)
+	default:
+		name := hcl.ExprAsKeyword(expr)
+		return name, name != ""
+	}
+}

@@ -1,0 +1,89 @@
+// Package evaluate gives the expressions of a job file their values. It adds
+// three things to what HCL does: references to what is known only at run time
+// stand for their own text, JSON strings are the templates they hold, and an
+// evaluation that grows without bound ends in an error.
+package evaluate
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// A Scope is what the expressions of one job file may refer to. It is not safe
+// for use by several goroutines.
+type Scope struct {
+	root     *hcl.EvalContext
+	sources  map[string][]byte
+	prepared map[hclsyntax.Expression]struct{}
+	deferred []Reference
+	budget   budget
+}
+
+// A Reference is one mention of a name that has no value yet.
+type Reference struct {
+	Root  string // first part of the name: "attr" of "attr.kernel.name"
+	Text  string // the value it stands for: "${attr.kernel.name}"
+	Range hcl.Range
+}
+
+// NewScope returns a scope with functions and no variables. The sources, by
+// file name, give the text of references.
+func NewScope(functions map[string]function.Function, sources map[string][]byte) *Scope {
+	return &Scope{
+		root: &hcl.EvalContext{
+			Functions: functions,
+			Variables: map[string]cty.Value{},
+		},
+		sources:  sources,
+		prepared: map[hclsyntax.Expression]struct{}{},
+		budget:   newBudget(),
+	}
+}
+
+// Define sets a variable of the scope.
+func (s *Scope) Define(name string, value cty.Value) { s.root.Variables[name] = value }
+
+// Root returns the outermost context, to make child contexts from.
+func (s *Scope) Root() *hcl.EvalContext { return s.root }
+
+// Deferred returns the references met so far that have no value yet.
+func (s *Scope) Deferred() []Reference { return s.deferred }
+
+// Value evaluates an expression of the job file in ctx, which is the root
+// context of the scope or a descendant of it. Without errors the value is
+// known, unless it depends on a variable whose value is missing.
+func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
+	switch literal := expr.(type) {
+	case *hclsyntax.LiteralValueExpr:
+		return literal.Val, s.budget.charge(literal.Val, literal.SrcRange)
+	case *hclsyntax.TemplateExpr:
+		if literal.IsStringLiteral() {
+			return literal.Value(nil)
+		}
+	}
+	defer s.budget.recover(expr, &v, &diags)
+	s.prepare(expr, ctx)
+	v, diags = expr.Value(ctx)
+	if !diags.HasErrors() {
+		s.budget.spend(v)
+	}
+	return v, diags
+}
+
+// SpendBlock takes the price of one generated block from the budget.
+func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.chargeBlock(at) }
+
+// Strict evaluates an expression that may refer to nothing but what ctx holds,
+// and with a nil ctx to nothing at all, as the default of a variable may.
+func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
+	if native, ok := expr.(hclsyntax.Expression); ok {
+		defer s.budget.recover(native, &v, &diags)
+		_ = hclsyntax.VisitAll(native, func(node hclsyntax.Node) hcl.Diagnostics {
+			s.budget.meter(node)
+			return nil
+		})
+	}
+	return expr.Value(ctx)
+}

@@ -1,0 +1,177 @@
+package jobspec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/decode"
+)
+
+// What can be written in a job file and what api.Job stores differ in a few
+// blocks. A form embeds the struct that is stored and adds what can be written;
+// Finish moves that to where it belongs.
+
+// forms makes the forms for one job and keeps those that are needed later.
+type forms struct {
+	job    *jobForm
+	groups map[*api.TaskGroup]*groupForm
+}
+
+// of returns the form for a struct of the API; nil if it has none.
+func (f *forms) of(target any) any {
+	switch target := target.(type) {
+	case *api.Job:
+		f.job = &jobForm{Job: target}
+		return f.job
+	case *api.TaskGroup:
+		form := &groupForm{TaskGroup: target}
+		f.groups[target] = form
+		return form
+	case *api.Task:
+		return &taskForm{Task: target}
+	case *api.Constraint:
+		return &constraintForm{Constraint: target}
+	case *api.Affinity:
+		return &affinityForm{Affinity: target}
+	default:
+		return nil
+	}
+}
+
+// jobForm is the job block. Tasks come first, because each makes a group of its
+// own, in front of the others.
+type jobForm struct {
+	*api.Job
+
+	Tasks   []*api.Task       `hcl:"task,block"`
+	Meta    map[string]string `hcl:"meta,either"`
+	Vault   *api.Vault        `hcl:"vault,block"`
+	Secrets []*api.Secret     `hcl:"secret,block"`
+}
+
+// Finish stores what may be written in two ways.
+func (f *jobForm) Finish(decode.Block) hcl.Diagnostics {
+	f.Job.Meta = f.Meta
+	return nil
+}
+
+// groupForm is the group block.
+type groupForm struct {
+	*api.TaskGroup
+
+	Meta    map[string]string `hcl:"meta,either"`
+	Scaling *groupScaling     `hcl:"scaling,block"`
+	Vaults  []*groupVault     `hcl:"vault,block"`
+	Secrets []*groupSecret    `hcl:"secret,block"`
+}
+
+// groupVault and groupSecret are the blocks whose faults Nomad does not report.
+type (
+	groupVault struct {
+		api.Vault
+
+		header hcl.Range
+	}
+	groupSecret struct{ api.Secret }
+)
+
+// Finish remembers where the block is.
+func (f *groupVault) Finish(b decode.Block) hcl.Diagnostics {
+	f.header = b.Header
+	return nil
+}
+
+// Tolerate makes faults warnings.
+func (*groupVault) Tolerate() {}
+
+// Tolerate makes faults warnings.
+func (*groupSecret) Tolerate() {}
+
+// Finish stores the parts of the group that have a form.
+func (f *groupForm) Finish(decode.Block) hcl.Diagnostics {
+	f.TaskGroup.Meta = f.Meta
+	if f.Scaling != nil {
+		f.TaskGroup.Scaling = &f.Scaling.ScalingPolicy
+	}
+	var diags hcl.Diagnostics
+	for i, vault := range f.Vaults[min(1, len(f.Vaults)):] {
+		diags = append(diags, caution(vault.header, `"vault" is given twice`,
+			fmt.Sprintf("This one takes the place of the one on line %d.", f.Vaults[i].header.Start.Line), "delete one of them"))
+	}
+	return diags
+}
+
+// groupScaling is the scaling block of a group, where the upper bound is
+// required.
+type groupScaling struct {
+	api.ScalingPolicy
+
+	Max int64 `hcl:"max"`
+}
+
+// Finish stores the bound and checks the type.
+func (f *groupScaling) Finish(b decode.Block) hcl.Diagnostics {
+	if b.Has("max") {
+		f.ScalingPolicy.Max = &f.Max
+	}
+	return setScalingType(&f.ScalingPolicy, "horizontal", b)
+}
+
+// taskForm is the task block.
+type taskForm struct {
+	*api.Task
+
+	Env     map[string]string `hcl:"env,either"`
+	Meta    map[string]string `hcl:"meta,either"`
+	Scaling []*taskScaling    `hcl:"scaling,block"`
+}
+
+// Finish stores the parts of the task that have a form.
+func (f *taskForm) Finish(decode.Block) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	f.Task.Env, f.Task.Meta = f.Env, f.Meta
+	first := map[string]hcl.Range{}
+	for _, s := range f.Scaling {
+		if at, ok := first[s.resource]; ok && s.resource != "" {
+			diags = append(diags, problem(s.header, fmt.Sprintf("scaling %q is given twice", s.resource),
+				fmt.Sprintf("The first is on line %d.", at.Start.Line), ""))
+		}
+		first[s.resource] = s.header
+		f.ScalingPolicies = append(f.ScalingPolicies, &s.ScalingPolicy)
+	}
+	return diags
+}
+
+// taskScaling is a scaling block of a task, whose label names what it scales.
+type taskScaling struct {
+	api.ScalingPolicy
+
+	Label string `hcl:",label"`
+
+	resource string
+	header   hcl.Range
+}
+
+// Finish checks the label and the type.
+func (f *taskScaling) Finish(b decode.Block) hcl.Diagnostics {
+	f.header = b.Header
+	switch f.resource = strings.ToLower(f.Label); f.resource {
+	case "cpu", "mem":
+		return setScalingType(&f.ScalingPolicy, "vertical_"+f.resource, b)
+	default:
+		return hcl.Diagnostics{problem(b.Label, fmt.Sprintf("cannot scale %q", f.Label),
+			`The label of a scaling block in a task is "cpu" or "mem".`, "")}
+	}
+}
+
+func setScalingType(p *api.ScalingPolicy, wanted string, b decode.Block) hcl.Diagnostics {
+	if p.Type != "" && p.Type != wanted {
+		return hcl.Diagnostics{problem(b.At("type"), fmt.Sprintf("the type of this scaling policy must be %q", wanted),
+			fmt.Sprintf("It is %q.", p.Type), "leave it out")}
+	}
+	p.Type = wanted
+	return nil
+}

@@ -1,0 +1,36 @@
+package function
+
+import (
+	"errors"
+
+	"github.com/hashicorp/go-cty-funcs/filesystem"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// errNoFiles is what a file function says where none may be called.
+var errNoFiles = errors.New("functions that deal with files cannot be called here")
+
+// fileFunctions returns the functions that deal with files and their names.
+func fileFunctions(baseDir string) map[string]function.Function {
+	return map[string]function.Function{
+		"abspath":    filesystem.AbsPathFunc,
+		"basename":   filesystem.BasenameFunc,
+		"dirname":    filesystem.DirnameFunc,
+		"file":       filesystem.MakeFileFunc(baseDir, false),
+		"filebase64": filesystem.MakeFileFunc(baseDir, true),
+		"fileexists": filesystem.MakeFileExistsFunc(baseDir),
+		"fileset":    filesystem.MakeFileSetFunc(baseDir),
+		"pathexpand": filesystem.PathExpandFunc,
+	}
+}
+
+// disabled returns a function with the parameters of f that always fails.
+func disabled(f function.Function) function.Function {
+	return function.New(&function.Spec{
+		Params:   f.Params(),
+		VarParam: f.VarParam(),
+		Type:     func([]cty.Value) (cty.Type, error) { return cty.NilType, errNoFiles },
+		Impl:     func([]cty.Value, cty.Type) (cty.Value, error) { return cty.NilVal, errNoFiles },
+	})
+}

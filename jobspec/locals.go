@@ -1,0 +1,123 @@
+package jobspec
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/evaluate"
+)
+
+// A local is a named expression of a locals block.
+//
+// See https://developer.hashicorp.com/nomad/docs/reference/hcl2/locals.
+type local struct {
+	name  string
+	at    hcl.Range // of the name
+	expr  hclsyntax.Expression
+	value cty.Value // NilVal until evaluated
+	open  bool      // being evaluated: to need it now is to need itself
+}
+
+// locals are those of a file by name.
+type locals map[string]*local
+
+func (ls locals) names() []string { return slices.Sorted(maps.Keys(ls)) }
+
+// evaluateLocals gives the locals their values, each after those it refers to,
+// and makes them known to expressions as local.
+func (p *parser) evaluateLocals(content *hcl.BodyContent) hcl.Diagnostics {
+	diags := p.declareLocals(content)
+	for _, name := range p.locals.names() {
+		diags = append(diags, p.evaluateLocal(p.locals[name])...)
+	}
+	values := make(map[string]cty.Value, len(p.locals))
+	for name, l := range p.locals {
+		values[name] = l.value
+	}
+	p.scope.Define("local", cty.ObjectVal(values))
+	return diags
+}
+
+func (p *parser) declareLocals(content *hcl.BodyContent) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	p.locals = locals{}
+	for _, block := range content.Blocks {
+		if block.Type != "locals" {
+			continue
+		}
+		attributes, moreDiags := block.Body.JustAttributes()
+		diags = append(diags, moreDiags...)
+		for _, a := range inOrder(attributes) {
+			if first := p.locals[a.Name]; first != nil {
+				diags = append(diags, caution(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
+					fmt.Sprintf("This one takes the place of the one on line %d.", first.at.Start.Line), "rename one of them, or delete it"))
+			}
+			expr, moreDiags := evaluate.Native(a.Expr)
+			diags = append(diags, moreDiags...)
+			p.locals[a.Name] = &local{name: a.Name, at: a.NameRange, expr: expr}
+		}
+	}
+	return diags
+}
+
+// evaluateLocal evaluates a local and, before it, those it refers to.
+func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
+	if l.value != cty.NilVal {
+		return nil
+	}
+	if l.expr == nil {
+		l.value = unknown
+		return nil
+	}
+	l.open = true
+	defer func() { l.open = false }()
+
+	var diags hcl.Diagnostics
+	members := map[string]cty.Value{}
+	for _, name := range p.localsIn(l.expr) {
+		needed := p.locals[name]
+		if needed == nil {
+			continue // evaluation will say so, unless it is inside of try()
+		}
+		if needed.open {
+			continue
+		}
+		diags = append(diags, p.evaluateLocal(needed)...)
+		members[name] = needed.value
+	}
+	ctx := p.scope.Root().NewChild()
+	ctx.Variables = map[string]cty.Value{"local": cty.ObjectVal(members)}
+	value, moreDiags := p.scope.Value(l.expr, ctx)
+	if l.value = value; moreDiags.HasErrors() {
+		l.value = unknown
+	}
+	return append(diags, moreDiags...)
+}
+
+// localsIn returns the names of the locals an expression refers to; all of
+// them if it refers to local as a whole.
+func (p *parser) localsIn(expr hclsyntax.Expression) []string {
+	var names []string
+	for _, traversal := range expr.Variables() {
+		if traversal.RootName() != "local" {
+			continue
+		}
+		if len(traversal) == 1 {
+			return p.locals.names()
+		}
+		switch step := traversal[1].(type) {
+		case hcl.TraverseAttr:
+			names = append(names, step.Name)
+		case hcl.TraverseIndex:
+			if step.Key.Type() == cty.String {
+				names = append(names, step.Key.AsString())
+			}
+		}
+	}
+	return names
+}

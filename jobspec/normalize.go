@@ -1,0 +1,124 @@
+package jobspec
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/nomad/api"
+)
+
+// normalize gives a decoded job the form that Nomad's own parser gives it,
+// which is not yet that of Job.Canonicalize: it holds only what a file says.
+func normalize(label string, f *forms, a *atlas) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	job := f.job.Job
+	if job.Name == nil {
+		job.Name = &label
+	}
+	if job.ID == nil {
+		job.ID = &label
+	}
+	if p := job.Periodic; p != nil && (p.Spec != nil || p.Specs != nil) {
+		p.SpecType = new(api.PeriodicSpecCron)
+	}
+	groups := make([]*api.TaskGroup, 0, len(f.job.Tasks)+len(job.TaskGroups))
+	for _, task := range f.job.Tasks {
+		groups = append(groups, &api.TaskGroup{Name: new(task.Name), Tasks: []*api.Task{task}})
+	}
+	if groups = append(groups, job.TaskGroups...); len(groups) > 0 {
+		job.TaskGroups = groups
+	}
+	inherit(f, a)
+
+	for i, group := range job.TaskGroups {
+		splitPorts(group.Networks)
+		for j, task := range group.Tasks {
+			if task.Resources != nil {
+				splitPorts(task.Resources.Networks)
+			}
+			fillTemplates(task.Templates)
+			fillVault(task.Vault)
+			path := Root.Index("group", i).Index("task", j)
+			diags = append(diags, takeIdentity(task, path, a)...)
+		}
+	}
+	return diags
+}
+
+// splitPorts parts the port blocks into static and dynamic ones. Blocks of the
+// type reserved_ports survive only where there is no port block, as in Nomad.
+func splitPorts(networks []*api.NetworkResource) {
+	for _, network := range networks {
+		if len(network.DynamicPorts) == 0 {
+			continue
+		}
+		ports := network.DynamicPorts
+		network.DynamicPorts, network.ReservedPorts = nil, nil
+		for _, port := range ports {
+			if port.Value > 0 {
+				network.ReservedPorts = append(network.ReservedPorts, port)
+			} else {
+				network.DynamicPorts = append(network.DynamicPorts, port)
+			}
+		}
+	}
+}
+
+func fillTemplates(templates []*api.Template) {
+	for _, t := range templates {
+		setDefault(&t.ChangeMode, "restart")
+		setDefault(&t.Perms, "0644")
+		setDefault(&t.Splay, 5*time.Second)
+		setDefault(&t.ErrMissingKey, false)
+		if script := t.ChangeScript; script != nil {
+			if script.Args == nil {
+				script.Args = []string{}
+			}
+			setDefault(&script.Timeout, 5*time.Second)
+			setDefault(&script.FailOnError, false)
+			setDefault(&script.RunOnFirstRender, false)
+		}
+	}
+}
+
+func fillVault(v *api.Vault) {
+	if v == nil {
+		return
+	}
+	setDefault(&v.Env, true)
+	setDefault(&v.DisableFile, false)
+	setDefault(&v.ChangeMode, "restart")
+}
+
+// takeIdentity sets the default identity of a task apart from the others. Of
+// several, Nomad takes the last: conversion on the server replaces the first.
+func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	first := -1
+	for i, identity := range task.Identities {
+		if identity.Name != "" && identity.Name != "default" {
+			continue
+		}
+		if first < 0 {
+			first = i
+			continue
+		}
+		at := a.positions[path.Index("identity", i)]
+		diags = append(diags, caution(at.hcl(), "this is a second default identity",
+			"An identity without a name is the default one. The last of them counts.", "give it a name, or delete one of them"))
+	}
+	if first < 0 {
+		return diags
+	}
+	a.moveIdentities(path, first, len(task.Identities))
+	task.Identity = task.Identities[first]
+	task.Identities = append(task.Identities[:first:first], task.Identities[first+1:]...)
+	return diags
+}
+
+// setDefault sets what the file does not.
+func setDefault[T any](field **T, value T) {
+	if *field == nil {
+		*field = &value
+	}
+}

@@ -1,0 +1,145 @@
+package jobspec
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/decode"
+)
+
+// A place is where the decoder is in the job: it turns what it is told into
+// Positions.
+type place struct {
+	*atlas
+
+	path  Path
+	trail *trail // of the nearest enclosing block that may be moved; or nil
+}
+
+// An atlas collects the positions of one job.
+type atlas struct {
+	positions Positions
+	trails    map[Path]*trail
+	bareTasks int // task blocks outside of groups, each of which makes a group
+}
+
+// A trail remembers the paths below a block that ends up elsewhere in the job
+// than it was written: inherited by tasks, or set apart from its siblings.
+type trail struct{ paths []Path }
+
+func newAtlas(text []byte) *atlas {
+	const bytesPerPosition = 64 // a guess, to spare the map its growth
+	return &atlas{
+		positions: make(Positions, len(text)/bytesPerPosition),
+		trails:    map[Path]*trail{},
+	}
+}
+
+// Attr notes an attribute.
+func (p place) Attr(name string, at hcl.Range) { p.note(p.path.Attr(name), at) }
+
+// Block notes a block of which there is one.
+func (p place) Block(name string, at hcl.Range) decode.Place {
+	return p.below(name, p.path.Attr(name), at)
+}
+
+// Item notes one block of several.
+func (p place) Item(name string, i int, label string, at hcl.Range) decode.Place {
+	switch {
+	case name == "port" || name == "reserved_ports":
+		return p.below(name, p.path.Label(name, label), at)
+	case name == "vault":
+		return p.below(name, p.path.Attr(name), at)
+	case name == "task" && p.path == Root:
+		p.bareTasks++
+		group := p.below("group", Root.Index("group", i), at).(place)
+		return group.below(name, group.path.Index(name, 0), at)
+	case name == "group" && p.path == Root:
+		i += p.bareTasks
+	}
+	return p.below(name, p.path.Index(name, i), at)
+}
+
+// Keyed notes a block in a map by label.
+func (p place) Keyed(name, label string, at hcl.Range) decode.Place {
+	return p.below(name, p.path.Label(name, label), at)
+}
+
+func (p place) below(name string, path Path, at hcl.Range) decode.Place {
+	p.path = path
+	if name == "vault" || name == "secret" || name == "identity" {
+		p.trail = &trail{}
+		p.trails[path] = p.trail
+	}
+	p.note(path, at)
+	return p
+}
+
+func (p place) note(path Path, at hcl.Range) {
+	p.positions[path] = rangeOf(at)
+	if p.trail != nil {
+		p.trail.paths = append(p.trail.paths, path)
+	}
+}
+
+// copy gives the block that was written at from, and all below it, the path to
+// as well.
+func (a *atlas) copy(from, to Path) {
+	for path, at := range a.below(from) {
+		a.positions[to+path] = at
+	}
+}
+
+// below returns the positions at and below a block by the rest of their paths.
+func (a *atlas) below(from Path) map[Path]Range {
+	t := a.trails[from]
+	if t == nil {
+		return nil
+	}
+	found := make(map[Path]Range, len(t.paths))
+	for _, path := range t.paths {
+		found[path[len(from):]] = a.positions[path]
+	}
+	return found
+}
+
+// moveIdentities follows the default identity out of the list of a task: it
+// gets the path "identity", and those behind it move up by one.
+func (a *atlas) moveIdentities(task Path, first, count int) {
+	const kind = "identity"
+	moved := make([]map[Path]Range, 0, count)
+	for i := first; i < count; i++ {
+		from := task.Index(kind, i)
+		found := a.below(from)
+		moved = append(moved, found)
+		for path := range found {
+			delete(a.positions, from+path)
+		}
+	}
+	for i, found := range moved {
+		to := task.Attr(kind)
+		if i > 0 {
+			to = task.Index(kind, first+i-1)
+		}
+		for path, at := range found {
+			a.positions[to+path] = at
+		}
+	}
+}
+
+// rangeOf returns a range of HCL as ours.
+func rangeOf(r hcl.Range) Range {
+	return Range{
+		File:  r.Filename,
+		Start: Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},
+		End:   Pos{Line: r.End.Line, Column: r.End.Column, Byte: r.End.Byte},
+	}
+}
+
+// hcl returns the range as HCL has it.
+func (r Range) hcl() hcl.Range {
+	return hcl.Range{
+		Filename: r.File,
+		Start:    hcl.Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},
+		End:      hcl.Pos{Line: r.End.Line, Column: r.End.Column, Byte: r.End.Byte},
+	}
+}

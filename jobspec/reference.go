@@ -1,0 +1,77 @@
+package jobspec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/decode"
+)
+
+// suspectReferences warns of references that no run will resolve: Nomad keeps
+// whatever it does not know as text, so a misspelt name goes unnoticed.
+func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	environment := environmentOf(job)
+	for _, ref := range p.scope.Deferred() {
+		if isRuntimeName(ref.Root) || environment.has(ref.Root) {
+			continue
+		}
+		diags = append(diags, caution(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
+			"It stays in the value as it is written.", suggestRoot(ref.Root)))
+	}
+	return diags
+}
+
+// runtimeRoots are the first parts of names that are resolved when a task is
+// placed or runs.
+func runtimeRoots() []string {
+	return []string{"attr", "meta", "node", "device", "env", "secret", "job", "JOB", "TASKGROUP", "TASK", "BASE"}
+}
+
+func isRuntimeName(root string) bool {
+	if strings.HasPrefix(root, "NOMAD_") {
+		return true
+	}
+	for _, known := range runtimeRoots() {
+		if root == known {
+			return true
+		}
+	}
+	return false
+}
+
+func suggestRoot(root string) string {
+	if near := decode.Suggest(root, append(runtimeRoots(), "var", "local")); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return fmt.Sprintf("to keep the text, write $${%s}", root)
+}
+
+// environment is what tasks of a job set in their own environment.
+type environment struct {
+	names map[string]struct{}
+	open  bool // a template adds names that are known at run time only
+}
+
+func environmentOf(job *api.Job) environment {
+	e := environment{names: map[string]struct{}{}}
+	for _, group := range job.TaskGroups {
+		for _, task := range group.Tasks {
+			for name := range task.Env {
+				e.names[name] = struct{}{}
+			}
+			for _, t := range task.Templates {
+				e.open = e.open || t.Envvars != nil && *t.Envvars
+			}
+		}
+	}
+	return e
+}
+
+func (e environment) has(name string) bool {
+	_, ok := e.names[name]
+	return ok || e.open && name == strings.ToUpper(name)
+}

@@ -1,0 +1,54 @@
+package syntax
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
+// IsJSON reports whether the first character that is not white space is a
+// brace, which begins no file in HCL's native syntax.
+func IsJSON(text []byte) bool {
+	text = bytes.TrimPrefix(text, byteOrderMark)
+	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
+}
+
+// IsAPI reports whether the text is a job as Nomad's HTTP API writes it: an
+// object with a member "Job", or with both "ID" and "TaskGroups". HCL's JSON
+// syntax has none of these, its blocks are in lower case.
+func IsAPI(text []byte) bool {
+	if !IsJSON(text) {
+		return false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, byteOrderMark)))
+	depth, isKey := 0, false
+	var id, groups bool
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			if token == '{' || token == '[' {
+				depth++
+			} else if depth--; depth == 0 {
+				return false
+			}
+			isKey = depth == 1
+			continue
+		case string:
+			if depth == 1 && isKey {
+				id = id || token == "ID"
+				groups = groups || token == "TaskGroups"
+				if token == "Job" || id && groups {
+					return true
+				}
+				isKey = false
+				continue
+			}
+		}
+		isKey = depth == 1
+	}
+}

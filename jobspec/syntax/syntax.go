@@ -1,0 +1,65 @@
+// Package syntax turns the text of a job file or of a file of variables into
+// an HCL body, whatever its syntax, and refuses text that is built to exhaust
+// the machine.
+package syntax
+
+import (
+	"bytes"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+)
+
+// start is the place of the first byte of a text.
+var start = hcl.Pos{Line: 1, Column: 1}
+
+// Parse reads a text in HCL's native syntax or, where it begins with a brace,
+// in HCL's JSON syntax. The body is never nil and holds what could be
+// understood, even where there are errors.
+func Parse(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
+	if IsJSON(text) {
+		return parseJSON(text, name)
+	}
+	if diags := checkNative(text, name, start); diags.HasErrors() {
+		return hcl.EmptyBody(), diags
+	}
+	file, diags := hclsyntax.ParseConfig(text, name, start)
+	if file == nil {
+		return hcl.EmptyBody(), diags
+	}
+	return file.Body, diags
+}
+
+// Expression reads one expression, such as the value given with --var.
+func Expression(text []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
+	if diags := checkNative(text, name, start); diags.HasErrors() {
+		return nil, diags
+	}
+	return hclsyntax.ParseExpression(text, name, start)
+}
+
+// Template reads a string of HCL's JSON syntax, which may hold ${…} and %{…};
+// at is the place of its first character in the file.
+func Template(text, name string, at hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics) {
+	if diags := checkTemplate([]byte(text), name, at); diags.HasErrors() {
+		return nil, diags
+	}
+	return hclsyntax.ParseTemplate([]byte(text), name, at)
+}
+
+func parseJSON(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
+	if diags := checkJSON(text, name); diags.HasErrors() {
+		return hcl.EmptyBody(), diags
+	}
+	// The parser does not know the byte order mark; blanks in its place keep
+	// every offset as it is.
+	if bytes.HasPrefix(text, byteOrderMark) {
+		text = append([]byte("   "), text[len(byteOrderMark):]...)
+	}
+	file, diags := json.Parse(text, name)
+	if file == nil {
+		return hcl.EmptyBody(), diags
+	}
+	return file.Body, diags
+}
