@@ -1,0 +1,213 @@
+package validate
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// A fault changes a valid job, its group or its task, and says what is to be
+// reported of it: severity, path and summary of every problem, in order.
+type fault struct {
+	name  string
+	job   func(*api.Job)
+	group func(*api.TaskGroup)
+	task  func(*api.Task)
+	want  []string
+}
+
+func checkFaults(t *testing.T, faults []fault) {
+	t.Helper()
+	for _, f := range faults {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			job := validJob()
+			if f.job != nil {
+				f.job(job)
+			}
+			if f.group != nil {
+				f.group(job.TaskGroups[0])
+			}
+			if f.task != nil {
+				f.task(job.TaskGroups[0].Tasks[0])
+			}
+			job.Canonicalize()
+			problems := Job(job)
+			if diff := cmp.Diff(f.want, outline(problems)); diff != "" {
+				t.Errorf("problems (-want +got):\n%s\n%s", diff, problems.Error())
+			}
+			for _, p := range problems {
+				if p.Path == "" || p.Summary == "" || !p.Range.IsZero() {
+					t.Errorf("problem without path or summary, or with a range: %+v", p)
+				}
+			}
+		})
+	}
+}
+
+func outline(problems jobspec.Problems) []string {
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", p.Severity, p.Path, p.Summary))
+	}
+	return lines
+}
+
+// validJob is a service job of one group and one task without any problem.
+func validJob() *api.Job {
+	return &api.Job{
+		ID:   new("web"),
+		Type: new("service"),
+		TaskGroups: []*api.TaskGroup{{
+			Name:          new("g"),
+			ShutdownDelay: new(time.Second),
+			Networks:      []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "http"}}}},
+			Tasks:         []*api.Task{{Name: "t", Driver: "raw_exec", Config: map[string]any{"command": "true"}, ShutdownDelay: time.Second}},
+		}},
+	}
+}
+
+func TestValidJobHasNoProblem(t *testing.T) {
+	t.Parallel()
+	for _, kind := range jobTypes() {
+		job := validJob()
+		job.Type = new(kind)
+		job.Canonicalize()
+		if problems := Job(job); len(problems) > 0 {
+			t.Errorf("%s job:\n%v", kind, problems.Error())
+		}
+	}
+}
+
+func TestRemediesNameWhatWasMeant(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		edit func(j *api.Job, g *api.TaskGroup, t *api.Task)
+		want string
+	}{
+		{"job type", func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Type = new("sevrice") }, `did you mean "service"?`},
+		{"job type far from all", func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Type = new("deamon") }, `write one of service, batch, system, sysbatch`},
+		{"job ID", func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.ID = new("my job") }, `write "my-job"`},
+		{"port", func(_ *api.Job, g *api.TaskGroup, _ *api.Task) {
+			g.Services = []*api.Service{{Provider: "nomad", PortLabel: "htpp"}}
+		}, `did you mean "http"?`},
+		{"signal in lower case", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "sigterm" }, `write "SIGTERM"`},
+		{"signal without SIG", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "hup" }, `write "SIGHUP"`},
+		{"signal misspelt", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "SIGTREM" }, `did you mean "SIGTERM"?`},
+		{"reference to a port", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) {
+			t.Env = map[string]string{"A": "${NOMAD_ADDR_htp}"}
+		}, `did you mean "NOMAD_ADDR_http"?`},
+		{"attribute without attr", func(j *api.Job, _ *api.TaskGroup, _ *api.Task) {
+			j.Constraints = []*api.Constraint{{LTarget: "${kernel.name}", Operand: "=", RTarget: "linux"}}
+		}, `write "${attr.kernel.name}", or one of ${node.*}, ${meta.*} and ${device.*}`},
+		{"attribute without brace", func(j *api.Job, _ *api.TaskGroup, _ *api.Task) {
+			j.Constraints = []*api.Constraint{{LTarget: "$attr.kernel.name", Operand: "=", RTarget: "linux"}}
+		}, `write "${attr.kernel.name}"`},
+		{"reschedule", func(_ *api.Job, g *api.TaskGroup, _ *api.Task) {
+			g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(5), Interval: new(time.Minute), Delay: new(30 * time.Second), DelayFunction: new("constant"), Unlimited: new(false)}
+		}, `write an interval above 2m30s, or fewer attempts`},
+		{"logs.enabled", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.LogConfig = &api.LogConfig{Enabled: new(false)} }, "write disabled = true"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			job := validJob()
+			c.edit(job, job.TaskGroups[0], job.TaskGroups[0].Tasks[0])
+			job.Canonicalize()
+			problems := Job(job)
+			if len(problems) != 1 || problems[0].Remedy != c.want {
+				t.Errorf("got %+v, want one problem with the remedy %q", problems, c.want)
+			}
+		})
+	}
+}
+
+func TestInheritedFaultIsReportedOnceWhereItWasWritten(t *testing.T) {
+	t.Parallel()
+	job := validJob()
+	second := *job.TaskGroups[0]
+	second.Name = new("h")
+	job.TaskGroups = append(job.TaskGroups, &second)
+	job.Update = &api.UpdateStrategy{AutoPromote: new(true)}
+	job.Reschedule = &api.ReschedulePolicy{Delay: new(time.Second)}
+	job.Migrate = &api.MigrateStrategy{HealthCheck: new("ping")}
+	second.Migrate = &api.MigrateStrategy{MaxParallel: new(-1)}
+	job.Canonicalize()
+	want := []string{
+		"error job.reschedule.delay: reschedule delay is too short",
+		"error job.update.auto_promote: auto_promote needs canaries",
+		"error job.migrate.health_check: unknown health check",
+		"error job.group[1].migrate.max_parallel: max_parallel is negative",
+	}
+	if diff := cmp.Diff(want, outline(Job(job))); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+// What an API client sends may have null wherever a block is expected.
+func TestNullBlocksAreReported(t *testing.T) {
+	t.Parallel()
+	job := validJob()
+	g := job.TaskGroups[0]
+	job.Constraints = []*api.Constraint{nil}
+	g.Networks = append(g.Networks, nil)
+	g.Volumes = map[string]*api.VolumeRequest{"v": nil}
+	g.Tasks[0].Actions = []*api.Action{nil}
+	job.Canonicalize()
+	want := []string{
+		"error job.constraint[0].operator: operator is missing",
+		"error job.constraint[0]: constraint has no attribute",
+		`warning job.group[0].volume["v"].type: volume has no effect`,
+		"warning job.group[0].network[1]: network has no effect",
+		"error job.group[0].task[0].action[0]: action has no command",
+		"error job.group[0].task[0].action[0]: invalid action name",
+	}
+	if diff := cmp.Diff(want, outline(Job(job))); diff != "" {
+		t.Errorf("problems (-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkJob(b *testing.B) {
+	job := manyTasks(10_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if problems := Job(job); len(problems) > 0 {
+			b.Fatal(problems.Error())
+		}
+	}
+}
+
+// manyTasks returns a job of 100 groups with n tasks that use a bit of everything.
+func manyTasks(n int) *api.Job {
+	job := validJob()
+	job.TaskGroups = nil
+	for i := range 100 {
+		g := &api.TaskGroup{
+			Name:          new(fmt.Sprintf("g%d", i)),
+			ShutdownDelay: new(time.Second),
+			Networks:      []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "http"}, {Label: "metrics"}}}},
+			Services:      []*api.Service{{Provider: "nomad", PortLabel: "http", Checks: []api.ServiceCheck{{Type: "tcp", Interval: time.Second, Timeout: time.Second}}}},
+			Constraints:   []*api.Constraint{{LTarget: "${attr.kernel.name}", Operand: "=", RTarget: "linux"}},
+		}
+		for j := range n / 100 {
+			g.Tasks = append(g.Tasks, &api.Task{
+				Name:       fmt.Sprintf("t%d", j),
+				Driver:     "raw_exec",
+				KillSignal: "SIGTERM",
+				Config:     map[string]any{"command": "serve", "args": []any{"--listen", "${NOMAD_ADDR_http}"}},
+				Env:        map[string]string{"PORT": "${NOMAD_PORT_http}", "MODE": "test"},
+				Templates: []*api.Template{{
+					EmbeddedTmpl: new(`addr = {{ env "NOMAD_ADDR_metrics" }}`), DestPath: new("local/conf"), ChangeMode: new("signal"), ChangeSignal: new("SIGHUP"),
+				}},
+			})
+		}
+		job.TaskGroups = append(job.TaskGroups, g)
+	}
+	job.Canonicalize()
+	return job
+}
