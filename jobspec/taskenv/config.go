@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -71,7 +72,7 @@ func (e *ConfigError) Error() string {
 	texts := make([]string, len(e.Faults))
 	for i, f := range e.Faults {
 		texts[i] = strings.TrimSuffix(f.String(), ".")
-		if f.Option != "" && !strings.Contains(f.Detail, `"`+f.Option+`"`) {
+		if f.Option != "" && !strings.Contains(f.Detail, strconv.Quote(f.Option)) {
 			texts[i] = f.Option + ": " + texts[i]
 		}
 	}

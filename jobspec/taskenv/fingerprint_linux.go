@@ -85,7 +85,9 @@ func uniqueAttributes(h *host, dataDir string) map[string]string {
 	}
 	if volume := h.volume(dir); volume != "" {
 		attrs["unique.storage.volume"] = volume
-		attrs["unique.storage.bytestotal"] = strconv.FormatUint(h.space(dir), 10)
+	}
+	if size := h.space(dir); size > 0 {
+		attrs["unique.storage.bytestotal"] = strconv.FormatUint(size, 10)
 	}
 	return attrs
 }
