@@ -177,5 +177,5 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jobRun{engine: e, job: job, dir: dir}, nil
+	return newJobRun(e, job, dir), nil
 }

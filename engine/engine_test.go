@@ -153,7 +153,7 @@ func TestEvents(t *testing.T) {
 		},
 		"a service that ends well has failed": {
 			job:    newJob("service", newTask("t", "run_for", "1s")),
-			want:   map[string][]string{"t": {received, setup, started, exit0, noPolicy}},
+			want:   map[string][]string{"t": {received, setup, started, exit0, noPolicy, "Alloc Unhealthy: Unhealthy because of failed task"}},
 			status: "failed: Failed tasks",
 			lasted: time.Second,
 		},

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
+	"taskrun/engine/health"
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 )
@@ -17,9 +18,15 @@ import (
 // jobRun is one run of a job: for each group and index a slot, in which one
 // allocation after another runs.
 type jobRun struct {
-	engine *Engine
-	job    *api.Job
-	dir    *allocdir.Run
+	engine   *Engine
+	job      *api.Job
+	dir      *allocdir.Run
+	verdicts chan verdict
+	over     chan struct{} // closed when the last allocation has ended
+}
+
+func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
+	return &jobRun{engine: e, job: job, dir: dir, verdicts: make(chan verdict), over: make(chan struct{})}
 }
 
 // run returns when the job has ended and its directory is closed.
@@ -30,7 +37,11 @@ func (r *jobRun) run() {
 			slots.Go(func() { r.runSlot(g, i) })
 		}
 	}
+	var deployment sync.WaitGroup
+	deployment.Go(r.deploy)
 	slots.Wait()
+	close(r.over)
+	deployment.Wait()
 	if err := r.dir.Prune(keptRuns); err != nil {
 		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
@@ -69,6 +80,9 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 				return -1
 			}
 			return delay
+		}
+		cfg.OnVerdict = func(v health.Verdict) {
+			r.report(verdict{*g.Name, v, cfg.Retry(time.Now()) >= 0})
 		}
 		result := r.runAlloc(cfg)
 		if result.Status != api.AllocClientStatusFailed {

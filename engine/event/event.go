@@ -56,6 +56,17 @@ type (
 		Retry time.Duration
 	}
 
+	// AllocHealth is the verdict on an allocation of a service.
+	AllocHealth struct{ Healthy bool }
+
+	// Deployment is the state of a job's deployment after a change. It
+	// concerns no single allocation.
+	Deployment struct {
+		Job         string
+		Status      string // running, successful, failed or cancelled
+		Description string
+	}
+
 	// Output announces a piece of a task's output. The bytes may be read
 	// until the subscriber asks for its next event.
 	Output struct {
@@ -78,6 +89,8 @@ type (
 func (TaskEvent) body()   {}
 func (TaskState) body()   {}
 func (AllocStatus) body() {}
+func (AllocHealth) body() {}
+func (Deployment) body()  {}
 func (Output) body()      {}
 func (Gap) body()         {}
 func (Notice) body()      {}

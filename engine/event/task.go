@@ -146,6 +146,11 @@ func SkippingShutdownDelay(d time.Duration) *api.TaskEvent {
 	return preset(TaskSkippingShutdownDelay, fmt.Sprintf("Skipping shutdown_delay of %v before killing the task.", d))
 }
 
+// AllocUnhealthy tells what a task did that made its allocation unhealthy.
+func AllocUnhealthy(message string) *api.TaskEvent {
+	return newEvent("Alloc Unhealthy", message, "message", message)
+}
+
 // HookFailed tells that a hook around the task failed.
 func HookFailed(hook string, err error) *api.TaskEvent {
 	message := fmt.Sprintf("%s: %v", hook, err)

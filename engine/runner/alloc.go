@@ -18,6 +18,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/event"
+	"taskrun/engine/health"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
@@ -43,6 +44,9 @@ type Config struct {
 	// Retry tells when the allocation will be replaced if it failed at a time;
 	// negative when it will not be.
 	Retry func(failed time.Time) time.Duration
+	// OnVerdict is told whether the allocation is healthy, once that is
+	// decided. It must not wait.
+	OnVerdict func(health.Verdict)
 }
 
 // Result is how an allocation ended.
@@ -74,6 +78,7 @@ type Alloc struct {
 	timedOut    bool // max_run_duration has passed
 	status      string
 	description string
+	health      *healthWatch
 	healthy     *bool
 	children    sync.WaitGroup
 }
@@ -115,20 +120,26 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	}
 	a.children.Go(a.prerun)
 
+	a.beginHealth()
+	defer a.endHealth()
+
 	stop, hard := a.stop, ctx.Done()
 	deadline := a.deadline()
 	for !a.ended() {
 		select {
 		case f := <-a.inbox:
 			f()
+		case <-a.healthTick():
 		case <-stop:
 			stop = nil
+			a.endHealth()
 			a.killGroup()
 		case <-deadline:
 			a.timedOut = true
 			a.killOverdue()
 		case <-hard:
 			hard = nil
+			a.endHealth()
 			a.killAtOnce()
 		}
 		a.react()
@@ -181,6 +192,7 @@ func (a *Alloc) react() {
 		}
 	}
 	a.publishStatus()
+	a.checkHealth()
 }
 
 func causeEvent(cause lifecycle.Cause, sibling string) *api.TaskEvent {

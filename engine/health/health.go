@@ -1,0 +1,161 @@
+// Package health decides whether an allocation of a service is healthy. It is
+// pure: time is an argument.
+//
+// The rules are those of Nomad's update block,
+// https://developer.hashicorp.com/nomad/docs/job-specification/update.
+package health
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/lifecycle"
+)
+
+// Policy is how health is measured.
+type Policy struct {
+	MinHealthyTime  time.Duration // that all tasks must run, and checks must pass
+	HealthyDeadline time.Duration // from the beginning of the watch
+	Checks          bool          // services' checks count
+}
+
+// PolicyOf reads the policy of a canonicalised group. False: the group's
+// health is not watched, because its job is one that ends, has no deployments,
+// or leaves the verdict to a person.
+func PolicyOf(jobType string, g *api.TaskGroup) (p Policy, ok bool) {
+	u := g.Update
+	if jobType != api.JobTypeService && jobType != api.JobTypeSystem || u == nil || *u.MaxParallel == 0 ||
+		*u.HealthCheck == "manual" {
+		return Policy{}, false
+	}
+	return Policy{
+		MinHealthyTime:  *u.MinHealthyTime,
+		HealthyDeadline: *u.HealthyDeadline,
+		Checks:          *u.HealthCheck == "checks",
+	}, true
+}
+
+// Task is what the rules need to know of a task.
+type Task struct {
+	Name     string
+	Stage    lifecycle.Stage
+	Phase    lifecycle.Phase
+	Failed   bool
+	Started  time.Time // latest start
+	Finished bool
+}
+
+// Verdict is what is known of an allocation's health.
+type Verdict uint8
+
+// The verdicts. All but Unknown are final.
+const (
+	Unknown Verdict = iota
+	Healthy
+	Unhealthy
+)
+
+// String returns the verdict in a word.
+func (v Verdict) String() string { return [...]string{"unknown", "healthy", "unhealthy"}[v] }
+
+// Watch follows an allocation until the verdict. The zero value is of no use;
+// begin with Begin.
+type Watch struct {
+	Policy   Policy
+	Deadline time.Time
+
+	started time.Time // latest start of any task
+	tasks   time.Time // since when all tasks run; zero while they do not
+	checks  time.Time // since when all checks pass
+}
+
+// Begin starts a watch.
+func Begin(p Policy, now time.Time) Watch {
+	return Watch{Policy: p, Deadline: now.Add(p.HealthyDeadline)}
+}
+
+// Step takes in what the tasks and checks do now and returns the watch to go
+// on with, the verdict and, while that is Unknown, when to look again at the
+// latest. Passing tells that every check passes; without checks it is true.
+func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Verdict, again time.Time) {
+	all, latest := true, time.Time{}
+	for _, t := range tasks {
+		switch {
+		case ignored(t):
+		case t.Failed && t.Phase == lifecycle.Dead, t.Finished && t.Stage != lifecycle.PrestartEphemeral:
+			return w, Unhealthy, time.Time{}
+		case t.Phase == lifecycle.Pending:
+			all = false
+		case t.Started.After(latest):
+			latest = t.Started
+		}
+	}
+	switch {
+	case !all:
+		w.tasks = time.Time{}
+	case w.tasks.IsZero(), !latest.Equal(w.started):
+		w.tasks = now
+	}
+	w.started = latest
+	switch {
+	case !passing:
+		w.checks = time.Time{}
+	case w.checks.IsZero():
+		w.checks = now
+	}
+
+	again = w.Deadline
+	if good := w.goodAt(); !good.IsZero() {
+		if !now.Before(good) {
+			return w, Healthy, time.Time{}
+		}
+		if good.Before(again) {
+			again = good
+		}
+	}
+	if !now.Before(w.Deadline) {
+		return w, Unhealthy, time.Time{}
+	}
+	return w, Unknown, again
+}
+
+// goodAt is when the allocation will be healthy if nothing changes; zero: never.
+func (w Watch) goodAt() time.Time {
+	if w.tasks.IsZero() || w.checks.IsZero() && w.Policy.Checks {
+		return time.Time{}
+	}
+	since := w.tasks
+	if w.Policy.Checks && w.checks.After(since) {
+		since = w.checks
+	}
+	return since.Add(w.Policy.MinHealthyTime)
+}
+
+// ignored reports whether a task says nothing of the allocation's health.
+func ignored(t Task) bool {
+	return t.Stage == lifecycle.Poststop ||
+		t.Stage == lifecycle.PoststartEphemeral && t.Phase == lifecycle.Dead && !t.Failed
+}
+
+// Blame returns what each task did wrong, by name, when the verdict was
+// Unhealthy, in Nomad's words. Tasks that did nothing wrong are left out.
+func (w Watch) Blame(tasks []Task) map[string]string {
+	blamed := map[string]string{}
+	for _, t := range tasks {
+		switch {
+		case ignored(t):
+		case t.Failed:
+			blamed[t.Name] = "Unhealthy because of failed task"
+		case t.Phase == lifecycle.Pending:
+			blamed[t.Name] = fmt.Sprintf("Task not running by healthy_deadline of %v", w.Policy.HealthyDeadline)
+		case t.Phase == lifecycle.Dead && t.Stage != lifecycle.PrestartEphemeral:
+			blamed[t.Name] = "Unhealthy because of dead task"
+		case t.Phase == lifecycle.Running && w.Deadline.Before(t.Started.Add(w.Policy.MinHealthyTime)):
+			blamed[t.Name] = fmt.Sprintf("Task not running for min_healthy_time of %v by healthy_deadline of %v",
+				w.Policy.MinHealthyTime, w.Policy.HealthyDeadline)
+		}
+	}
+	return blamed
+}

@@ -1,0 +1,83 @@
+package runner
+
+import (
+	"time"
+
+	"taskrun/engine/event"
+	"taskrun/engine/health"
+)
+
+// healthWatch is the owner's view of the allocation's health.
+type healthWatch struct {
+	watch health.Watch
+	timer *time.Timer
+}
+
+// beginHealth starts the watch if the allocation's group wants one.
+func (a *Alloc) beginHealth() {
+	policy, ok := health.PolicyOf(*a.cfg.Job.Type, a.cfg.Group)
+	if !ok {
+		return
+	}
+	a.health = &healthWatch{watch: health.Begin(policy, time.Now()), timer: time.NewTimer(policy.HealthyDeadline)}
+}
+
+// healthTick is when the watch wants to be looked at, without a change.
+func (a *Alloc) healthTick() <-chan time.Time {
+	if a.health == nil {
+		return nil
+	}
+	return a.health.timer.C
+}
+
+// endHealth gives up the watch: its allocation is being stopped, or the
+// verdict is there.
+func (a *Alloc) endHealth() {
+	if a.health != nil {
+		a.health.timer.Stop()
+		a.health = nil
+	}
+}
+
+// checkHealth looks whether the allocation is healthy by now.
+func (a *Alloc) checkHealth() {
+	h := a.health
+	if h == nil {
+		return
+	}
+	tasks := a.healthTasks()
+	watch, verdict, again := h.watch.Step(tasks, true, time.Now())
+	h.watch = watch
+	if verdict == health.Unknown {
+		h.timer.Reset(time.Until(again))
+		return
+	}
+	a.endHealth()
+	healthy := verdict == health.Healthy
+	a.mu.Lock()
+	a.healthy = &healthy
+	a.mu.Unlock()
+	if !healthy {
+		blamed := watch.Blame(tasks)
+		for _, t := range a.tasks {
+			if message, ok := blamed[t.spec.Name]; ok {
+				t.apply("", event.AllocUnhealthy(message))
+			}
+		}
+	}
+	a.cfg.Bus.Publish(a.cfg.Alloc, "", event.AllocHealth{Healthy: healthy})
+	if a.cfg.OnVerdict != nil {
+		a.cfg.OnVerdict(verdict)
+	}
+}
+
+func (a *Alloc) healthTasks() []health.Task {
+	tasks := make([]health.Task, len(a.tasks))
+	for i, t := range a.tasks {
+		tasks[i] = health.Task{
+			Name: t.spec.Name, Stage: t.stage, Phase: phase(t.state), Failed: t.state.Failed,
+			Started: t.state.StartedAt, Finished: !t.state.FinishedAt.IsZero(),
+		}
+	}
+	return tasks
+}
