@@ -1,28 +1,33 @@
 package drivertest
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 )
 
 // Output is a task's output kept in memory. It serves one start.
 type Output struct {
-	copying sync.WaitGroup
+	copying sync.WaitGroup // goroutines that read pipes
 
-	mu             sync.Mutex
-	stdout, stderr bytes.Buffer
-	open           int
+	mu     sync.Mutex
+	texts  [2]strings.Builder // stdout, stderr
+	open   int                // writers, not closed yet
+	change chan struct{}      // closed and replaced with every write and close
 }
 
-// Files returns pipes whose other ends are copied from.
+// NewOutput returns an output to which nothing was written.
+func NewOutput() *Output { return &Output{change: make(chan struct{})} }
+
+// Files returns pipes whose other ends are read.
 func (o *Output) Files() (stdout, stderr *os.File, err error) {
-	if stdout, err = o.pipe(&o.stdout); err != nil {
+	if stdout, err = o.pipe(0); err != nil {
 		return nil, nil, err
 	}
-	if stderr, err = o.pipe(&o.stderr); err != nil {
+	if stderr, err = o.pipe(1); err != nil {
 		stdout.Close()
 		return nil, nil, err
 	}
@@ -31,59 +36,92 @@ func (o *Output) Files() (stdout, stderr *os.File, err error) {
 
 // Writers returns writers into memory.
 func (o *Output) Writers() (stdout, stderr io.WriteCloser, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.open += 2
-	return &writer{output: o, buf: &o.stdout}, &writer{output: o, buf: &o.stderr}, nil
+	return o.writer(0), o.writer(1), nil
 }
 
-// Text returns what was written, when nobody can write any more.
-func (o *Output) Text() (stdout, stderr string) {
+// Await returns when stdout contains the text.
+func (o *Output) Await(ctx context.Context, text string) error {
+	return o.await(ctx, func() bool { return strings.Contains(o.texts[0].String(), text) })
+}
+
+// All returns stdout and stderr when nobody can write to them any more.
+func (o *Output) All(ctx context.Context) (stdout, stderr string, err error) {
+	if err := o.await(ctx, func() bool { return o.open == 0 }); err != nil {
+		return "", "", fmt.Errorf("output was not closed: %w", err)
+	}
 	o.copying.Wait()
-	return o.Stdout(), o.stderr.String()
+	return o.texts[0].String(), o.texts[1].String(), nil
 }
 
-// Stdout returns what was written so far.
-func (o *Output) Stdout() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.stdout.String()
+// await returns when the condition, which is asked under the lock, holds.
+func (o *Output) await(ctx context.Context, holds func() bool) error {
+	for {
+		o.mu.Lock()
+		ok, change := holds(), o.change
+		o.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
 }
 
-// Open is the number of writers that were not closed.
-func (o *Output) Open() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.open
-}
-
-func (o *Output) pipe(buf *bytes.Buffer) (*os.File, error) {
+func (o *Output) pipe(stream int) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a pipe: %w", err)
 	}
+	to := o.writer(stream)
 	o.copying.Go(func() {
-		defer r.Close()
-		io.Copy(&writer{output: o, buf: buf}, r)
+		io.Copy(to, r)
+		to.Close()
+		r.Close()
 	})
 	return w, nil
 }
 
-// writer writes to a buffer under its output's lock.
+func (o *Output) writer(stream int) *writer {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open++
+	return &writer{output: o, stream: stream}
+}
+
+// writer appends to one stream of an output.
 type writer struct {
 	output *Output
-	buf    *bytes.Buffer
+	stream int
+	closed bool
 }
 
 func (w *writer) Write(p []byte) (int, error) {
 	w.output.mu.Lock()
 	defer w.output.mu.Unlock()
-	return w.buf.Write(p)
+	if w.closed {
+		return 0, os.ErrClosed
+	}
+	w.output.changed()
+	return w.output.texts[w.stream].Write(p)
 }
 
 func (w *writer) Close() error {
 	w.output.mu.Lock()
 	defer w.output.mu.Unlock()
+	if w.closed {
+		return os.ErrClosed
+	}
+	w.closed = true
 	w.output.open--
+	w.output.changed()
 	return nil
+}
+
+// changed wakes those who wait; the caller holds mu.
+func (o *Output) changed() {
+	close(o.change)
+	o.change = make(chan struct{})
 }

@@ -34,7 +34,7 @@ func Config(t testing.TB, schema hcldec.Spec, source string) cty.Value {
 func Task(t testing.TB, driver drivers.Driver, source string) (*drivers.TaskConfig, *Output) {
 	t.Helper()
 	alloc := randomHex(16)
-	output := &Output{}
+	output := NewOutput()
 	cfg := &drivers.TaskConfig{
 		ID:        alloc + "/task/" + randomHex(4),
 		AllocID:   alloc,

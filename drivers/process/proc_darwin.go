@@ -47,10 +47,14 @@ func table() map[int]proc {
 	return all
 }
 
-// strays returns all processes of this user: orphans go to launchd, and may be
-// any of them.
+// strays returns all processes that this user may kill: orphans go to launchd,
+// and may be any of them.
 func strays() (pids []int) {
-	infos, err := unix.SysctlKinfoProcSlice("kern.proc.uid", os.Geteuid())
+	name, args := "kern.proc.uid", []int{os.Geteuid()}
+	if os.Geteuid() == 0 {
+		name, args = "kern.proc.all", nil
+	}
+	infos, err := unix.SysctlKinfoProcSlice(name, args...)
 	if err != nil {
 		return nil
 	}

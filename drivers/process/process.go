@@ -21,12 +21,21 @@ import (
 
 // Status tells how a process ended.
 type Status struct {
-	ExitCode int // 128+n when it was killed by signal n
-	Signal   int // 0 for none
+	ExitCode int   // 128+n when it was killed by signal n, -1 when unknown
+	Signal   int   // 0 for none
+	Err      error // why it is unknown
 }
 
-func exitedWith(code int) Status         { return Status{ExitCode: code} }
-func killedBy(sig syscall.Signal) Status { return Status{ExitCode: 128 + int(sig), Signal: int(sig)} }
+func exitedWith(code int) Status { return Status{ExitCode: code} }
+
+func killedBy(sig syscall.Signal) Status {
+	return Status{ExitCode: 128 + int(sig), Signal: int(sig)}
+}
+
+// unknownEnd is the status of a child that the system does not know.
+func unknownEnd(err error) Status {
+	return Status{ExitCode: -1, Err: fmt.Errorf("cannot learn how the process ended: %w", err)}
+}
 
 // Process is one process that was started, together with all that it starts in
 // turn, its tree. When it ends the rest of its tree is killed; until that is
@@ -94,9 +103,11 @@ func (p *Process) Signal(sig syscall.Signal) error {
 // Remember notes which processes are in the tree now. They will be found again
 // when the process has ended, even if they have left its session and cleared
 // their environment.
-func (p *Process) Remember() {
+func (p *Process) Remember() { p.remember() }
+
+func (p *Process) remember() []proc {
 	if p.hasEnded() {
-		return
+		return nil
 	}
 	tree := treeOf(p.pid)
 	reaper.mu.Lock()
@@ -107,15 +118,42 @@ func (p *Process) Remember() {
 	for _, member := range tree {
 		p.members[member.procID] = true
 	}
+	return tree
+}
+
+// ForTree calls f for the process and for each of its descendants, until it
+// finds no other or f fails.
+func (p *Process) ForTree(f func(pid int) error) error {
+	seen := map[procID]bool{}
+	for more := true; more && !p.hasEnded(); {
+		more = false
+		for _, member := range treeOf(p.pid) {
+			if seen[member.procID] || member.zombie {
+				continue
+			}
+			seen[member.procID], more = true, true
+			if err := f(member.pid); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Kill kills the process and its tree. It does not wait for their end.
 func (p *Process) Kill() error {
-	p.Remember()
-	if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	tree := p.remember()
+	if err := p.Signal(syscall.SIGKILL); errors.Is(err, os.ErrProcessDone) {
+		return nil // the reaper kills the rest
+	} else if err != nil {
 		return err
 	}
-	return nil // the reaper kills the rest as soon as it sees the end
+	for _, member := range tree {
+		if member.pid != p.pid {
+			_ = member.kill() // what cannot be killed is found when the process has ended
+		}
+	}
+	return nil
 }
 
 func (p *Process) hasEnded() bool {

@@ -64,6 +64,8 @@ func (s *Spec) fork() (int, error) {
 func (s *Spec) explain(err error) error {
 	hint := ""
 	switch {
+	case s.Cgroup != nil:
+		hint = fmt.Sprintf(" (in cgroup %q)", s.Cgroup.Name())
 	case errors.Is(err, syscall.ENOEXEC):
 		hint = " (a script must begin with #! and its interpreter)"
 	case errors.Is(err, syscall.ENOENT) && exists(s.Path) && exists(s.Dir):

@@ -26,7 +26,11 @@ func collect(p *Process) (status Status, ok bool) {
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
-		if err != nil || pid != p.pid {
+		if err != nil {
+			p.reaped = true
+			return unknownEnd(err), true
+		}
+		if pid != p.pid {
 			return Status{}, false
 		}
 		break

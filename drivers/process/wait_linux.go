@@ -29,40 +29,40 @@ type childInfo struct {
 	status             int32
 }
 
-// The values of childInfo.code for ends; see sigaction(2).
+// The values of childInfo.code for a death by signal; see sigaction(2).
 const (
-	cldExited = 1
 	cldKilled = 2
 	cldDumped = 3
 )
 
-// waitable looks for a child that has ended and leaves it as it is.
-func waitable(idType, id int) (childInfo, bool) {
+// waitable looks for a child that has ended, pid is 0 if there is none, and
+// leaves it as it is. The error is ECHILD when there is no such child at all.
+func waitable(idType, id int) (childInfo, error) {
 	var info unix.Siginfo
 	for {
 		err := unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
+		if !errors.Is(err, unix.EINTR) {
+			return *(*childInfo)(unsafe.Pointer(&info)), err
 		}
-		child := *(*childInfo)(unsafe.Pointer(&info))
-		return child, err == nil && child.pid != 0
 	}
 }
 
 // maybeExited reports whether a child has ended.
 func maybeExited(pid int) bool {
-	_, ok := waitable(unix.P_PID, pid)
-	return ok
+	info, err := waitable(unix.P_PID, pid)
+	return err != nil || info.pid != 0
 }
 
 // collect tells how a process ended, ok is false while it runs. It is not
 // reaped.
 func collect(p *Process) (status Status, ok bool) {
-	info, ok := waitable(unix.P_PID, p.pid)
-	if !ok {
+	info, err := waitable(unix.P_PID, p.pid)
+	switch {
+	case err != nil:
+		return unknownEnd(err), true
+	case info.pid == 0:
 		return Status{}, false
-	}
-	if info.code == cldKilled || info.code == cldDumped {
+	case info.code == cldKilled || info.code == cldDumped:
 		return killedBy(syscall.Signal(info.status)), true
 	}
 	return exitedWith(int(info.status)), true
@@ -80,8 +80,8 @@ func reap(pid int) {
 // reapOrphans reaps adopted children that have ended.
 func reapOrphans(isOrphan func(pid int) bool) {
 	for {
-		child, ok := waitable(unix.P_ALL, 0)
-		if !ok {
+		child, err := waitable(unix.P_ALL, 0)
+		if err != nil || child.pid == 0 {
 			return
 		}
 		if !isOrphan(int(child.pid)) {

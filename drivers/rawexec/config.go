@@ -60,5 +60,5 @@ func (c *taskConfig) validate() error {
 	case c.WorkDir != nil && !filepath.IsAbs(*c.WorkDir):
 		return errors.New("work_dir must be an absolute path")
 	}
-	return nil
+	return c.checkPlacement()
 }

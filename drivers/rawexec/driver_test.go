@@ -1,26 +1,36 @@
 package rawexec_test
 
 import (
-	"context"
+	"fmt"
+	"strings"
 	"testing"
-	"time"
 
+	"taskrun/drivers"
 	"taskrun/drivers/drivertest"
 	"taskrun/drivers/rawexec"
 )
 
-func TestSmoke(t *testing.T) {
-	d := rawexec.New(rawexec.Config{})
-	defer d.Shutdown(context.Background())
-	cfg, out := drivertest.Task(t, d, `
-		command = "sh"
-		args = ["-c", "echo hello; (setsid sleep 4242 &) ; sleep 4243 & exit 3"]`)
-	if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	ch, _ := d.WaitTask(t.Context(), cfg.ID)
-	t.Log(<-ch)
-	start := time.Now()
-	t.Log(d.DestroyTask(cfg.ID, true), time.Since(start))
-	t.Log(out.Text())
+func TestDriver(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, drivertest.Harness{
+		New: func() drivers.Driver { return rawexec.New(rawexec.Config{}) },
+		Script: func(s drivertest.Script) string {
+			var lines []string
+			if s.Stubborn {
+				lines = append(lines, `trap "" INT`)
+			}
+			lines = append(lines,
+				fmt.Sprintf("printf '%%s' '%s'", s.Stdout),
+				fmt.Sprintf("printf '%%s' '%s' >&2", s.Stderr))
+			if s.Forever {
+				lines = append(lines, "exec sleep 1000")
+			}
+			return shell(strings.Join(append(lines, fmt.Sprintf("exit %d", s.ExitCode)), "\n"))
+		},
+	})
+}
+
+// shell returns the config block of a task that runs a script.
+func shell(script string) string {
+	return fmt.Sprintf("command = \"/bin/sh\"\nargs = [\"-c\", <<-EOT\n%s\nEOT\n]\n", script)
 }

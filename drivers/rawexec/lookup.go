@@ -2,7 +2,6 @@ package rawexec
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,18 +84,10 @@ func within(dir, path string) (string, error) {
 func checkDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return fmt.Errorf("cannot start in directory %q: %w", dir, unwrapPath(err))
+		return fmt.Errorf("cannot start in directory %q: %w", dir, reason(err))
 	}
 	if !info.IsDir() {
 		return fmt.Errorf("cannot start in directory %q: not a directory", dir)
 	}
 	return nil
-}
-
-// unwrapPath returns the reason without operation and path.
-func unwrapPath(err error) error {
-	if pathErr, ok := err.(*fs.PathError); ok {
-		return pathErr.Err
-	}
-	return err
 }

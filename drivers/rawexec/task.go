@@ -71,14 +71,24 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
 	defer closeFiles(spec.Stdout, spec.Stderr)
+	placement, err := c.place()
+	if err != nil {
+		return nil, err
+	}
+	defer placement.close()
+	spec.Cgroup = placement.cgroup
+
 	t := &task{name: cfg.Name, exit: taskstore.NewExit()}
 	spec.OnExit = func(status process.Status, at time.Time) {
-		t.exit.Set(drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal}, at)
+		t.exit.Set(drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err}, at)
 	}
 	if t.process, err = d.run.Start(spec); err != nil {
 		return nil, err
 	}
 	t.startedAt = time.Now()
+	if err := placement.apply(t.process); err != nil {
+		return nil, errors.Join(err, t.kill())
+	}
 	return t, nil
 }
 

@@ -1,0 +1,172 @@
+// Package drivertest holds what every driver must do: a driver is finished
+// when it passes Run. It also has the small things that tests of a driver
+// need, a task's configuration and its output.
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"taskrun/drivers"
+)
+
+// Harness is a driver as the suite needs it.
+type Harness struct {
+	// New returns a driver without tasks. The suite shuts it down.
+	New func() drivers.Driver
+
+	// Script returns the config block, in HCL, of a task that does as asked.
+	Script func(Script) string
+}
+
+// Script is what a task of the suite does: it writes its output, runs on if it
+// has to, and exits.
+type Script struct {
+	Stdout, Stderr string
+	ExitCode       int
+	Forever        bool // it runs until it is stopped
+	Stubborn       bool // and it does not end by SIGINT
+}
+
+// patience is how long anything may take.
+const patience = 30 * time.Second
+
+// Run runs the suite.
+func Run(t *testing.T, h Harness) {
+	for _, c := range []struct {
+		name string
+		test func(*fixture)
+	}{
+		{"Fingerprint", testFingerprint},
+		{"Start", testStart},
+		{"StartTwice", testStartTwice},
+		{"StartFails", testStartFails},
+		{"ExitCode", testExitCode},
+		{"Output", testOutput},
+		{"WaitManyTimes", testWaitManyTimes},
+		{"WaitCancelled", testWaitCancelled},
+		{"Stop", testStop},
+		{"StopStubborn", testStopStubborn},
+		{"StopCancelled", testStopCancelled},
+		{"StopAfterEnd", testStopAfterEnd},
+		{"StopAtOnce", testStopAtOnce},
+		{"StopTogether", testStopTogether},
+		{"DestroyRunning", testDestroyRunning},
+		{"DestroyEnded", testDestroyEnded},
+		{"UnknownTask", testUnknownTask},
+		{"Signal", testSignal},
+		{"Many", testMany},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			f := &fixture{T: t, h: h, d: h.New()}
+			var cancel context.CancelFunc
+			f.ctx, cancel = context.WithTimeoutCause(context.Background(), patience, errors.New("it took too long"))
+			t.Cleanup(func() {
+				defer cancel()
+				if d, ok := f.d.(drivers.Shutdowner); ok {
+					if n, err := d.Shutdown(f.ctx); n != 0 || err != nil {
+						t.Errorf("at the end the driver killed %d processes: %v", n, err)
+					}
+				}
+			})
+			c.test(f)
+		})
+	}
+}
+
+// fixture is one test with its driver.
+type fixture struct {
+	*testing.T
+	h   Harness
+	d   drivers.Driver
+	ctx context.Context // ends when patience does
+}
+
+// task is one task of a test.
+type task struct {
+	*drivers.TaskConfig
+	output *Output
+}
+
+// prepare returns a task that was not started.
+func (f *fixture) prepare(s Script) task {
+	f.Helper()
+	cfg, output := Task(f.T, f.d, f.h.Script(s))
+	return task{cfg, output}
+}
+
+// start starts a task, which is destroyed at the end.
+func (f *fixture) start(s Script) task {
+	f.Helper()
+	t := f.prepare(s)
+	if _, _, err := f.d.StartTask(f.ctx, t.TaskConfig); err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		if err := f.d.DestroyTask(t.ID, true); err != nil && err != drivers.ErrTaskNotFound {
+			f.Error(err)
+		}
+	})
+	return t
+}
+
+// startForever starts a task that runs until it is stopped, and returns when
+// it is ready for that.
+func (f *fixture) startForever(stubborn bool) task {
+	f.Helper()
+	t := f.start(Script{Stdout: "ready", Forever: true, Stubborn: stubborn})
+	if err := t.output.Await(f.ctx, "ready"); err != nil {
+		f.Fatal(err)
+	}
+	return t
+}
+
+// wait returns how a task ended.
+func (f *fixture) wait(t task) *drivers.ExitResult {
+	f.Helper()
+	ch, err := f.d.WaitTask(f.ctx, t.ID)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return f.receive(ch)
+}
+
+// receive takes the one result out of a channel that is closed after it.
+func (f *fixture) receive(ch <-chan *drivers.ExitResult) *drivers.ExitResult {
+	f.Helper()
+	result, ok := <-ch
+	if !ok {
+		f.Fatal("the channel was closed without a result")
+	}
+	if _, more := <-ch; more {
+		f.Error("the channel has a second result")
+	}
+	return result
+}
+
+func (f *fixture) inspect(t task) *drivers.TaskStatus {
+	f.Helper()
+	status, err := f.d.InspectTask(t.ID)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return status
+}
+
+func (f *fixture) mustRun(t task) {
+	f.Helper()
+	if status := f.inspect(t); status.State != drivers.TaskStateRunning || !status.CompletedAt.IsZero() || status.ExitResult != nil {
+		f.Fatalf("the task should run, it is %+v", status)
+	}
+}
+
+func (f *fixture) mustHaveEnded(t task) {
+	f.Helper()
+	status := f.inspect(t)
+	if status.State != drivers.TaskStateExited || status.ExitResult == nil || status.CompletedAt.Before(status.StartedAt) {
+		f.Fatalf("the task should have ended, it is %+v", status)
+	}
+}
