@@ -103,7 +103,8 @@ func (b *Builder) SetCores(cores []int, mhz int) *Builder {
 }
 
 // SetHostEnv sets the variables of the host in the form of os.Environ. Those
-// with credentials of Nomad, Consul, Vault and clouds are left out.
+// with credentials of Nomad, Consul, Vault and clouds are left out. Tasks whose
+// file system comes from an image inherit none.
 func (b *Builder) SetHostEnv(environ []string) *Builder {
 	b.host = allowed(environ)
 	return b

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,14 +125,3 @@ func optionAt(body hcl.Body, d *hcl.Diagnostic) string {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Decode stores a decoded config in the struct that into points to. Its fields
-// name their option in a tag, `cty:"run_for"`; see decoder for what they may
-// be. What the task left out keeps the value that the field had. An option
-// that has no field is an error, for it would be ignored.
-func Decode(config cty.Value, into any) error {
-	if err := decodeInto(config, into); err != nil {
-		return fmt.Errorf("cannot decode config: %w", err)
-	}
-	return nil
-}

@@ -15,17 +15,36 @@ var (
 	duration = reflect.TypeFor[time.Duration]()
 )
 
-func decodeInto(value cty.Value, into any) error {
+// Decode stores a decoded config in the struct that into points to. Its fields
+// name their option in a tag:
+//
+//	type config struct {
+//		Command string              `cty:"command"`
+//		Args    []string            `cty:"args"`
+//		RunFor  time.Duration       `cty:"run_for"` // a string such as "1.5s"
+//		Labels  map[string]string   `cty:"labels"`
+//		Ulimit  []map[string]string `cty:"ulimit"`
+//		Exec    *execConfig         `cty:"exec_command"` // a block; nil without one
+//		Mounts  []mountConfig       `cty:"mount"`        // blocks
+//		Rest    cty.Value           `cty:"rest"`         // whatever it is
+//	}
+//
+// What the task left out keeps the value that the field had, so defaults can
+// be set before; a pointer tells it from zero. An option that has no field is
+// an error, for it would be ignored in silence.
+func Decode(config cty.Value, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
-		return fmt.Errorf("need a pointer, not %T", into)
+		return fmt.Errorf("cannot decode config: need a pointer, not %T", into)
 	}
-	return decodeValue(value, target.Elem())
+	if err := decodeValue(config, target.Elem()); err != nil {
+		return fmt.Errorf("cannot decode config: %w", err)
+	}
+	return nil
 }
 
-// decodeValue stores value in target: an object in a struct, a string such as
-// "1.5s" in a time.Duration, anything in a cty.Value, the rest as package gocty
-// does. Null leaves target as it is.
+// decodeValue stores value in target, primitive values as package gocty does.
+// Null leaves target as it is.
 func decodeValue(value cty.Value, target reflect.Value) error {
 	switch {
 	case target.Type() == ctyValue:

@@ -1,9 +1,6 @@
 package taskenv
 
-import (
-	"regexp"
-	"strings"
-)
+import "strings"
 
 func osAttributes(h *host, _ string) map[string]string {
 	name, version := h.distribution()
@@ -65,27 +62,22 @@ func (h *host) debian() (name, version string) {
 	return name, version
 }
 
-var releaseNumber = regexp.MustCompile(`release (\d[\d.]*)`)
-
+// redHat reads a text such as "rocky linux release 9.4 (blue onyx)".
 func redHat(name, text string) (string, string) {
-	if name == "" {
-		name = firstWord(text)
-	}
-	if strings.Contains(text, "red hat") {
+	first, _, _ := strings.Cut(text, " ")
+	switch {
+	case name != "": // by the name of the file
+	case strings.Contains(text, "red hat"):
 		name = "redhat"
+	default:
+		name = first
 	}
 	if strings.Contains(text, "rawhide") {
 		return name, "rawhide"
 	}
-	if m := releaseNumber.FindStringSubmatch(text); m != nil {
-		return name, m[1]
-	}
-	return name, ""
-}
-
-func firstWord(s string) string {
-	word, _, _ := strings.Cut(s, " ")
-	return word
+	_, version, _ := strings.Cut(text, "release ")
+	version, _, _ = strings.Cut(version, " ")
+	return name, version
 }
 
 func (h *host) osRelease() (name, version string) {
