@@ -1,8 +1,7 @@
 package tasklog
 
-// bufferSize is how much is read from a FIFO at once. A copy is fastest while
-// it stays in the processor's cache.
-const bufferSize = 256 << 10
+// bufferSize is how much is read from a FIFO at once: what a FIFO holds.
+const bufferSize = 64 << 10
 
 // buffers holds every buffer there is. There are few on purpose: however many
 // tasks write at once, they bound the memory, and the threads that wait for

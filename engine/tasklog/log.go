@@ -63,8 +63,6 @@ type Log struct {
 	closed  bool
 	streams [2]*stream
 	memory  ring
-
-	readers sync.WaitGroup
 }
 
 // New opens the log of a task and goes on behind what an earlier Log of the
@@ -79,11 +77,13 @@ func New(cfg Config) (*Log, error) {
 	}
 	l := &Log{cfg: cfg, root: root}
 	for i := range l.streams {
-		s := &stream{id: event.Stream(i), fifoName: fmt.Sprintf(".%s.%s.fifo", cfg.Task, event.Stream(i))}
-		l.streams[i] = s
-		if cfg.Disabled {
-			continue
-		}
+		id := event.Stream(i)
+		l.streams[i] = &stream{id: id, fifoName: fmt.Sprintf(".%s.%s.fifo", cfg.Task, id)}
+	}
+	if cfg.Disabled {
+		return l, nil
+	}
+	for _, s := range l.streams {
 		s.files, err = openFiles(root, cfg.Task+"."+s.id.String(), cfg.MaxFiles, cfg.MaxFileSize)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("cannot open the logs of task %q: %w", cfg.Task, err), l.Close())
@@ -103,7 +103,7 @@ func (l *Log) Drain() {
 
 func (l *Log) drain() {
 	for _, s := range l.streams {
-		if s != nil && s.fifo != nil {
+		if s.fifo != nil && !l.closed {
 			l.drainStream(s)
 		}
 	}
@@ -114,20 +114,17 @@ func (l *Log) drain() {
 // readable. Closing twice does nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
+	l.drain()
+	closed := l.closed
+	l.closed = true
+	l.mu.Unlock()
+	if closed {
 		return nil
 	}
-	l.drain()
-	l.closed = true
 	var errs []error
 	for _, s := range l.streams {
-		if s != nil {
-			errs = append(errs, l.closeStream(s))
-		}
+		errs = append(errs, l.closeStream(s))
 	}
-	l.mu.Unlock()
-	l.readers.Wait() // without the lock, which they need to end
 	errs = append(errs, l.root.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cannot close the logs of task %q: %w", l.cfg.Task, err)
@@ -135,17 +132,20 @@ func (l *Log) Close() error {
 	return nil
 }
 
+// closeStream works without the lock, which a reader needs to end. Nobody else
+// uses the stream once the Log is closed.
 func (l *Log) closeStream(s *stream) error {
-	var errs []error
+	var err error
 	if s.fifo != nil {
-		errs = append(errs, s.fifo.Close())
-		if err := l.root.Remove(s.fifoName); !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
+		err = s.fifo.Close()
+		s.readers.Wait()
+		if rmErr := l.root.Remove(s.fifoName); !errors.Is(rmErr, os.ErrNotExist) {
+			err = errors.Join(err, rmErr)
 		}
 	}
+	l.recovered(s)
 	if s.files != nil {
-		l.recovered(s)
-		errs = append(errs, s.files.close())
+		s.files.close()
 	}
-	return errors.Join(errs...)
+	return err
 }

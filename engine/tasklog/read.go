@@ -18,56 +18,54 @@ func (l *Log) startReading(s *stream) {
 		return // closed
 	}
 	s.reading = true
-	l.readers.Go(func() {
+	s.readers.Go(func() {
 		// The error says that the FIFO was closed.
 		_ = conn.Read(func(fd uintptr) bool { return l.readReady(s, int(fd)) })
 	})
 }
 
-// readReady reads what is there. It reports false when more may come.
+// readReady reads what is there and reports whether that was the end.
 func (l *Log) readReady(s *stream, fd int) (ended bool) {
 	for {
-		n, err := l.readPiece(s, fd)
-		switch {
-		case err == unix.EAGAIN:
-			return false
-		case n <= 0:
-			return true
-		case n < bufferSize:
-			// The FIFO was empty for a moment: the poller tells of whatever
-			// came since.
-			return false
+		n, ended := l.readPiece(s, fd)
+		if ended || n < bufferSize {
+			// A short read has emptied the FIFO: the poller tells of whatever
+			// comes after it.
+			return ended
 		}
 	}
 }
 
 // readPiece reads, writes and announces one piece. The buffer is taken only
 // now that there may be something to read, so an idle task holds none.
-func (l *Log) readPiece(s *stream, fd int) (n int, err error) {
+func (l *Log) readPiece(s *stream, fd int) (n int, ended bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return 0, nil
+		return 0, true
 	}
 	buf := takeBuffer()
 	defer giveBuffer(buf)
-	n, err = l.copy(s, fd, buf)
-	if n == 0 && err == nil {
-		s.reading = false
+	n, err := l.copy(s, fd, buf)
+	if n == 0 && err != unix.EAGAIN {
+		s.reading = false // under the same lock as the next start's check
+		return 0, true
 	}
-	return n, err
+	return n, false
 }
 
+// copy reads, writes and announces one piece. The lock is held.
 func (l *Log) copy(s *stream, fd int, buf []byte) (n int, err error) {
 	for {
 		if n, err = unix.Read(fd, buf); err != unix.EINTR {
 			break
 		}
 	}
-	if n > 0 {
-		l.write(s, buf[:n], time.Now())
+	if n <= 0 {
+		return 0, err
 	}
-	return max(n, 0), err
+	l.write(s, buf[:n], time.Now())
+	return n, nil
 }
 
 // drainStream reads what the FIFO holds now, and no more than that.

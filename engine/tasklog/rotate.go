@@ -82,12 +82,18 @@ func (r *files) put(p []byte) (src *file, offset int64, n int, err error) {
 		n = fit(p, r.size, r.limit, r.midLine)
 	}
 	n, err = r.current.file.Write(p[:n])
-	offset = r.size
-	if n > 0 {
-		r.size += int64(n)
-		r.midLine = p[n-1] != '\n'
+	if n == 0 {
+		return r.current, 0, 0, err
 	}
-	return r.current, offset, n, err
+	r.midLine = p[n-1] != '\n'
+	// Where the bytes are only the kernel knows: somebody may have truncated
+	// the file to make room.
+	end, seekErr := r.current.file.Seek(0, io.SeekCurrent)
+	if seekErr != nil {
+		end = r.size + int64(n)
+	}
+	r.size = end
+	return r.current, end - int64(n), n, err
 }
 
 // rotate goes on to the next file that is not full.
@@ -150,10 +156,7 @@ func (r *files) markPurged() {
 
 func (r *files) purgedName() string { return "." + r.prefix + ".purged" }
 
-func (r *files) close() error {
-	r.current.Release()
-	return nil
-}
+func (r *files) close() { r.current.Release() }
 
 func fileName(prefix string, index int) string { return fmt.Sprintf("%s.%d", prefix, index) }
 

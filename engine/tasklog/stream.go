@@ -2,6 +2,7 @@ package tasklog
 
 import (
 	"os"
+	"sync"
 	"time"
 
 	"taskrun/engine/event"
@@ -13,9 +14,10 @@ type stream struct {
 	fifoName string
 	fifo     *os.File // the reading end; nil before the first start of a process
 	reading  bool     // a goroutine reads fifo
-	files    *files   // nil when disabled
-	lost     int64    // bytes that could not be written since failure
-	failure  error    // why the latest write failed; nil when it did not
+	readers  sync.WaitGroup
+	files    *files // nil when disabled
+	lost     int64  // bytes that could not be written since failure
+	failure  error  // why the latest write failed; nil when it did not
 }
 
 // write puts p on disk and announces it. What the disk does not take is
@@ -24,7 +26,6 @@ func (l *Log) write(s *stream, p []byte, at time.Time) {
 	for s.files != nil && len(p) > 0 {
 		src, offset, n, err := s.files.put(p)
 		if n > 0 {
-			l.recovered(s)
 			l.announce(s, src, offset, n, at)
 			p = p[n:]
 		}
@@ -32,6 +33,7 @@ func (l *Log) write(s *stream, p []byte, at time.Time) {
 			l.failed(s, err, len(p))
 			break
 		}
+		l.recovered(s)
 	}
 	if len(p) > 0 && l.cfg.Announce != nil {
 		src := l.memory.put(p)
