@@ -60,6 +60,7 @@ type history struct {
 	states map[string][]string
 	status []string // of allocations: "name status: description"
 	order  []string // "task state" over all tasks, in order
+	deploy []string // of the deployment: "status: description"
 	codes  map[string]int
 	lasted time.Duration
 }
@@ -110,6 +111,8 @@ func (h *history) add(e event.Event) {
 		if body.ExitCode != nil {
 			h.codes[e.Task] = *body.ExitCode
 		}
+	case event.Deployment:
+		h.deploy = append(h.deploy, fmt.Sprintf("%v %s: %s", e.Time.Sub(h.start), body.Status, body.Description))
 	case event.AllocStatus:
 		h.status = append(h.status, fmt.Sprintf("%s: %s", body.Status, body.Description))
 	}
@@ -587,5 +590,44 @@ func TestSignal(t *testing.T) {
 		if got := fmt.Sprint(errs[who]); got != want {
 			t.Errorf("signal to %s: %s, want %s", who, got, want)
 		}
+	}
+}
+
+func TestDeploymentOfAService(t *testing.T) {
+	t.Parallel()
+	crashes := func(t *api.Task) { t.Config["exit_code"] = 1; t.Config["run_for"] = "5s" }
+	for name, tt := range map[string]struct {
+		job  *api.Job
+		want []string
+	}{
+		"healthy": {
+			newJob("service", newTask("t", "run_for", "1h")),
+			[]string{"0s running: Deployment is running", "10s successful: Deployment completed successfully"},
+		},
+		"a slow start counts from the start": {
+			newJob("service", newTask("t", "run_for", "1h", "start_block_for", "30s")),
+			[]string{"0s running: Deployment is running", "40s successful: Deployment completed successfully"},
+		},
+		"crashes for good": {
+			newJob("service", with(newTask("t"), crashes)),
+			[]string{"0s running: Deployment is running", "5s failed: Failed due to unhealthy allocations"},
+		},
+		"crashes and is replaced until there is no more time": {
+			func() *api.Job {
+				j := newJob("service", with(newTask("t"), crashes))
+				j.TaskGroups[0].ReschedulePolicy = nil
+				return j
+			}(),
+			[]string{"0s running: Deployment is running", "10m0s failed: Failed due to progress deadline"},
+		},
+		"batch jobs have none": {newJob("batch", newTask("t", "run_for", "1h")), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := run(t, tt.job, map[time.Duration]func(*engine.Engine){30 * time.Minute: stop})
+			if diff := cmp.Diff(tt.want, h.deploy); diff != "" {
+				t.Errorf("deployment (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
