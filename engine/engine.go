@@ -55,6 +55,7 @@ type Engine struct {
 
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // that live, by ID
+	runs      []*jobRun
 	submitted bool
 	closed    bool
 }
@@ -77,8 +78,7 @@ func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subsc
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may
 // be called once. Errors: an unknown driver, a job that runs already
-// (allocdir.ErrInUse), a data directory that cannot be written, a job type
-// that is not supported yet.
+// (allocdir.ErrInUse), a data directory that cannot be written.
 func (e *Engine) Submit(jobs ...*api.Job) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -97,6 +97,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 		runs = append(runs, r)
 	}
 	e.submitted = true
+	e.runs = runs
 	for _, r := range runs {
 		e.jobs.Go(r.run)
 	}
@@ -158,14 +159,19 @@ func (e *Engine) sweep(ctx context.Context) (err error) {
 	return err
 }
 
+func (e *Engine) job(id string) (*jobRun, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		if *r.job.ID == id {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("job not found: %q", id)
+}
+
 // open checks what must hold before a job can run, and opens its directory.
 func (e *Engine) open(job *api.Job) (*jobRun, error) {
-	switch {
-	case job.IsPeriodic():
-		return nil, errors.New("periodic jobs are not supported yet: remove the periodic block to run it once")
-	case job.IsParameterized():
-		return nil, errors.New("parameterized jobs are not supported yet: remove the parameterized block to run it once")
-	}
 	for _, g := range job.TaskGroups {
 		for _, t := range g.Tasks {
 			if e.cfg.Drivers[t.Driver] == nil {

@@ -61,6 +61,8 @@ type history struct {
 	status []string // of allocations: "name status: description"
 	order  []string // "task state" over all tasks, in order
 	deploy []string // of the deployment: "status: description"
+	jobs   []string // of allocations, as they begin: "time job"
+	notes  []string
 	codes  map[string]int
 	lasted time.Duration
 }
@@ -113,7 +115,12 @@ func (h *history) add(e event.Event) {
 		}
 	case event.Deployment:
 		h.deploy = append(h.deploy, fmt.Sprintf("%v %s: %s", e.Time.Sub(h.start), body.Status, body.Description))
+	case event.Notice:
+		h.notes = append(h.notes, body.Text)
 	case event.AllocStatus:
+		if body.Description == "No tasks have started" {
+			h.jobs = append(h.jobs, fmt.Sprintf("%v %s", e.Time.Sub(h.start), e.Alloc.Job))
+		}
 		h.status = append(h.status, fmt.Sprintf("%s: %s", body.Status, body.Description))
 	}
 }
@@ -629,5 +636,129 @@ func TestDeploymentOfAService(t *testing.T) {
 				t.Errorf("deployment (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestParameterizedJob(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "${NOMAD_META_FOR}", "exit_code", "${NOMAD_META_CODE}"))
+	job.ParameterizedJob = &api.ParameterizedJobConfig{Payload: "required", MetaRequired: []string{"for"}, MetaOptional: []string{"code", "note"}}
+	job.TaskGroups[0].Tasks[0].DispatchPayload = &api.DispatchPayloadConfig{File: "in/put.txt"}
+	answers := map[string]string{}
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		time.Minute: func(e *engine.Engine) {
+			dispatch := func(name, jobID, payload string, meta map[string]string) {
+				id, err := e.Dispatch(jobID, []byte(payload), meta)
+				answers[name] = id
+				if err != nil {
+					answers[name] = err.Error()
+				}
+			}
+			dispatch("good", "job", "hello", map[string]string{"for": "2m", "code": "3"})
+			dispatch("no payload", "job", "", map[string]string{"for": "1m"})
+			dispatch("too much", "job", strings.Repeat("x", 16385), map[string]string{"for": "1m"})
+			dispatch("no meta", "job", "x", nil)
+			dispatch("other meta", "job", "x", map[string]string{"for": "1m", "b": "", "a": ""})
+			dispatch("unknown", "nobody", "x", nil)
+		},
+		time.Hour: stop,
+	})
+	child := answers["good"]
+	delete(answers, "good")
+	if !strings.HasPrefix(child, "job/dispatch-") {
+		t.Errorf("dispatched as %q", child)
+	}
+	want := map[string]string{
+		"no payload": "Payload is not provided but required by parameterized job",
+		"too much":   "Payload exceeds maximum size; 16385 > 16384",
+		"no meta":    "Dispatch did not provide required meta keys: [for]",
+		"other meta": "Dispatch request included unpermitted metadata keys: [a b]",
+		"unknown":    "parameterized job not found",
+	}
+	if diff := cmp.Diff(want, answers); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"1m0s " + child}, h.jobs); diff != "" {
+		t.Errorf("launched (-want +got):\n%s", diff)
+	}
+	if h.codes["t"] != 3 || h.lasted != time.Hour {
+		t.Errorf("exit code %d after %v, want 3 after 1h", h.codes["t"], h.lasted)
+	}
+}
+
+func TestPeriodicJob(t *testing.T) {
+	t.Parallel()
+	// A bubble's time begins at midnight UTC, 2000-01-01.
+	periodic := func(runFor string, p api.PeriodicConfig) *api.Job {
+		job := newJob("batch", newTask("t", "run_for", runFor))
+		job.Periodic = &p
+		return job
+	}
+	for name, tt := range map[string]struct {
+		job  *api.Job
+		want []string // when it was launched, by day and time
+	}{
+		"cron": {
+			periodic("1m", api.PeriodicConfig{Spec: new("30 8 * * *")}),
+			[]string{"1 08:30", "2 08:30", "3 08:30"},
+		},
+		"crons": {
+			periodic("1m", api.PeriodicConfig{Specs: []string{"0 12 * * *", "0 6 * * *"}}),
+			[]string{"1 06:00", "1 12:00", "2 06:00", "2 12:00", "3 06:00", "3 12:00"},
+		},
+		"time zone": {
+			periodic("1m", api.PeriodicConfig{Spec: new("0 0 * * *"), TimeZone: new("Asia/Tokyo")}),
+			[]string{"1 15:00", "2 15:00", "3 15:00"},
+		},
+		"overlap is allowed": {
+			periodic("30h", api.PeriodicConfig{Spec: new("0 1 * * *")}),
+			[]string{"1 01:00", "2 01:00", "3 01:00"},
+		},
+		"overlap is prohibited": {
+			periodic("30h", api.PeriodicConfig{Spec: new("0 1 * * *"), ProhibitOverlap: new(true)}),
+			[]string{"1 01:00", "3 01:00"},
+		},
+		"not enabled": {
+			periodic("1m", api.PeriodicConfig{Spec: new("0 1 * * *"), Enabled: new(false)}),
+			nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := run(t, tt.job, map[time.Duration]func(*engine.Engine){72 * time.Hour: stop})
+			var got []string
+			for _, j := range h.jobs {
+				after, id, _ := strings.Cut(j, " ")
+				d, err := time.ParseDuration(after)
+				if err != nil || !strings.HasPrefix(id, "job/periodic-") {
+					t.Fatalf("launched %q: %v", j, err)
+				}
+				at := h.start.Add(d).UTC()
+				got = append(got, fmt.Sprintf("%d %s", at.Day(), at.Format("15:04")))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPeriodicJobLaunchedByOrder(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "1m"))
+	job.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		time.Second: func(e *engine.Engine) {
+			if _, err := e.Launch("job"); err != nil {
+				t.Error(err)
+			}
+			if _, err := e.Launch("nobody"); err == nil {
+				t.Error("launched a job that is not there")
+			}
+		},
+		time.Minute: stop, // before the launch has ended
+	})
+	if len(h.jobs) != 1 || h.lasted != time.Minute {
+		t.Errorf("launched %q, ended after %v", h.jobs, h.lasted)
 	}
 }

@@ -23,6 +23,11 @@ type jobRun struct {
 	dir      *allocdir.Run
 	verdicts chan verdict
 	over     chan struct{} // closed when the last allocation has ended
+
+	children sync.WaitGroup // jobs that run in the name of this one
+	mu       sync.Mutex
+	live     int  // children
+	ended    bool // no more children
 }
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
@@ -31,23 +36,40 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
 
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
-	var slots sync.WaitGroup
-	for _, g := range r.job.TaskGroups {
-		for i := range r.count(g) {
-			slots.Go(func() { r.runSlot(g, i) })
-		}
+	switch {
+	case r.job.IsPeriodic():
+		r.runPeriodic()
+	case r.job.IsParameterized():
+		r.notice("job %q waits to be dispatched", *r.job.ID)
+		<-r.engine.stopping.Done()
+	default:
+		r.runGroups()
 	}
-	var deployment sync.WaitGroup
-	deployment.Go(r.deploy)
-	slots.Wait()
-	close(r.over)
-	deployment.Wait()
+	r.mu.Lock()
+	r.ended = true
+	r.mu.Unlock()
+	r.children.Wait()
 	if err := r.dir.Prune(keptRuns); err != nil {
 		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
 	if err := r.dir.Close(); err != nil {
 		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
+}
+
+// runGroups runs the allocations of every group and returns when they have
+// ended.
+func (r *jobRun) runGroups() {
+	var slots, deployment sync.WaitGroup
+	for _, g := range r.job.TaskGroups {
+		for i := range r.count(g) {
+			slots.Go(func() { r.runSlot(g, i) })
+		}
+	}
+	deployment.Go(r.deploy)
+	slots.Wait()
+	close(r.over)
+	deployment.Wait()
 }
 
 func (r *jobRun) notice(format string, args ...any) {

@@ -5,6 +5,7 @@ package catalog
 import (
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
+	"taskrun/hooks/dispatchpayload"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/taskdir"
 )
@@ -13,6 +14,6 @@ import (
 func New() hooks.Catalog {
 	return hooks.Catalog{
 		Alloc: []hooks.AllocFactory{allocdir.New},
-		Task:  []hooks.TaskFactory{taskdir.New, logmon.New},
+		Task:  []hooks.TaskFactory{taskdir.New, logmon.New, dispatchpayload.New},
 	}
 }

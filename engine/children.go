@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// maxPayload is the largest payload of a dispatch, in bytes, as in Nomad.
+const maxPayload = 16 << 10
+
+// Dispatch runs a parameterized job of this engine with a payload and meta,
+// and returns the ID of the job that it runs as. The errors are those of
+// `nomad job dispatch`.
+func (e *Engine) Dispatch(jobID string, payload []byte, meta map[string]string) (string, error) {
+	r, err := e.job(jobID)
+	switch {
+	case err != nil:
+		return "", errors.New("parameterized job not found")
+	case !r.job.IsParameterized():
+		return "", fmt.Errorf("Specified job %q is not a parameterized job", jobID) //nolint:staticcheck // Nomad's words
+	}
+	if err := checkDispatch(r.job.ParameterizedJob, payload, meta); err != nil {
+		return "", err
+	}
+	id := fmt.Sprintf("%s/dispatch-%d-%s", jobID, time.Now().Unix(), event.NewID()[:8])
+	child := newChild(r.job, id)
+	child.Dispatched = true
+	child.Payload = slices.Clone(payload)
+	child.Meta = maps.Clone(r.job.Meta)
+	if child.Meta == nil {
+		child.Meta = map[string]string{}
+	}
+	maps.Copy(child.Meta, meta)
+	return id, r.launch(child)
+}
+
+// checkDispatch says what a dispatch lacks, in Nomad's words.
+//
+//nolint:staticcheck // which begin with capitals
+func checkDispatch(p *api.ParameterizedJobConfig, payload []byte, meta map[string]string) error {
+	switch {
+	case p.Payload == "required" && len(payload) == 0:
+		return errors.New("Payload is not provided but required by parameterized job")
+	case p.Payload == "forbidden" && len(payload) > 0:
+		return errors.New("Payload provided but forbidden by parameterized job")
+	case len(payload) > maxPayload:
+		return fmt.Errorf("Payload exceeds maximum size; %d > %d", len(payload), maxPayload)
+	}
+	var unpermitted, missing []string
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if !slices.Contains(p.MetaRequired, key) && !slices.Contains(p.MetaOptional, key) {
+			unpermitted = append(unpermitted, key)
+		}
+	}
+	for _, key := range p.MetaRequired {
+		if _, ok := meta[key]; !ok {
+			missing = append(missing, key)
+		}
+	}
+	switch {
+	case len(unpermitted) > 0:
+		return fmt.Errorf("Dispatch request included unpermitted metadata keys: %v", unpermitted)
+	case len(missing) > 0:
+		return fmt.Errorf("Dispatch did not provide required meta keys: %v", missing)
+	}
+	return nil
+}
+
+// Launch runs a periodic job of this engine now, whatever its cron expressions
+// and prohibit_overlap say, and returns the ID of the job that it runs as.
+func (e *Engine) Launch(jobID string) (string, error) {
+	r, err := e.job(jobID)
+	if err != nil {
+		return "", err
+	}
+	if !r.job.IsPeriodic() {
+		return "", errors.New("can't force launch non-periodic job")
+	}
+	child := r.periodicChild(time.Now())
+	return *child.ID, r.launch(child)
+}
+
+// newChild returns a job to be run in the name of its parent. It shares all
+// that is read only with it.
+func newChild(parent *api.Job, id string) *api.Job {
+	child := *parent
+	child.ID, child.Name, child.ParentID = &id, &id, parent.ID
+	return &child
+}
+
+// launch runs a child of the job in the directory of the job's own run.
+func (r *jobRun) launch(child *api.Job) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended || r.engine.stopping.Err() != nil {
+		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
+	}
+	c := newJobRun(r.engine, child, r.dir)
+	r.live++
+	r.children.Go(func() {
+		c.runGroups()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.live--
+	})
+	return nil
+}
