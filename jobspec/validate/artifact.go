@@ -49,7 +49,7 @@ func (t *task) checksum(sum string, at jobspec.Path) {
 	case !found:
 		t.refuse(at, "invalid checksum", fmt.Sprintf("%q names no hash", sum), `write "sha256:HEX"`)
 	case digits == 0:
-		t.refuse(at, "unknown kind of checksum", fmt.Sprintf("%q is not one of md5, sha1, sha256, sha512", kind), `write "sha256:HEX"`)
+		t.refuse(at, "unknown kind of checksum", fmt.Sprintf("%q", kind), "write md5, sha1, sha256 or sha512 in front of the colon")
 	case len(value) != digits:
 		t.refuse(at, "invalid checksum", fmt.Sprintf("%s has %d digits and %q has %d", kind, digits, value, len(value)), "")
 	case err != nil:

@@ -88,7 +88,7 @@ func (c *checker) checkTime(at jobspec.Path, name string, d time.Duration) {
 	case d == 0:
 		c.refuse(at, "check has no "+name, "", fmt.Sprintf(`add %s = "10s" or the like`, name))
 	case d < minCheckTime:
-		c.refuse(at, name+" of the check is too short", fmt.Sprintf("it is %v", d), fmt.Sprintf("write %v or more", minCheckTime))
+		c.refuse(at, name+" of the check is too short", fmt.Sprintf("it is %s", plain(d)), fmt.Sprintf("write %s or more", plain(minCheckTime)))
 	}
 }
 

@@ -22,11 +22,7 @@ func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string)
 		c.refuse(at, name+" is missing", "", "write one of "+list)
 		return false
 	}
-	remedy := didYouMean(value, words)
-	if remedy == "" {
-		remedy = "write one of " + list
-	}
-	c.refuse(at, "unknown "+name, fmt.Sprintf("%q is not one of %s", value, list), remedy)
+	c.refuse(at, "unknown "+name, fmt.Sprintf("%q", value), orElse(didYouMean(value, words), "write one of "+list))
 	return false
 }
 

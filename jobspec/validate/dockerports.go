@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// dockerPorts refuses labels in the ports option of a container that no network
+// dockerPorts warns of labels in the ports option of a container that no network
 // of the group has: Nomad accepts the job, and the container does not start. It is
 // the one option of drivers that refers to another part of the job.
 func (t *task) dockerPorts() {
@@ -16,7 +16,7 @@ func (t *task) dockerPorts() {
 	known := append(slices.Clone(t.g.ports.group), t.g.ports.legacy...)
 	eachString(t.t.Config["ports"], func(label string) {
 		if !slices.Contains(known, label) && !strings.Contains(label, "${") {
-			t.refuse(t.at.Attr("config").Attr("ports"), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
+			t.warn(t.at.Attr("config").Attr("ports"), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
 				orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
 		}
 	})

@@ -58,7 +58,7 @@ func (g *group) basics() {
 	g.notNegative(g.at.Attr("shutdown_delay"), "shutdown_delay", g.tg.ShutdownDelay)
 	if d := g.tg.MaxRunDuration; d != nil {
 		if *d <= 0 {
-			g.refuse(g.at.Attr("max_run_duration"), "max_run_duration is not positive", fmt.Sprintf("it is %v", *d), "write a time above 0")
+			g.refuse(g.at.Attr("max_run_duration"), "max_run_duration is not positive", fmt.Sprintf("it is %s", plain(*d)), "write a time above 0")
 		}
 		if !g.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
 			g.refuse(g.at.Attr("max_run_duration"), "max_run_duration is for batch jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove it")
@@ -130,6 +130,6 @@ func (g *group) taskNames() []string {
 
 func (c *checker) notNegative(at jobspec.Path, name string, d *time.Duration) {
 	if deref(d) < 0 {
-		c.refuse(at, name+" is negative", fmt.Sprintf("it is %v", *d), "write 0s or more")
+		c.refuse(at, name+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
 	}
 }

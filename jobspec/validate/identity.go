@@ -16,7 +16,8 @@ const (
 )
 
 // identities checks the workload identities of a task. One of them, the unnamed
-// one or "default", is the one for Nomad itself.
+// one or "default", is the one for Nomad itself. Of two such Nomad takes the
+// second without a word, of which the parser warns; it refuses a third.
 func (t *task) identities() {
 	defaults := 0
 	if t.t.Identity != nil {
@@ -30,11 +31,7 @@ func (t *task) identities() {
 			t.identityAdvice(id, at)
 			continue
 		}
-		defaults++
-		switch {
-		case defaults == 2:
-			t.warn(at, "task has two default identities", fmt.Sprintf("task %q; Nomad takes the second and forgets the first", t.t.Name), "name one of them")
-		case defaults > 2:
+		if defaults++; defaults > 2 {
 			t.refuse(at, "task has several default identities", fmt.Sprintf("task %q has %d", t.t.Name, defaults), "keep one without a name")
 		}
 	}
@@ -56,7 +53,7 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 	}
 	c.notNegative(at.Attr("ttl"), "ttl", &id.TTL)
 	if id.TTL > 0 && isDefault(id) {
-		c.refuse(at.Attr("ttl"), "the default identity does not expire", fmt.Sprintf("ttl is %v", id.TTL), "remove ttl or name the identity")
+		c.refuse(at.Attr("ttl"), "the default identity does not expire", fmt.Sprintf("ttl is %s", plain(id.TTL)), "remove ttl or name the identity")
 	}
 	if id.Filepath != "" && !id.File {
 		c.refuse(at.Attr("filepath"), "filepath needs file = true", fmt.Sprintf("filepath is %q", id.Filepath), "add file = true")

@@ -45,13 +45,10 @@ func TestIdentityRules(t *testing.T) {
 		{name: "several audiences", task: named(func(id *api.WorkloadIdentity) { id.Audience = []string{"a", "b"} }), want: []string{"warning " + at + "[0].aud: identity has several audiences"}},
 		{name: "default", task: identities(&api.WorkloadIdentity{Env: true})},
 		{name: "default with ttl", task: identities(&api.WorkloadIdentity{Name: "default", TTL: time.Hour}), want: []string{"error " + at + ".ttl: the default identity does not expire"}},
-		{
-			name: "two defaults", task: identities(&api.WorkloadIdentity{}, &api.WorkloadIdentity{Name: "default"}),
-			want: []string{"warning " + at + "[0]: task has two default identities"},
-		},
+		{name: "two defaults", task: identities(&api.WorkloadIdentity{}, &api.WorkloadIdentity{Name: "default"})},
 		{
 			name: "three defaults", task: identities(&api.WorkloadIdentity{}, &api.WorkloadIdentity{Name: "default"}, &api.WorkloadIdentity{}),
-			want: []string{"warning " + at + "[0]: task has two default identities", "error " + at + "[1]: task has several default identities"},
+			want: []string{"error " + at + "[1]: task has several default identities"},
 		},
 	})
 }

@@ -31,6 +31,6 @@ func (g *group) migrate() {
 	if healthy, deadline := deref(m.MinHealthyTime), deref(m.HealthyDeadline); deadline >= 0 && healthy > deadline {
 		g.refuse(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob),
 			"min_healthy_time does not fit healthy_deadline",
-			fmt.Sprintf("min_healthy_time is %v and healthy_deadline is %v", healthy, deadline), "write a shorter min_healthy_time or a later healthy_deadline")
+			fmt.Sprintf("min_healthy_time is %s and healthy_deadline is %s", plain(healthy), plain(deadline)), "write a shorter min_healthy_time or a later healthy_deadline")
 	}
 }

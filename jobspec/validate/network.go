@@ -49,7 +49,7 @@ func (g *group) networkMode(mode string, at jobspec.Path) {
 	if mode == "" || slices.Contains(known, mode) || strings.HasPrefix(mode, "cni/") {
 		return
 	}
-	g.warn(at.Attr("mode"), "unknown network mode", fmt.Sprintf("%q is not host, none, bridge or cni/NAME", mode),
+	g.warn(at.Attr("mode"), "unknown network mode", fmt.Sprintf("%q", mode),
 		orElse(didYouMean(mode, known), "write one of host, none, bridge, cni/NAME"))
 }
 

@@ -45,7 +45,7 @@ func (g *group) reschedule() {
 	interval := deref(p.Interval)
 	if interval < minRescheduleInterval {
 		g.refuse(block.at("interval", same(p.Interval, job.Interval)), "reschedule interval is too short",
-			fmt.Sprintf("it is %v", interval), fmt.Sprintf("write %v or more", minRescheduleInterval))
+			fmt.Sprintf("it is %s", plain(interval)), fmt.Sprintf("write %s or more", plain(minRescheduleInterval)))
 		return
 	}
 	if !sound {
@@ -54,8 +54,8 @@ func (g *group) reschedule() {
 	if span, fits := rescheduleSpan(p); !fits {
 		g.refuse(block.either("attempts", same(p.Attempts, job.Attempts), "interval", same(p.Interval, job.Interval)),
 			"reschedule attempts do not fit their interval",
-			fmt.Sprintf("%d attempts with delay %v and delay_function %q take %v; interval is %v", attempts, deref(p.Delay), deref(p.DelayFunction), span, interval),
-			fmt.Sprintf("write an interval above %v, or fewer attempts", span))
+			fmt.Sprintf("%d attempts with delay %s and delay_function %q take %s; interval is %s", attempts, plain(deref(p.Delay)), deref(p.DelayFunction), plain(span), plain(interval)),
+			fmt.Sprintf("write an interval above %s, or fewer attempts", plain(span)))
 	}
 }
 
@@ -65,7 +65,7 @@ func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) boo
 	delay, ceiling := deref(p.Delay), deref(p.MaxDelay)
 	ok := true
 	if delay < minRescheduleDelay {
-		g.refuse(block.at("delay", same(p.Delay, job.Delay)), "reschedule delay is too short", fmt.Sprintf("it is %v", delay), fmt.Sprintf("write %v or more", minRescheduleDelay))
+		g.refuse(block.at("delay", same(p.Delay, job.Delay)), "reschedule delay is too short", fmt.Sprintf("it is %s", plain(delay)), fmt.Sprintf("write %s or more", plain(minRescheduleDelay)))
 		ok = false
 	}
 	function := deref(p.DelayFunction)
@@ -78,10 +78,10 @@ func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) boo
 	at := block.at("max_delay", same(p.MaxDelay, job.MaxDelay))
 	switch {
 	case ceiling < minRescheduleDelay:
-		g.refuse(at, "max_delay is too short", fmt.Sprintf("it is %v", ceiling), fmt.Sprintf("write %v or more", minRescheduleDelay))
+		g.refuse(at, "max_delay is too short", fmt.Sprintf("it is %s", plain(ceiling)), fmt.Sprintf("write %s or more", plain(minRescheduleDelay)))
 		ok = false
 	case ceiling < delay:
-		g.refuse(at, "max_delay is below delay", fmt.Sprintf("max_delay is %v and delay is %v", ceiling, delay), "raise max_delay or lower delay")
+		g.refuse(at, "max_delay is below delay", fmt.Sprintf("max_delay is %s and delay is %s", plain(ceiling), plain(delay)), "raise max_delay or lower delay")
 		ok = false
 	}
 	return ok

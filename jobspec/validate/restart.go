@@ -37,18 +37,18 @@ func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report func(at 
 			report(at.Attr("attempts"), `0 attempts with mode "delay" is ambiguous`, "", `write mode = "fail" to never restart, or 1 or more attempts`)
 		}
 	default:
-		report(at.Attr("mode"), "unknown restart mode", fmt.Sprintf("%q is not fail or delay", mode), orElse(didYouMean(mode, modes), "write one of fail, delay"))
+		report(at.Attr("mode"), "unknown restart mode", fmt.Sprintf("%q", mode), orElse(didYouMean(mode, modes), "write one of fail, delay"))
 	}
 	if attempts < 0 {
 		c.warn(at.Attr("attempts"), "attempts is negative", fmt.Sprintf("it is %d", attempts), "Nomad takes it for 0; write 0 or more")
 	}
 	if interval < minRestartInterval {
-		report(at.Attr("interval"), "restart interval is too short", fmt.Sprintf("it is %v", interval), fmt.Sprintf("write %v or more", minRestartInterval))
+		report(at.Attr("interval"), "restart interval is too short", fmt.Sprintf("it is %s", plain(interval)), fmt.Sprintf("write %s or more", plain(minRestartInterval)))
 	}
 	// Division instead of multiplication: the product may overflow.
 	if delay > 0 && attempts > 0 && time.Duration(attempts) > interval/delay {
 		report(at, "restarts do not fit their interval",
-			fmt.Sprintf("%d attempts, %v apart, take longer than %v", attempts, delay, interval),
+			fmt.Sprintf("%d attempts, %s apart, take longer than %s", attempts, plain(delay), plain(interval)),
 			"raise interval, or lower attempts or delay")
 	}
 }

@@ -28,6 +28,10 @@ func (c *checker) signal(at jobspec.Path, name string) {
 	if slices.Contains(known, name) {
 		return
 	}
+	if hasReference(name) {
+		c.warn(at, "a signal cannot be a reference", fmt.Sprintf("%q stays as it is written", name), "write a name such as SIGINT, SIGTERM or SIGHUP")
+		return
+	}
 	upper := strings.ToUpper(name)
 	remedy := orElse(didYouMean(name, known), "write a name such as SIGINT, SIGTERM or SIGHUP")
 	switch {

@@ -26,6 +26,7 @@ func TestTaskRules(t *testing.T) {
 		{name: "shutdown_delay", task: func(t *api.Task) { t.ShutdownDelay = -time.Second }, want: []string{inTask + ".shutdown_delay: shutdown_delay is negative"}},
 		{name: "signal", task: func(t *api.Task) { t.KillSignal = "SIGUSR1" }},
 		{name: "unknown signal", task: func(t *api.Task) { t.KillSignal = "SIGCHLD" }, want: []string{inTask + ".kill_signal: unknown signal"}},
+		{name: "reference for a signal", task: func(t *api.Task) { t.KillSignal = "${meta.sig}" }, want: []string{"warning job.group[0].task[0].kill_signal: a signal cannot be a reference"}},
 		{name: "signal in lower case", task: func(t *api.Task) { t.KillSignal = "sigint" }, want: []string{inTask + ".kill_signal: unknown signal"}},
 		{
 			name: "hook", group: func(g *api.TaskGroup) {
@@ -61,7 +62,7 @@ func TestTaskRules(t *testing.T) {
 				t.Driver, t.Config = "docker", map[string]any{"ports": []any{"http", "htp", "${NOMAD_META_x}"}}
 			},
 			want: []string{
-				inTask + `.config.ports: port "htp" is not defined`,
+				`warning job.group[0].task[0].config.ports: port "htp" is not defined`,
 				"warning job.group[0].task[0].config.ports: NOMAD_META_x is not set",
 			},
 		},

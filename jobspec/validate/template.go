@@ -44,7 +44,7 @@ func (t *task) template(tmpl *api.Template, at jobspec.Path) {
 	t.notNegative(at.Attr("splay"), "splay", tmpl.Splay)
 	t.perms(deref(tmpl.Perms), at.Attr("perms"))
 	if w := tmpl.Wait; w != nil && w.Min != nil && w.Max != nil && *w.Min > *w.Max {
-		t.refuse(at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %v and max is %v", *w.Min, *w.Max), "lower min or raise max")
+		t.refuse(at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %s and max is %s", plain(*w.Min), plain(*w.Max)), "lower min or raise max")
 	}
 	if deref(tmpl.VaultGrace) != 0 {
 		t.warn(at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")

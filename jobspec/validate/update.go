@@ -52,21 +52,21 @@ func (g *group) updateTimes(u, job *api.UpdateStrategy, block merged) {
 	progressFromJob := same(u.ProgressDeadline, job.ProgressDeadline)
 
 	if stagger <= 0 {
-		g.refuse(block.at("stagger", same(u.Stagger, job.Stagger)), "stagger is not positive", fmt.Sprintf("it is %v", stagger), "write a time above 0")
+		g.refuse(block.at("stagger", same(u.Stagger, job.Stagger)), "stagger is not positive", fmt.Sprintf("it is %s", plain(stagger)), "write a time above 0")
 	}
 	if deadline <= 0 {
-		g.refuse(block.at("healthy_deadline", deadlineFromJob), "healthy_deadline is not positive", fmt.Sprintf("it is %v", deadline), "write a time above 0")
+		g.refuse(block.at("healthy_deadline", deadlineFromJob), "healthy_deadline is not positive", fmt.Sprintf("it is %s", plain(deadline)), "write a time above 0")
 	}
 	g.notNegative(block.at("min_healthy_time", healthyFromJob), "min_healthy_time", u.MinHealthyTime)
 	g.notNegative(block.at("progress_deadline", progressFromJob), "progress_deadline", u.ProgressDeadline)
 	if deadline > 0 && healthy >= deadline {
 		g.refuse(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob),
 			"min_healthy_time does not fit healthy_deadline",
-			fmt.Sprintf("min_healthy_time is %v and healthy_deadline is %v", healthy, deadline), "write a shorter min_healthy_time or a later healthy_deadline")
+			fmt.Sprintf("min_healthy_time is %s and healthy_deadline is %s", plain(healthy), plain(deadline)), "write a shorter min_healthy_time or a later healthy_deadline")
 	}
 	if progress > 0 && deadline >= progress {
 		g.refuse(block.either("healthy_deadline", deadlineFromJob, "progress_deadline", progressFromJob),
 			"healthy_deadline does not fit progress_deadline",
-			fmt.Sprintf("healthy_deadline is %v and progress_deadline is %v", deadline, progress), "write a shorter healthy_deadline, a later progress_deadline, or progress_deadline = 0")
+			fmt.Sprintf("healthy_deadline is %s and progress_deadline is %s", plain(deadline), plain(progress)), "write a shorter healthy_deadline, a later progress_deadline, or progress_deadline = 0")
 	}
 }

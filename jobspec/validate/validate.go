@@ -9,6 +9,8 @@ package validate
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -78,6 +80,17 @@ func orEmpty[T any](p *T) *T {
 		return new(T)
 	}
 	return p
+}
+
+// plain returns a duration as one would write it: "1m", not "1m0s".
+func plain(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		if short, ok := strings.CutSuffix(text, zero); ok && short != "" && strings.ContainsAny(short[len(short)-1:], "hm") {
+			text = short
+		}
+	}
+	return text
 }
 
 // same reports whether both are set, to the same value.

@@ -172,6 +172,28 @@ func TestNullBlocksAreReported(t *testing.T) {
 	}
 }
 
+func TestPlainDurations(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0:                                "0s",
+		30 * time.Second:                 "30s",
+		time.Minute:                      "1m",
+		10 * time.Minute:                 "10m",
+		90 * time.Second:                 "1m30s",
+		time.Hour:                        "1h",
+		20 * time.Hour:                   "20h",
+		time.Hour + time.Minute:          "1h1m",
+		time.Hour + 10*time.Second:       "1h0m10s",
+		-5 * time.Minute:                 "-5m",
+		100 * time.Millisecond:           "100ms",
+		2*time.Minute + time.Millisecond: "2m0.001s",
+	} {
+		if got := plain(d); got != want {
+			t.Errorf("plain(%d) = %q, want %q", d, got, want)
+		}
+	}
+}
+
 func BenchmarkJob(b *testing.B) {
 	job := manyTasks(10_000)
 	b.ReportAllocs()

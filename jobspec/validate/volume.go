@@ -78,7 +78,7 @@ func (g *group) csiVolume(v *api.VolumeRequest, at jobspec.Path) {
 		}
 	case "file-system":
 	default:
-		g.warn(at.Attr("attachment_mode"), "unknown attachment mode", fmt.Sprintf("%q is not file-system or block-device", v.AttachmentMode), "write one of file-system, block-device")
+		g.warn(at.Attr("attachment_mode"), "unknown attachment mode", fmt.Sprintf("%q", v.AttachmentMode), "write one of file-system, block-device")
 	}
 	many := deref(g.tg.Count) > 1 && !v.PerAlloc
 	switch v.AccessMode {
