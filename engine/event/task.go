@@ -49,8 +49,8 @@ func SetupFailure(err error) *api.TaskEvent {
 }
 
 // FailedValidation tells that the task's config does not fit its driver.
-func FailedValidation(err error) *api.TaskEvent {
-	return newEvent(api.TaskFailedValidation, err.Error(), "validation_error", err.Error())
+func FailedValidation(faults string) *api.TaskEvent {
+	return newEvent(api.TaskFailedValidation, faults, "validation_error", faults)
 }
 
 // DriverFailure tells that the driver could not start the task.

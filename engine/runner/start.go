@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -23,7 +25,7 @@ func (t *task) start() error {
 	env := t.snapshot()
 	config, err := env.DecodeConfig(t.spec.Config, t.driver.TaskConfigSchema())
 	if err != nil {
-		t.report("", event.FailedValidation(err))
+		t.report("", event.FailedValidation(faults(err)))
 		return err
 	}
 	cfg := t.driverConfig(env)
@@ -59,6 +61,22 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		AllocDir:  a.Dir,
 		Output:    t.output,
 	}
+}
+
+// faults words an error of a task's config as Nomad does: as a list under a
+// heading that is counted.
+func faults(err error) string {
+	config, ok := errors.AsType[*taskenv.ConfigError](err)
+	if !ok {
+		return err.Error()
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d errors occurred:\n\t* failed to parse config: ", len(config.Faults)+1)
+	for _, f := range config.Faults {
+		b.WriteString("\n\t* " + f.String())
+	}
+	b.WriteString("\n\n")
+	return b.String()
 }
 
 func resources(r *api.Resources) (out drivers.Resources) {
