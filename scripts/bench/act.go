@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+)
+
+const (
+	warmUps  = 3
+	patience = 2 * time.Minute // for what should take seconds
+)
+
+// A bell is a named pipe that tasks write a line to.
+type bell struct {
+	path string
+	file *os.File
+}
+
+func newBell(dir string) (*bell, error) {
+	path := filepath.Join(dir, "bell")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		return nil, fmt.Errorf("cannot make %q: %w", path, err)
+	}
+	// Open for both ends, so that it never comes to an end.
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &bell{path, file}, nil
+}
+
+// ring is the line for sh with which a task rings.
+func (b *bell) ring() string { return "echo >" + b.path }
+
+// wait returns when the bell has rung n times, at the time it did.
+func (b *bell) wait(n int) (time.Time, error) {
+	if err := b.file.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return time.Time{}, err
+	}
+	_, err := io.ReadFull(b.file, make([]byte, n))
+	at := time.Now()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return at, fmt.Errorf("the bell did not ring %d times within %s", n, patience)
+	}
+	return at, err
+}
+
+func (b *bell) close() { b.file.Close() }
+
+// firstAct measures from the start of a runner to the first thing its only
+// task does. The runners take turns, so that a busy moment hits all of them.
+func firstAct(o options, dir string, runners []runner) ([]measure, error) {
+	times := map[string][]float64{}
+	for i := range o.runs + warmUps {
+		for _, r := range runners {
+			took, err := oneAct(dir, r)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.name, err)
+			}
+			if i >= warmUps {
+				times[r.name] = append(times[r.name], took.Seconds())
+			}
+		}
+	}
+	return []measure{{
+		what: "up to the task's first act", format: milliseconds, values: medians(times),
+		budgets: []budget{{"hivemind", 2}},
+	}}, nil
+}
+
+func oneAct(dir string, r runner) (time.Duration, error) {
+	dir, err := os.MkdirTemp(dir, "act")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	bell, err := newBell(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer bell.close()
+	cmd, err := r.command(dir, []string{bell.ring()})
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	at, err := bell.wait(1)
+	if err != nil {
+		stop(cmd)
+		return 0, err
+	}
+	return at.Sub(start), finished(cmd)
+}
+
+// finished waits for a runner to end well.
+func finished(cmd *exec.Cmd) error {
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("%q: %w", cmd.Args, err)
+	}
+	return nil
+}
+
+// stop asks a runner to stop, as Ctrl-C does, and kills it when it does not.
+func stop(cmd *exec.Cmd) {
+	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	defer late.Stop()
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+}
+
+func medians(times map[string][]float64) map[string]float64 {
+	values := map[string]float64{}
+	for name, t := range times {
+		values[name] = median(t)
+	}
+	return values
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
+}
