@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"syscall"
+	"time"
 
 	"taskrun/cmd/ui"
 )
@@ -77,16 +77,22 @@ func exitCode(err error) int {
 }
 
 // printError tells the user of err: the only place where errors are printed.
-func printError(w io.Writer, style *ui.Style, err error) {
+func (a *app) printError(err error) {
 	var exit *exitError
-	if err == nil || errors.Is(err, syscall.EPIPE) {
+	if err == nil || errors.Is(err, syscall.EPIPE) || errors.As(err, &exit) && exit.err == nil {
 		return
 	}
-	if errors.As(err, &exit) && exit.err == nil {
+	hint := ""
+	if exit != nil {
+		hint = exit.hint
+	}
+	if a.jsonErrors {
+		d := ui.Diagnostic{Severity: "error", Summary: err.Error(), Detail: hint}
+		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is no other place to tell
 		return
 	}
-	fmt.Fprintf(w, "%s %v\n", style.Bad("taskrun:"), err)
-	if exit != nil && exit.hint != "" {
-		fmt.Fprintf(w, "%s\n", exit.hint)
+	fmt.Fprintf(a.streams.Err, "%s %v\n", a.streams.ErrStyle(a.colour).Bad("taskrun:"), err)
+	if hint != "" {
+		fmt.Fprintln(a.streams.Err, hint)
 	}
 }

@@ -2,5 +2,37 @@
 // are joined.
 package cmd
 
+import (
+	"context"
+	"os"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers/catalog"
+)
+
 // Main runs the command line and returns the exit code.
-func Main() int { return 0 }
+func Main() int {
+	a := &app{
+		streams: ui.System(),
+		environ: os.Environ(),
+		drivers: catalog.New,
+		signals: watchSignals,
+		colour:  ui.ColourAuto,
+	}
+	return a.run(context.Background(), os.Args[1:])
+}
+
+// run runs a command and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.rootCommand()
+	root.SetArgs(nomadSpelling(args))
+	root.SetIn(a.streams.In)
+	root.SetOut(a.streams.Out)
+	root.SetErr(a.streams.Err)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !a.understood {
+		err = wrongCall(cmd, err)
+	}
+	a.printError(err)
+	return exitCode(err)
+}

@@ -50,8 +50,8 @@ func (c *clock) text(t time.Time) string {
 		}
 		return s
 	case TimeISO:
-		return t.Local().Format("2006-01-02T15:04:05.000Z07:00")
+		return t.Format("2006-01-02T15:04:05.000Z07:00")
 	default:
-		return t.Local().Format("15:04:05.000")
+		return t.Format("15:04:05.000")
 	}
 }

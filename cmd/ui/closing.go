@@ -21,6 +21,7 @@ type closing struct {
 	labels *labels
 	style  *Style
 	width  int
+	begin  time.Time
 	result Result
 }
 
@@ -109,10 +110,7 @@ func (c *closing) verdict() string {
 	if len(jobs) < 4 {
 		text = strings.TrimSuffix("job "+strings.Join(jobs, ", "), " ")
 	}
-	took := "after " + short(c.result.Time.Sub(c.model.Begin))
-	if c.model.Begin.IsZero() {
-		took = "before anything ran"
-	}
+	took := "after " + short(c.result.Time.Sub(c.begin))
 	code := fmt.Sprintf("exit code %d", c.result.ExitCode)
 	switch {
 	case c.result.Cause != "":

@@ -19,6 +19,7 @@ type Options struct {
 	Colour  ColourMode
 	Time    TimeFormat
 	Jobs    []*api.Job // canonicalised
+	Begin   time.Time  // of the run
 	Version string
 	DataDir string
 }
@@ -35,7 +36,7 @@ type Result struct {
 // view is one way of showing a run. Its methods are called by one goroutine.
 type view interface {
 	// begin shows what is known before anything has happened.
-	begin(at time.Time)
+	begin()
 	// event shows anything but output. The model has been told already.
 	event(e event.Event)
 	// output shows a piece of a task's output; the bytes are lent.
@@ -79,7 +80,7 @@ func New(s *Streams, opts Options) *Display {
 // Run shows what happens until the subscription ends.
 func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 	defer sub.Close()
-	d.view.begin(time.Now())
+	d.view.begin()
 	d.rest()
 	for {
 		e, ok := sub.Next(ctx)

@@ -32,7 +32,7 @@ func (c *closing) failure() []string {
 
 	lines = append(lines, s.Quiet(fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))))
 	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
-		text := e.Time.Local().Format("15:04:05.000") + " " + e.Type
+		text := e.Time.Format("15:04:05.000") + " " + e.Type
 		if e.DisplayMessage != "" {
 			text += ": " + oneLine(e.DisplayMessage)
 		}

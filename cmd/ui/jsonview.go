@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -48,10 +49,10 @@ func origin(e event.Event) (o jsonOrigin) {
 	return o
 }
 
-func (v *jsonView) begin(at time.Time) {
+func (v *jsonView) begin() {
 	for _, j := range v.opts.Jobs {
 		v.write(jsonRun{
-			jsonHead: head("run", at), Job: *j.ID, Version: v.opts.Version,
+			jsonHead: head("run", v.opts.Begin), Job: *j.ID, Version: v.opts.Version,
 			PID: os.Getpid(), DataDir: v.opts.DataDir,
 		})
 	}
@@ -93,6 +94,15 @@ func (v *jsonView) diagnose(e event.Event, summary, detail string) {
 }
 
 func (v *jsonView) write(object any) { writeJSON(v.d.screen.out(), object) }
+
+// WriteDiagnostic writes a problem as an object of --output json, for what is
+// found before a run.
+func WriteDiagnostic(w io.Writer, at time.Time, d Diagnostic) error {
+	var line bytes.Buffer
+	writeJSON(&line, jsonDiagnostic{jsonHead: head("diagnostic", at), Diagnostic: d})
+	_, err := w.Write(line.Bytes())
+	return err
+}
 
 // writeJSON writes an object of strings and numbers as one line.
 func writeJSON(w io.Writer, object any) {
@@ -170,10 +180,8 @@ func (v *jsonView) end(r Result) {
 	for _, j := range v.opts.Jobs {
 		s := jsonSummary{
 			jsonHead: head("summary", r.Time), Job: *j.ID, Status: c.status(*j.ID),
-			ExitCode: r.ExitCode, Allocs: []jsonAlloc{},
-		}
-		if !m.Begin.IsZero() {
-			s.DurationMS = r.Time.Sub(m.Begin).Milliseconds()
+			ExitCode: r.ExitCode, DurationMS: r.Time.Sub(v.opts.Begin).Milliseconds(),
+			Allocs: []jsonAlloc{},
 		}
 		for _, a := range m.Allocs {
 			if a.Job == *j.ID {

@@ -16,8 +16,7 @@ const keptEvents = 10
 // Model is what is known of a run: a fold over its events. It reads no clock
 // and no output.
 type Model struct {
-	Allocs []*Alloc // by first appearance
-	Begin  time.Time
+	Allocs []*Alloc  // by first appearance
 	Latest time.Time // of the latest event
 
 	jobs []*api.Job
@@ -74,9 +73,6 @@ func NewModel(jobs []*api.Job) *Model {
 
 // Apply folds an event in. Output changes nothing.
 func (m *Model) Apply(e event.Event) {
-	if m.Begin.IsZero() {
-		m.Begin = e.Time
-	}
 	m.Latest = e.Time
 	if e.Alloc == nil {
 		return

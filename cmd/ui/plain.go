@@ -17,34 +17,31 @@ import (
 type plain struct {
 	*printer
 	d        *Display
-	jobs     []*api.Job
+	opts     Options
 	errStyle *Style
 }
 
 func newPlain(d *Display, opts Options) *plain {
-	c := &clock{format: opts.Time}
+	c := &clock{opts.Time, opts.Begin}
 	if opts.Time == TimeNone {
 		c = nil
 	}
 	return &plain{
 		printer:  newPrinter(d, opts, c),
 		d:        d,
-		jobs:     opts.Jobs,
+		opts:     opts,
 		errStyle: d.streams.ErrStyle(opts.Colour),
 	}
 }
 
-func (v *plain) begin(at time.Time) {
-	if v.clock != nil {
-		v.clock.begin = at
-	}
-	for _, j := range v.jobs {
+func (v *plain) begin() {
+	for _, j := range v.opts.Jobs {
 		tasks, allocs := 0, 0
 		for _, g := range j.TaskGroups {
 			tasks += len(g.Tasks)
 			allocs += *g.Count
 		}
-		v.line(at, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s): %s, %s",
+		v.line(v.opts.Begin, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s): %s, %s",
 			*j.ID, *j.Type, plural(tasks, "task"), plural(allocs, "allocation")))
 	}
 }
@@ -182,7 +179,7 @@ func (v *plain) said(at time.Time, text string) string {
 
 func (v *plain) end(r Result) {
 	v.close()
-	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), r}
+	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), v.opts.Begin, r}
 	lines := slices.Concat([]string{""}, c.table(), []string{"", c.verdict()}, c.failure())
 	writeLines(v.screen.err(), lines)
 }

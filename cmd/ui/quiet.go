@@ -16,6 +16,7 @@ import (
 type quiet struct {
 	*printer
 	d        *Display
+	opts     Options
 	single   bool
 	errStyle *Style
 }
@@ -25,12 +26,13 @@ func newQuiet(d *Display, opts Options) *quiet {
 	return &quiet{
 		printer:  p,
 		d:        d,
+		opts:     opts,
 		single:   len(p.labels.byTask) == 1,
 		errStyle: d.streams.ErrStyle(opts.Colour),
 	}
 }
 
-func (v *quiet) begin(time.Time) {}
+func (v *quiet) begin() {}
 
 func (v *quiet) event(e event.Event) {
 	switch body := e.Body.(type) {
@@ -58,6 +60,6 @@ func (v *quiet) end(r Result) {
 	if r.ExitCode == 0 {
 		return
 	}
-	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), r}
+	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), v.opts.Begin, r}
 	writeLines(v.screen.err(), append([]string{c.verdict()}, c.failure()...))
 }

@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/jobspec"
+)
+
+type inspectOptions struct {
+	jobOptions
+	canonical bool
+}
+
+func (a *app) inspectCommand() *cobra.Command {
+	var opts inspectOptions
+	cmd := &cobra.Command{
+		Use:   "inspect [FILE]",
+		Short: "Show a job file as the JSON of Nomad's API",
+		Long: `Show the job of a file as JSON, as "nomad job run -output" does: what the file
+says and no defaults, unless --canonical adds them.
+
+` + fileHelp,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), args, opts) },
+	}
+	opts.bind(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.canonical, "canonical", false, "add all defaults")
+	return cmd
+}
+
+func (a *app) inspect(ctx context.Context, args []string, opts inspectOptions) error {
+	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	if err != nil {
+		return err
+	}
+	a.printProblems(files, problems)
+	if problems.HasErrors() {
+		return silent(exitUsage)
+	}
+	job := files[0].Job
+	if opts.canonical {
+		job.Canonicalize()
+	}
+	if err := jobspec.WriteJSON(a.streams.Out, job); err != nil {
+		return fmt.Errorf("cannot write the job: %w", err)
+	}
+	return nil
+}

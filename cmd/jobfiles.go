@@ -1,0 +1,152 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/pflag"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/validate"
+)
+
+// fileHelp says what FILE may be.
+const fileHelp = `FILE is a job file in HCL or JSON, - for stdin, or an http(s) URL. It may be
+left out where the folder holds exactly one *.nomad.hcl, *.nomad or job.hcl.`
+
+// jobOptions are the flags of every command that reads job files.
+type jobOptions struct {
+	vars, varFiles []string
+	strict         bool
+}
+
+func (o *jobOptions) bind(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.vars, "var", nil, "set a variable of the job file: `name=value` (may be repeated)")
+	flags.StringArrayVar(&o.varFiles, "var-file", nil, "set variables from a `file` (may be repeated)")
+}
+
+func (o *jobOptions) bindStrict(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.strict, "strict", false, "take warnings for errors")
+}
+
+// jobFile is a job file that was read.
+type jobFile struct {
+	*jobspec.File
+	name string
+}
+
+// defaultFile returns the only job file of the current folder.
+func defaultFile() (string, error) {
+	var found []string
+	for _, pattern := range []string{"*.nomad.hcl", "*.nomad", "job.hcl"} {
+		matches, _ := filepath.Glob(pattern) // the patterns are well-formed
+		for _, name := range matches {
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+				found = append(found, name)
+			}
+		}
+	}
+	slices.Sort(found)
+	switch len(found) {
+	case 0:
+		return "", usageError("no job file: name one, the folder holds no *.nomad.hcl, *.nomad or job.hcl")
+	case 1:
+		return found[0], nil
+	}
+	return "", usageError("no job file: name one, the folder holds %s", strings.Join(found, ", "))
+}
+
+// read parses job files, or the only one of the folder. The problems are those
+// of all files; a file that has errors has no job.
+func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobFile, jobspec.Problems, error) {
+	if len(names) == 0 {
+		name, err := defaultFile()
+		if err != nil {
+			return nil, nil, err
+		}
+		names = []string{name}
+	}
+	if stdin := slices.Index(names, "-"); stdin >= 0 && slices.Contains(names[stdin+1:], "-") {
+		return nil, nil, usageError("stdin can be read once, but - is there twice")
+	}
+	var files []jobFile
+	var problems jobspec.Problems
+	for _, name := range names {
+		src, err := a.source(name)
+		if err != nil {
+			problems = append(problems, jobspec.Problem{Summary: err.Error()})
+			continue
+		}
+		file, found := jobspec.Parse(src, jobspec.Options{Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ})
+		files = append(files, jobFile{file, src.Name})
+		problems = append(problems, found...)
+	}
+	return files, problems, ctx.Err()
+}
+
+// source reads a job file.
+func (a *app) source(name string) (src jobspec.Source, err error) {
+	src.Name = name
+	if name == "-" {
+		src.Name = "stdin"
+		src.Text, err = io.ReadAll(a.streams.In)
+	} else {
+		src.Text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		err = fmt.Errorf("cannot read job file %q: %w", name, err)
+	}
+	return src, err
+}
+
+// check canonicalises the jobs of files that have no errors and validates
+// them.
+func check(files []jobFile) (problems jobspec.Problems) {
+	first := make(map[string]string) // file by job ID
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		f.Job.Canonicalize()
+		found := validate.Job(f.Job)
+		if other, ok := first[*f.Job.ID]; ok {
+			found = append(found, jobspec.Problem{
+				Summary: fmt.Sprintf("job %q is in another file as well", *f.Job.ID),
+				Detail:  fmt.Sprintf("the other one is %s", other),
+				Remedy:  "give one of them another id",
+				Path:    jobspec.Root,
+			})
+		}
+		first[*f.Job.ID] = f.name
+		f.Positions.Place(found)
+		problems = append(problems, found...)
+	}
+	return problems
+}
+
+// strictly turns warnings into errors when the user wants that.
+func (o *jobOptions) strictly(problems jobspec.Problems) jobspec.Problems {
+	if o.strict {
+		for i := range problems {
+			problems[i].Severity = jobspec.Error
+		}
+	}
+	return problems
+}
+
+// jobs returns the jobs of files.
+func jobs(files []jobFile) []*api.Job {
+	var all []*api.Job
+	for _, f := range files {
+		if f.Job != nil {
+			all = append(all, f.Job)
+		}
+	}
+	return all
+}

@@ -1,0 +1,180 @@
+package cmd
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// notDone lists what a job file may ask for and a run does not do yet, with
+// what happens instead. The list shrinks as features arrive.
+var notDone = []gap{
+	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
+	{"periodic", ofJob((*api.Job).IsPeriodic), "the job runs once, now"},
+
+	{"volume", volumes, "the tasks run without it"},
+	{"service", inGroups(func(g *api.TaskGroup) int { return len(g.Services) }), "it is not registered and its checks are not run"},
+	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
+	{"consul", ofGroups(func(g *api.TaskGroup) bool { return g.Consul != nil }), "there is no Consul here"},
+	{"network", isolated, "the tasks use the network of this machine"},
+
+	{"template", inTasks(func(t *api.Task) int { return len(t.Templates) }), "the file is not written"},
+	{"artifact", inTasks(func(t *api.Task) int { return len(t.Artifacts) }), "nothing is downloaded"},
+	{"volume_mount", inTasks(func(t *api.Task) int { return len(t.VolumeMounts) }), "nothing is mounted"},
+	{"service", inTasks(func(t *api.Task) int { return len(t.Services) }), "it is not registered and its checks are not run"},
+	{"vault", ofTasks(func(t *api.Task) bool { return t.Vault != nil }), "the task gets no token"},
+	{"consul", ofTasks(func(t *api.Task) bool { return t.Consul != nil }), "there is no Consul here"},
+	{"identity", ofTasks(func(t *api.Task) bool { return t.Identity != nil || len(t.Identities) > 0 }), "the task gets no token"},
+	{"secret", inTasks(func(t *api.Task) int { return len(t.Secrets) }), "the secret is not fetched"},
+	{"dispatch_payload", ofTasks(func(t *api.Task) bool { return t.DispatchPayload != nil }), "there is no payload"},
+	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs as any other"},
+	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
+	{"action", inTasks(func(t *api.Task) int { return len(t.Actions) }), "it cannot be called"},
+	{"schedule", ofTasks(func(t *api.Task) bool { return t.Schedule != nil }), "the task runs at once"},
+	{"resources.device", devices, "the task gets no device"},
+	{"resources.numa", ofTasks(func(t *api.Task) bool { return t.Resources != nil && t.Resources.NUMA != nil }), "the task runs on any core"},
+}
+
+// gap is one thing that a run does not do.
+type gap struct {
+	block   string // as in the job file
+	find    func(j *api.Job, block string) []jobspec.Path
+	instead string // what happens
+}
+
+// notices says once for each gap that a job falls into what happens instead.
+func notices(files []jobFile) (problems jobspec.Problems) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		var found jobspec.Problems
+		for _, g := range notDone {
+			places := g.find(f.Job, g.block)
+			if len(places) == 0 {
+				continue
+			}
+			p := jobspec.Problem{
+				Severity: jobspec.Warning,
+				Summary:  fmt.Sprintf("taskrun does not carry out %q blocks yet: %s", g.block, g.instead),
+				Path:     places[0],
+			}
+			if n := len(places) - 1; n > 0 {
+				p.Detail = fmt.Sprintf("so it is in %d more places", n)
+			}
+			found = append(found, p)
+		}
+		f.Positions.Place(found)
+		problems = append(problems, found...)
+	}
+	return problems
+}
+
+// withoutPeriodic lets periodic jobs run once, as their notice says, and
+// refuses what cannot be run without being dispatched.
+func withoutPeriodic(files []jobFile) (problems jobspec.Problems) {
+	for _, f := range files {
+		switch {
+		case f.Job == nil:
+		case f.Job.IsParameterized():
+			problems = append(problems, jobspec.Problem{
+				Summary: "a parameterized job cannot be run before it is dispatched, which taskrun does not do yet",
+				Remedy:  "remove the parameterized block to run the job once",
+				Range:   f.Positions.At(jobspec.Root.Attr("parameterized")),
+			})
+		default:
+			f.Job.Periodic = nil
+		}
+	}
+	return problems
+}
+
+func ofJob(has func(*api.Job) bool) func(*api.Job, string) []jobspec.Path {
+	return func(j *api.Job, block string) []jobspec.Path {
+		if !has(j) {
+			return nil
+		}
+		return []jobspec.Path{jobspec.Root.Attr(block)}
+	}
+}
+
+func inGroups(count func(*api.TaskGroup) int) func(*api.Job, string) []jobspec.Path {
+	return func(j *api.Job, block string) (paths []jobspec.Path) {
+		for i, g := range j.TaskGroups {
+			for n := range count(g) {
+				paths = append(paths, jobspec.Root.Index("group", i).Index(block, n))
+			}
+		}
+		return paths
+	}
+}
+
+func ofGroups(has func(*api.TaskGroup) bool) func(*api.Job, string) []jobspec.Path {
+	return func(j *api.Job, block string) (paths []jobspec.Path) {
+		for i, g := range j.TaskGroups {
+			if has(g) {
+				paths = append(paths, jobspec.Root.Index("group", i).Attr(block))
+			}
+		}
+		return paths
+	}
+}
+
+func inTasks(count func(*api.Task) int) func(*api.Job, string) []jobspec.Path {
+	return func(j *api.Job, block string) (paths []jobspec.Path) {
+		forTasks(j, func(t *api.Task, at jobspec.Path) {
+			for n := range count(t) {
+				paths = append(paths, at.Index(block, n))
+			}
+		})
+		return paths
+	}
+}
+
+func ofTasks(has func(*api.Task) bool) func(*api.Job, string) []jobspec.Path {
+	return func(j *api.Job, block string) (paths []jobspec.Path) {
+		forTasks(j, func(t *api.Task, at jobspec.Path) {
+			if has(t) {
+				paths = append(paths, at.Attr(block))
+			}
+		})
+		return paths
+	}
+}
+
+func volumes(j *api.Job, block string) (paths []jobspec.Path) {
+	for i, g := range j.TaskGroups {
+		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
+			paths = append(paths, jobspec.Root.Index("group", i).Label(block, name))
+		}
+	}
+	return paths
+}
+
+// isolated finds networks that are not simply the machine's.
+func isolated(j *api.Job, block string) (paths []jobspec.Path) {
+	for i, g := range j.TaskGroups {
+		for n, network := range g.Networks {
+			if network.Mode != "" && network.Mode != "host" || network.DNS != nil || network.CNI != nil {
+				paths = append(paths, jobspec.Root.Index("group", i).Index(block, n))
+			}
+		}
+	}
+	return paths
+}
+
+func devices(j *api.Job, _ string) (paths []jobspec.Path) {
+	forTasks(j, func(t *api.Task, at jobspec.Path) {
+		if t.Resources == nil {
+			return
+		}
+		for n := range t.Resources.Devices {
+			paths = append(paths, at.Attr("resources").Index("device", n))
+		}
+	})
+	return paths
+}

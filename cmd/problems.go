@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"taskrun/cmd/ui"
+	"taskrun/jobspec"
+)
+
+// problemFormat is how validate shows problems, the value of its --output.
+type problemFormat string
+
+const (
+	formatPlain  problemFormat = "plain"
+	formatJSON   problemFormat = "json"
+	formatGitHub problemFormat = "github"
+	formatQuiet  problemFormat = "quiet"
+)
+
+func (f *problemFormat) String() string { return string(*f) }
+
+func (f *problemFormat) Set(s string) error {
+	formats := []string{string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet)}
+	if !slices.Contains(formats, s) {
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(formats, ", "))
+	}
+	*f = problemFormat(s)
+	return nil
+}
+
+func (f *problemFormat) Type() string { return "format" }
+
+// showProblems writes problems in a format: as text to stderr, else to stdout.
+func (a *app) showProblems(format problemFormat, files []jobFile, problems jobspec.Problems) (err error) {
+	switch format {
+	case formatPlain:
+		a.printProblems(files, problems)
+	case formatJSON:
+		for _, p := range problems {
+			if err = ui.WriteDiagnostic(a.streams.Out, time.Now(), diagnostic(p)); err != nil {
+				return err
+			}
+		}
+	case formatGitHub:
+		for _, p := range problems {
+			if _, err = fmt.Fprintln(a.streams.Out, annotation(p)); err != nil {
+				return err
+			}
+		}
+	case formatQuiet:
+	}
+	return err
+}
+
+// printProblems writes problems as text to stderr.
+func (a *app) printProblems(_ []jobFile, problems jobspec.Problems) {
+	style := a.streams.ErrStyle(a.colour)
+	for _, p := range problems {
+		paint := style.Bad
+		if p.Severity == jobspec.Warning {
+			paint = style.Waiting
+		}
+		fmt.Fprintf(a.streams.Err, "%s %s\n", paint(p.Severity.String()+":"), p.Error())
+		if p.Remedy != "" {
+			fmt.Fprintf(a.streams.Err, "  %s\n", p.Remedy)
+		}
+	}
+}
+
+// diagnostic is a problem as a JSON object tells it.
+func diagnostic(p jobspec.Problem) ui.Diagnostic {
+	detail := p.Detail
+	if p.Remedy != "" {
+		detail = strings.TrimPrefix(detail+"; "+p.Remedy, "; ")
+	}
+	return ui.Diagnostic{
+		Severity: p.Severity.String(), Summary: p.Summary, Detail: detail,
+		File: p.Range.File, Line: p.Range.Start.Line, Column: p.Range.Start.Column,
+	}
+}
+
+// annotation is a problem as a workflow command of GitHub Actions; see
+// https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
+func annotation(p jobspec.Problem) string {
+	message := p.Summary
+	for _, more := range []string{p.Detail, p.Remedy} {
+		if more != "" {
+			message += "\n" + more
+		}
+	}
+	place := ""
+	if !p.Range.IsZero() {
+		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(p.Range.File),
+			p.Range.Start.Line, p.Range.Start.Column, p.Range.End.Line, p.Range.End.Column)
+	}
+	return fmt.Sprintf("::%s%s::%s", p.Severity, place, escapeData(message))
+}
+
+// escapeData and property write text so that it cannot end a workflow command.
+func escapeData(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
+}

@@ -1,0 +1,131 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/config"
+	"taskrun/cmd/ui"
+	"taskrun/drivers"
+)
+
+// app is what commands work with: everything that they need of the world.
+type app struct {
+	streams *ui.Streams
+	environ []string // "K=V"
+	drivers func() map[string]drivers.Driver
+	signals func() (signals <-chan os.Signal, stop func())
+
+	// Flags of every command.
+	colour     ui.ColourMode
+	configFile string
+
+	understood bool // the command line and the config are in order
+	jsonErrors bool // errors go to stdout, as diagnostics
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "taskrun",
+		Short: "Run a Nomad job file on this machine",
+		Long: `Taskrun runs a HashiCorp Nomad job file on this machine, without a cluster:
+in the order, with the restarts, events and environment of a Nomad client.
+
+Every flag may also be given as an environment variable (--data-dir as
+TASKRUN_DATA_DIR) or in a config file (as data-dir): config.toml, config.yaml
+or config.json in $XDG_CONFIG_HOME/taskrun. The flag wins, then the variable,
+then the file. What may be repeated is a list in the file, and one a line in a
+variable.`,
+		Example: `  taskrun up job.nomad.hcl
+  taskrun validate *.nomad.hcl`,
+		Args:              a.unknownCommand,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+	}
+	root.CompletionOptions.DisableDescriptions = true
+	flags := root.PersistentFlags()
+	flags.Var(&a.colour, "color", "use colours: auto, always or never")
+	flags.Lookup("color").NoOptDefVal = string(ui.ColourAlways)
+	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
+	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.versionCommand())
+	return root
+}
+
+// configure gives the flags that the command line left out their values.
+func (a *app) configure(cmd *cobra.Command) error {
+	path := a.configFile
+	if path == "" {
+		path = a.streams.Env(config.EnvName("config"))
+	}
+	if path == "" {
+		var err error
+		if path, err = config.Find(a.streams.Env); err != nil {
+			return err
+		}
+	}
+	err := config.Apply(cmd.Flags(), config.Sources{Env: a.streams.Env, File: path, Keys: optionNames(cmd.Root())})
+	a.understood = err == nil
+	return err
+}
+
+// optionNames are the keys that a config file may have: the flags of all
+// commands.
+func optionNames(root *cobra.Command) []string {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.AddFlagSet(root.PersistentFlags())
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" && c.Name() != "help" {
+			all.AddFlagSet(c.Flags())
+		}
+	}
+	return config.Options(all)
+}
+
+// unknownCommand refuses the arguments of the bare command.
+func (a *app) unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := usageError("unknown command %q", args[0])
+	if _, statErr := os.Stat(args[0]); statErr == nil {
+		return err.withHint("to run a job file: taskrun up %s", args[0])
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return err.withHint("did you mean %q?", near[0])
+	}
+	return err.withHint("see: taskrun --help")
+}
+
+// wrongCall is an error found before a command began to work.
+func wrongCall(cmd *cobra.Command, err error) error {
+	var exit *exitError
+	if errors.As(err, &exit) {
+		return err
+	}
+	return usageError("%w", err).withHint("see: %s --help", cmd.CommandPath())
+}
+
+// nomadSpelling lets flags be written with one dash where a user of Nomad is
+// used to it: -var, -var-file, -task, -job.
+func nomadSpelling(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		name, _, _ := strings.Cut(arg, "=")
+		switch name {
+		case "-var", "-var-file", "-task", "-job":
+			arg = "-" + arg
+		}
+		out[i] = arg
+	}
+	return out
+}

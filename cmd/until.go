@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// untilRunning is how long --until waits unless it says otherwise, as Nomad's
+// min_healthy_time does.
+const untilRunning = 10 * time.Second
+
+// until is the value of --until: running, or running=<duration>.
+type until struct{ running time.Duration } // 0: not given
+
+// String, Set and Type make it the value of a flag.
+func (u *until) String() string {
+	if u.running == 0 {
+		return ""
+	}
+	return "running=" + u.running.String()
+}
+
+// Set accepts running and running=<duration>.
+func (u *until) Set(s string) error {
+	what, text, given := strings.Cut(s, "=")
+	if what != "running" {
+		return fmt.Errorf("%q is not running or running=10s", s)
+	}
+	d := untilRunning
+	if given {
+		var err error
+		if d, err = time.ParseDuration(text); err != nil {
+			return err
+		}
+		if d <= 0 {
+			return fmt.Errorf("%v is no time to run", d)
+		}
+	}
+	u.running = d
+	return nil
+}
+
+// Type names the value in help texts.
+func (u *until) Type() string { return "running[=10s]" }

@@ -1,0 +1,170 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine"
+	"taskrun/engine/allocdir"
+	hooks "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+type upOptions struct {
+	jobOptions
+	drivers  replacements
+	mode     ui.Mode
+	time     ui.TimeFormat
+	timeout  time.Duration
+	until    until
+	failFast bool
+	codeFrom string
+	dataDir  string
+}
+
+func (a *app) upCommand() *cobra.Command {
+	opts := upOptions{drivers: replacements{}, mode: ui.Plain, time: ui.TimeClock}
+	cmd := &cobra.Command{
+		Use:   "up [FILE...]",
+		Short: "Run job files and show what happens",
+		Long: `Run job files on this machine and show what happens, until all their
+allocations have ended. The tasks' output goes to stdout, everything else to
+stderr. Ctrl-C stops the run as Nomad would, again kills it.
+
+` + fileHelp + `
+
+Output:
+  plain  lines for people: time, task, output; at the end a table
+  json   one object a line, all on stdout; the first is "run", the last "summary"
+  quiet  the tasks' output alone: of a single task byte for byte, of several
+         each line behind its task; and what failed
+
+Exit codes:
+  0    all allocations are complete, or --until was fulfilled
+  1    a task or an allocation failed
+  2    a job file or the call is wrong; nothing was started
+  124  --timeout passed
+  125  taskrun itself failed
+  129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
+  141  stdout was closed
+A failure beats 124, 129, 130 and 143. An allocation whose replacement
+completed does not count as failed.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.up(cmd.Context(), args, opts) },
+	}
+	flags := cmd.Flags()
+	opts.bind(flags)
+	opts.bindStrict(flags)
+	flags.Var(opts.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
+	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	flags.Var(&opts.time, "time", "what stands before lines: clock, elapsed, iso or none")
+	flags.DurationVar(&opts.timeout, "timeout", 0, "stop the run after this time, e.g. 10m")
+	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart")
+	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
+	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
+	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	return cmd
+}
+
+func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	files, err := a.readToRun(ctx, args, opts)
+	if err != nil {
+		return err
+	}
+	p, err := opts.policy(files)
+	if err != nil {
+		return err
+	}
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	node := taskenv.Fingerprint()
+	r := &run{
+		engine: engine.New(engine.Config{
+			DataDir: dataDir,
+			Drivers: a.drivers(),
+			Hooks:   hooks.New(),
+			Node:    &node,
+			HostEnv: a.environ,
+		}),
+		display: ui.New(a.streams, ui.Options{
+			Mode: opts.mode, Colour: a.colour, Time: opts.time,
+			Jobs: jobs(files), Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir,
+		}),
+		verdict: newVerdict(p, jobs(files)),
+	}
+	var stop func()
+	r.signals, stop = a.signals()
+	defer stop()
+	code, err := r.run(ctx, jobs(files))
+	if err != nil {
+		return submitError(err)
+	}
+	return silent(code)
+}
+
+// readToRun reads the files and tells of everything that is wrong with them or
+// will not be done. The error is silent: all was said.
+func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]jobFile, error) {
+	if err := opts.drivers.check(a.drivers()); err != nil {
+		return nil, err
+	}
+	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	if err != nil {
+		return nil, err
+	}
+	problems = append(problems, check(files)...)
+	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
+	problems = append(problems, notices(files)...)
+	problems = append(opts.strictly(problems), withoutPeriodic(files)...)
+	format := formatPlain
+	if opts.mode == ui.JSON {
+		format = formatJSON
+	}
+	if opts.mode == ui.Quiet && !problems.HasErrors() {
+		format = formatQuiet
+	}
+	if err := a.showProblems(format, files, problems); err != nil {
+		return nil, err
+	}
+	if problems.HasErrors() {
+		return nil, silent(exitUsage)
+	}
+	return files, nil
+}
+
+func (o *upOptions) policy(files []jobFile) (policy, error) {
+	p := policy{until: o.until.running, timeout: o.timeout, failFast: o.failFast}
+	if o.timeout < 0 {
+		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
+	}
+	var err error
+	if o.codeFrom != "" {
+		p.codeFrom, err = findCodeFrom(o.codeFrom, jobs(files))
+	}
+	return p, err
+}
+
+// dataDir returns the absolute path of the data directory.
+func (a *app) dataDir(given string) (string, error) {
+	if given == "" {
+		given = allocdir.DefaultDataDir(a.streams.Env, os.Geteuid())
+	}
+	return filepath.Abs(given)
+}
+
+// submitError decides the exit code when the engine refused the jobs.
+func submitError(err error) error {
+	var inUse *allocdir.InUseError
+	if errors.As(err, &inUse) {
+		return usageError("%w", err).withHint("wait for it or stop it, or run this one beside it with --data-dir")
+	}
+	return err
+}

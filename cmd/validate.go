@@ -1,0 +1,70 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/jobspec"
+)
+
+type validateOptions struct {
+	jobOptions
+	format problemFormat
+}
+
+func (a *app) validateCommand() *cobra.Command {
+	opts := validateOptions{format: formatPlain}
+	cmd := &cobra.Command{
+		Use:   "validate [FILE...]",
+		Short: "Check job files and say everything that is wrong",
+		Long: `Check job files and say everything that is wrong with them, each problem with
+its place in the source. Nothing is run. The exit code is 2 when there are
+errors.
+
+` + fileHelp,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args, opts) },
+	}
+	opts.bind(cmd.Flags())
+	opts.bindStrict(cmd.Flags())
+	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")
+	return cmd
+}
+
+func (a *app) validate(ctx context.Context, args []string, opts validateOptions) error {
+	a.jsonErrors = opts.format == formatJSON
+	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	if err != nil {
+		return err
+	}
+	problems = append(problems, check(files)...)
+	problems = append(problems, a.checkDrivers(files, nil)...)
+	problems = opts.strictly(problems)
+	if err := a.showProblems(opts.format, files, problems); err != nil {
+		return err
+	}
+	if problems.HasErrors() {
+		return silent(exitUsage)
+	}
+	if opts.format == formatPlain {
+		_, err = fmt.Fprintln(a.streams.Out, valid(files, problems))
+	}
+	return err
+}
+
+// valid says that files are in order.
+func valid(files []jobFile, problems jobspec.Problems) string {
+	text := fmt.Sprintf("%d job files are valid", len(files))
+	if len(files) == 1 {
+		text = fmt.Sprintf("%s is valid", files[0].name)
+	}
+	switch n := len(problems); n {
+	case 0:
+		return text
+	case 1:
+		return text + ", with 1 warning"
+	default:
+		return fmt.Sprintf("%s, with %d warnings", text, n)
+	}
+}

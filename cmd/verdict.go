@@ -1,0 +1,225 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/event"
+)
+
+// policy is what the user wants of the end of a run.
+type policy struct {
+	until    time.Duration // > 0: stop well once every task has run this long
+	timeout  time.Duration // for what is said about it
+	failFast bool          // the first failed allocation ends the run
+	codeFrom *codeFrom     // nil: the exit code is that of the run
+}
+
+// action is what is to be done with the run now.
+type action int
+
+const (
+	carryOn action = iota
+	stopRun        // gracefully
+	killRun        // at once
+)
+
+// verdict decides when a run is to end before its time and which exit code it
+// gets. It sees what happens in the order in which it happens; time is an
+// argument.
+//
+//	running ──failure, --exit-code-from, --until, timeout, signal, stdout──▶ stopping ──signal──▶ killed
+//	   └───────────────────────────── by itself ────────────────────────────────▶ ended ◀───────────┘
+//
+// The first cause to stop a run is the one that counts.
+type verdict struct {
+	policy
+	jobs    []*api.Job
+	model   *ui.Model
+	cause   cause
+	signals int
+}
+
+// cause is why a run was stopped.
+type cause struct {
+	text string // empty: it was not
+	code int
+	own  bool // no failure changes the code
+}
+
+func newVerdict(p policy, jobs []*api.Job) *verdict {
+	return &verdict{policy: p, jobs: jobs, model: ui.NewModel(jobs)}
+}
+
+// observe takes in an event. Like the methods below it returns what to do now
+// and what to tell the user about it.
+func (v *verdict) observe(e event.Event) (action, string) {
+	v.model.Apply(e)
+	if v.cause.text != "" {
+		return carryOn, ""
+	}
+	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.failFast || v.until > 0) {
+		return v.stop(cause{text: e.Alloc.Name + " failed", code: exitFailed})
+	}
+	if v.codeFrom != nil {
+		if code, ok := v.codeFrom.code(v.model, v.jobs); ok {
+			return v.stop(cause{text: fmt.Sprintf("task %q has ended", v.codeFrom), code: code, own: true})
+		}
+	}
+	return carryOn, ""
+}
+
+// due returns when --until is fulfilled if nothing happens before.
+func (v *verdict) due() (at time.Time, ok bool) {
+	if v.until <= 0 || v.cause.text != "" {
+		return time.Time{}, false
+	}
+	final := v.model.Final()
+	if len(final) < allocations(v.jobs) {
+		return time.Time{}, false
+	}
+	for _, a := range final {
+		for _, t := range a.Tasks {
+			switch {
+			case t.Poststop(), t.State == "dead" && !t.Failed:
+			case t.State != "running":
+				return time.Time{}, false
+			case t.Running.After(at):
+				at = t.Running
+			}
+		}
+	}
+	return at.Add(v.until), !at.IsZero()
+}
+
+// tick takes in that time has passed.
+func (v *verdict) tick(now time.Time) (action, string) {
+	if at, ok := v.due(); ok && !now.Before(at) {
+		return v.stop(cause{text: fmt.Sprintf("every task has run for %v", v.until)})
+	}
+	return carryOn, ""
+}
+
+// overdue takes in that --timeout has passed.
+func (v *verdict) overdue() (action, string) {
+	text := fmt.Sprintf("the timeout of %v has passed", v.timeout)
+	if tasks := v.unfinished(); tasks != "" {
+		text += " with " + tasks
+	}
+	return v.stop(cause{text: text, code: exitTimeout})
+}
+
+// signal takes in a signal to taskrun.
+func (v *verdict) signal(sig os.Signal) (action, string) {
+	v.signals++
+	if v.signals > 1 {
+		return killRun, "killing"
+	}
+	v.stop(cause{text: sig.String(), code: stopSignals[sig]})
+	return stopRun, "stopping, again to kill"
+}
+
+// closed takes in that stdout cannot be written to any more.
+func (v *verdict) closed(err error) (action, string) {
+	if errors.Is(err, syscall.EPIPE) {
+		return v.stop(cause{text: "stdout was closed", code: exitPipe, own: true})
+	}
+	return v.stop(cause{text: fmt.Sprintf("cannot write to stdout: %v", err), code: exitInternal, own: true})
+}
+
+// broke takes in that taskrun itself failed, when all is over. A failure of a
+// task is the greater news.
+func (v *verdict) broke(err error) {
+	if v.code() == exitOK {
+		v.cause = cause{text: err.Error(), code: exitInternal, own: true}
+	}
+}
+
+func (v *verdict) stop(c cause) (action, string) {
+	if v.cause.text != "" {
+		return carryOn, ""
+	}
+	v.cause = c
+	return stopRun, c.text + ": stopping"
+}
+
+// code is the exit code, when nothing more will happen.
+func (v *verdict) code() int {
+	if v.cause.own {
+		return v.cause.code
+	}
+	if v.failed() {
+		return exitFailed
+	}
+	return v.cause.code
+}
+
+// failed reports whether the run failed: an allocation did and was not
+// replaced by one that completed, or the run ended without all of them having
+// completed.
+func (v *verdict) failed() bool {
+	final := v.model.Final()
+	if v.cause.text == "" && len(final) < allocations(v.jobs) {
+		return true
+	}
+	for _, a := range final {
+		switch a.Status {
+		case api.AllocClientStatusFailed:
+			return true
+		case api.AllocClientStatusComplete:
+		default:
+			if v.cause.text == "" {
+				return true
+			}
+		}
+	}
+	return v.cause.code == exitFailed
+}
+
+// unfinished names some tasks that have not ended, with their states.
+func (v *verdict) unfinished() string {
+	const shown = 3
+	var names []string
+	more := 0
+	for _, a := range v.model.Final() {
+		for _, t := range a.Tasks {
+			switch {
+			case t.State == "dead", t.Poststop():
+			case len(names) < shown:
+				names = append(names, fmt.Sprintf("%s %s", t.Name, t.State))
+			default:
+				more++
+			}
+		}
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// allocations is how many allocations jobs have at a time.
+func allocations(jobs []*api.Job) (n int) {
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			n += instances(j, g)
+		}
+	}
+	return n
+}
+
+// instances is how many allocations of a group run at a time: this machine is
+// the only node, so those of system jobs have one.
+func instances(j *api.Job, g *api.TaskGroup) int {
+	if *j.Type == api.JobTypeSystem || *j.Type == api.JobTypeSysbatch {
+		return min(*g.Count, 1)
+	}
+	return *g.Count
+}

@@ -1,0 +1,90 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/ui"
+	"taskrun/jobspec/taskenv"
+)
+
+// version is what this is, until a release is built from a tag.
+const version = "0.1.0-dev"
+
+type versionOptions struct{ mode ui.Mode }
+
+func (a *app) versionCommand() *cobra.Command {
+	opts := versionOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Show the version",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return a.version(opts) },
+	}
+	cmd.Flags().Var(&opts.mode, "output", "plain, json, or quiet: only the number")
+	return cmd
+}
+
+// versionInfo is the object of `version --output json`.
+type versionInfo struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision"` // of the source; empty when it is not known
+	Modified bool   `json:"modified"` // the source differed from that revision
+	Nomad    string `json:"nomad"`    // the version whose behaviour is followed
+	Go       string `json:"go"`
+	OS       string `json:"os"`
+	Arch     string `json:"arch"`
+}
+
+func (a *app) version(opts versionOptions) error {
+	info := currentVersion()
+	out := a.streams.Out
+	var err error
+	switch opts.mode {
+	case ui.JSON:
+		err = json.NewEncoder(out).Encode(info)
+	case ui.Quiet:
+		_, err = fmt.Fprintln(out, info.Version)
+	default:
+		_, err = fmt.Fprintf(out, "taskrun %s\nrevision %s\nbehaves like Nomad %s\nbuilt with %s for %s/%s\n",
+			info.Version, info.revision(), info.Nomad, info.Go, info.OS, info.Arch)
+	}
+	return err
+}
+
+func currentVersion() versionInfo {
+	info := versionInfo{
+		Version: version, Nomad: taskenv.NomadVersion,
+		Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+	}
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return info
+	}
+	if v := build.Main.Version; v != "" && v != "(devel)" {
+		info.Version = v
+	}
+	for _, s := range build.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			info.Revision = s.Value
+		case "vcs.modified":
+			info.Modified = s.Value == "true"
+		}
+	}
+	return info
+}
+
+func (v versionInfo) revision() string {
+	switch {
+	case v.Revision == "":
+		return "unknown"
+	case v.Modified:
+		return v.Revision + ", modified"
+	}
+	return v.Revision
+}
