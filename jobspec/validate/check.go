@@ -57,7 +57,8 @@ func (c *checker) checkType(s *api.Service, k *api.ServiceCheck, at jobspec.Path
 	types := []string{checkHTTP, checkTCP, checkScript, checkGRPC}
 	if s.Provider == providerNomad {
 		if kind == checkScript || kind == checkGRPC {
-			c.refuse(at.Attr("type"), "a nomad service has no "+kind+" checks", `the service's provider is "nomad"`, `write type = "http" or "tcp", or provider = "consul" in the service`)
+			c.refuse(at.Attr("type"), "a nomad service has no "+kind+" checks",
+				`the service's provider is "nomad"`, `write type = "http" or "tcp", or provider = "consul" in the service`)
 			return
 		}
 		types = types[:2]
@@ -74,7 +75,8 @@ func (c *checker) checkType(s *api.Service, k *api.ServiceCheck, at jobspec.Path
 		case err != nil:
 			c.refuse(at.Attr("path"), "invalid path", err.Error(), `write a path such as "/health"`)
 		case u.IsAbs():
-			c.refuse(at.Attr("path"), "path is a whole URL", fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", orElse(u.RequestURI(), "/")))
+			c.refuse(at.Attr("path"), "path is a whole URL",
+				fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", orElse(u.RequestURI(), "/")))
 		}
 	case checkScript:
 		if k.Command == "" {
@@ -132,7 +134,8 @@ func (c *checker) consulCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Pa
 		c.refuse(at.Attr("notes"), "notes are too long", fmt.Sprintf("they have %d bytes", len(k.Notes)), fmt.Sprintf("keep them to %d bytes", maxCheckNotes))
 	}
 	if k.Type == checkTCP && s.Connect != nil && s.Connect.SidecarService != nil {
-		c.refuse(at.Attr("type"), "a tcp check cannot reach a service behind a sidecar", "it listens on the loopback of its network namespace", "remove the check, or write an http or grpc check with expose = true")
+		c.refuse(at.Attr("type"), "a tcp check cannot reach a service behind a sidecar",
+			"it listens on the loopback of its network namespace", "remove the check, or write an http or grpc check with expose = true")
 	}
 }
 

@@ -13,8 +13,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// placement checks what guides the choice of nodes on any level. A system job
-// runs on every node that its constraints allow, so nothing else applies to it.
+// placement checks what guides the choice of nodes, in a job or a group.
 func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Affinity, spreads []*api.Spread, at jobspec.Path) {
 	for i, k := range constraints {
 		c.constraint(orEmpty(k), at.Index("constraint", i))
@@ -23,6 +22,8 @@ func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Aff
 	c.spreads(spreads, at)
 }
 
+// affinities checks the preferences among nodes. A system job has none, as it
+// runs on every node that its constraints allow.
 func (c *checker) affinities(affinities []*api.Affinity, at jobspec.Path) {
 	if c.kind == api.JobTypeSystem {
 		if affinities != nil {
@@ -54,7 +55,8 @@ func (c *checker) constraint(k *api.Constraint, at jobspec.Path) {
 		return
 	case api.ConstraintDistinctProperty:
 		if n, err := strconv.ParseUint(k.RTarget, 10, 64); k.RTarget != "" && (err != nil || n == 0) {
-			c.refuse(at.Attr("value"), "distinct_property needs a number", fmt.Sprintf("value is %q", k.RTarget), "write how many allocations may share the property, 1 or more")
+			c.refuse(at.Attr("value"), "distinct_property needs a number",
+				fmt.Sprintf("value is %q", k.RTarget), "write how many allocations may share the property, 1 or more")
 		}
 	case api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:
 		if k.RTarget != "" {

@@ -13,7 +13,7 @@ func (t *task) dockerPorts() {
 	if t.t.Driver != "docker" && t.t.Driver != "podman" {
 		return
 	}
-	known := append(slices.Clone(t.g.ports.group), t.g.ports.legacy...)
+	known := slices.Concat(t.g.ports.group, t.g.ports.legacy)
 	eachString(t.t.Config["ports"], func(label string) {
 		if !slices.Contains(known, label) && !strings.Contains(label, "${") {
 			t.warn(t.at.Attr("config").Attr("ports"), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),

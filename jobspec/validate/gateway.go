@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -41,6 +42,12 @@ func (c *checker) gateway(k *api.ConsulGateway, at jobspec.Path) {
 			c.linkedService(orEmpty(s), at.Index("service", i))
 		}
 	}
+}
+
+func (g *group) hasGateway() bool {
+	return slices.ContainsFunc(g.tg.Services, func(s *api.Service) bool {
+		return s != nil && s.Connect != nil && s.Connect.Gateway != nil
+	})
 }
 
 func (c *checker) listener(l *api.ConsulIngressListener, at jobspec.Path) {

@@ -28,6 +28,11 @@ func TestWhatNomadRefusesIsRefused(t *testing.T) {
 			if !problems.HasErrors() {
 				t.Error("no error")
 			}
+			for _, p := range problems {
+				if p.Range.IsZero() {
+					t.Errorf("no place: %v (%s)", p, p.Path)
+				}
+			}
 			got := render(problems)
 			golden := strings.TrimSuffix(path, ".nomad.hcl") + ".problems"
 			if *update {

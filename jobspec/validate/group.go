@@ -87,6 +87,10 @@ func (g *group) ignoredDisconnect() {
 // tasks checks every task and what holds between them.
 func (g *group) tasks() {
 	if len(g.tg.Tasks) == 0 {
+		if g.hasGateway() {
+			g.warn(g.at, "group has no task of its own", "a Nomad server adds the proxy of its gateway", "")
+			return
+		}
 		g.refuse(g.at, "group has no task", "", `add task "NAME" { driver = … }`)
 		return
 	}

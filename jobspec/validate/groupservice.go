@@ -34,7 +34,8 @@ func (g *group) groupCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Path)
 	case k.TaskName == "" && s.TaskName == "" && k.Type == checkScript:
 		g.refuse(at, "script check names no task", "the script runs inside a task", "add task = … to the check or its service")
 	case k.TaskName != "" && !g.hasTask(k.TaskName):
-		g.refuse(at.Attr("task"), fmt.Sprintf("task %q is not defined", k.TaskName), fmt.Sprintf("group %q has no such task", g.name), didYouMean(k.TaskName, g.taskNames()))
+		g.refuse(at.Attr("task"), fmt.Sprintf("task %q is not defined", k.TaskName),
+			fmt.Sprintf("group %q has no such task", g.name), didYouMean(k.TaskName, g.taskNames()))
 	}
 	if k.TaskName != "" && k.AddressMode == "driver" {
 		g.refuse(at.Attr("address_mode"), "address_mode driver is for services of a task", "", "move the service into the task, or write another mode")

@@ -41,7 +41,8 @@ func isDefault(id *api.WorkloadIdentity) bool { return id.Name == "" || id.Name 
 
 func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 	if id.Name != "" && !isIdentifier(id.Name, "-_") {
-		c.refuse(at.Attr("name"), "invalid identity name", fmt.Sprintf("%q", id.Name), fmt.Sprintf("write 1 to %d letters, digits, dashes and underscores", maxIdentityName))
+		c.refuse(at.Attr("name"), "invalid identity name",
+			fmt.Sprintf("%q", id.Name), fmt.Sprintf("write 1 to %d letters, digits, dashes and underscores", maxIdentityName))
 	}
 	if slices.Contains(id.Audience, "") && !isDefault(id) { // that of the default is set by Nomad
 		c.refuse(at.Attr("aud"), "audience is empty", "", "remove it or write a name")
@@ -49,7 +50,8 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 	c.choice(at.Attr("change_mode"), "change mode", id.ChangeMode, "", "noop", "restart", "signal")
 	c.changeSignal(at, id.ChangeMode, id.ChangeSignal)
 	if id.ChangeSignal != "" && (id.ChangeMode == "" || id.ChangeMode == "noop" || id.ChangeMode == "restart") {
-		c.refuse(at.Attr("change_signal"), "change_signal needs change_mode signal", fmt.Sprintf("change_mode is %q", id.ChangeMode), `write change_mode = "signal" or remove change_signal`)
+		c.refuse(at.Attr("change_signal"), "change_signal needs change_mode signal",
+			fmt.Sprintf("change_mode is %q", id.ChangeMode), `write change_mode = "signal" or remove change_signal`)
 	}
 	c.notNegative(at.Attr("ttl"), "ttl", &id.TTL)
 	if id.TTL > 0 && isDefault(id) {

@@ -73,7 +73,8 @@ func (g *group) staticPort(p *api.Port, at jobspec.Path, claims *portClaims) {
 	if !taken {
 		claims.static[key] = p.Label
 	} else if !p.IgnoreCollision {
-		g.refuse(at.Attr("static"), fmt.Sprintf("static port %d is taken", p.Value), fmt.Sprintf("port %q of group %q has it already", other, g.name), "write another number")
+		g.refuse(at.Attr("static"), fmt.Sprintf("static port %d is taken", p.Value),
+			fmt.Sprintf("port %q of group %q has it already", other, g.name), "write another number")
 	}
 }
 

@@ -96,7 +96,7 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 	if _, own := t.t.Env[variablePrefix+family+name]; own || longestKnown(name, known) || isInjected(name) {
 		return
 	}
-	all := append(slices.Clone(t.g.ports.group), t.g.ports.legacy...)
+	all := slices.Concat(t.g.ports.group, t.g.ports.legacy)
 	remedy := fmt.Sprintf("add network { port %q {} } to the group", name)
 	if near := nearest(name, all); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+family+cleanName(near))
@@ -134,7 +134,7 @@ func (t *task) metaKeys() []string {
 	keys = slices.AppendSeq(keys, maps.Keys(t.g.tg.Meta))
 	keys = slices.AppendSeq(keys, maps.Keys(t.job.Meta))
 	if p := t.job.ParameterizedJob; p != nil {
-		keys = append(append(keys, p.MetaRequired...), p.MetaOptional...)
+		keys = slices.Concat(keys, p.MetaRequired, p.MetaOptional)
 	}
 	slices.Sort(keys)
 	return keys

@@ -54,7 +54,8 @@ func (g *group) reschedule() {
 	if span, fits := rescheduleSpan(p); !fits {
 		g.refuse(block.either("attempts", same(p.Attempts, job.Attempts), "interval", same(p.Interval, job.Interval)),
 			"reschedule attempts do not fit their interval",
-			fmt.Sprintf("%d attempts with delay %s and delay_function %q take %s; interval is %s", attempts, plain(deref(p.Delay)), deref(p.DelayFunction), plain(span), plain(interval)),
+			fmt.Sprintf("%d attempts with delay %s and delay_function %q take %s; interval is %s",
+				attempts, plain(deref(p.Delay)), deref(p.DelayFunction), plain(span), plain(interval)),
 			fmt.Sprintf("write an interval above %s, or fewer attempts", plain(span)))
 	}
 }
@@ -65,7 +66,8 @@ func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) boo
 	delay, ceiling := deref(p.Delay), deref(p.MaxDelay)
 	ok := true
 	if delay < minRescheduleDelay {
-		g.refuse(block.at("delay", same(p.Delay, job.Delay)), "reschedule delay is too short", fmt.Sprintf("it is %s", plain(delay)), fmt.Sprintf("write %s or more", plain(minRescheduleDelay)))
+		g.refuse(block.at("delay", same(p.Delay, job.Delay)), "reschedule delay is too short",
+			fmt.Sprintf("it is %s", plain(delay)), fmt.Sprintf("write %s or more", plain(minRescheduleDelay)))
 		ok = false
 	}
 	function := deref(p.DelayFunction)

@@ -53,7 +53,8 @@ func (t *task) memory(r *api.Resources, at jobspec.Path) {
 	case secrets < 0:
 		t.refuse(at.Attr("secrets"), "secrets is negative", fmt.Sprintf("it is %d MB", secrets), "write 1 or more")
 	case secrets > memory:
-		t.refuse(at.Attr("secrets"), "secrets exceeds memory", fmt.Sprintf("secrets is %d MB and memory is %d MB", secrets, memory), "the secrets directory is part of the task's memory: raise memory")
+		t.refuse(at.Attr("secrets"), "secrets exceeds memory",
+			fmt.Sprintf("secrets is %d MB and memory is %d MB", secrets, memory), "the secrets directory is part of the task's memory: raise memory")
 	}
 }
 

@@ -28,7 +28,8 @@ func (t *task) schedule() {
 	}
 	for _, f := range times {
 		if n := strings.Count(f.value, " ") + 1; n != f.fields {
-			t.refuse(at.Attr(f.name), f.name+" of the schedule is malformed", fmt.Sprintf("%q has %d fields, not %d", f.value, n, f.fields), fmt.Sprintf("write %q or the like", f.hint))
+			t.refuse(at.Attr(f.name), f.name+" of the schedule is malformed",
+				fmt.Sprintf("%q has %d fields, not %d", f.value, n, f.fields), fmt.Sprintf("write %q or the like", f.hint))
 		} else if strings.ContainsAny(f.value, "/,") {
 			t.refuse(at.Attr(f.name), f.name+" of the schedule is malformed", fmt.Sprintf("%q has a slash or a comma", f.value), fmt.Sprintf("write %q or the like", f.hint))
 		}

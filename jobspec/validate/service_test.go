@@ -304,6 +304,14 @@ func TestConnectRules(t *testing.T) {
 			},
 		},
 		{name: "mesh", group: gateway(api.ConsulGateway{Mesh: &api.ConsulMeshConfigEntry{}})},
+		{
+			name: "gateway of a group without tasks",
+			group: func(g *api.TaskGroup) {
+				gateway(api.ConsulGateway{Mesh: &api.ConsulMeshConfigEntry{}})(g)
+				g.Tasks = nil
+			},
+			want: []string{"warning job.group[0]: group has no task of its own"},
+		},
 		{name: "no kind of gateway", group: gateway(api.ConsulGateway{}), want: []string{at + ".gateway: gateway is one of ingress, terminating and mesh"}},
 		{
 			name: "discovery type", group: gateway(api.ConsulGateway{Mesh: &api.ConsulMeshConfigEntry{}, Proxy: &api.ConsulGatewayProxy{EnvoyDNSDiscoveryType: "strict"}}),

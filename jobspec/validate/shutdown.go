@@ -29,7 +29,8 @@ func (g *group) shutdownDelays() {
 		t := orEmpty(t)
 		delayed = delayed || t.ShutdownDelay > 0
 		if t.ShutdownDelay == 0 && (named[t.Name] || len(t.Services) > 0) {
-			g.warn(g.at.Index("task", i), "task with a service has no shutdown_delay", fmt.Sprintf("%s may lose requests when task %q stops", servicesOf(t, named), t.Name), shutdownHint)
+			g.warn(g.at.Index("task", i), "task with a service has no shutdown_delay",
+				fmt.Sprintf("%s may lose requests when task %q stops", servicesOf(t, named), t.Name), shutdownHint)
 		}
 	}
 	if anyTask && !delayed {

@@ -66,7 +66,8 @@ func (t *task) times() {
 	t.notNegative(t.at.Attr("shutdown_delay"), "shutdown_delay", &t.t.ShutdownDelay)
 	if u := t.g.tg.Update; u != nil && t.kind == api.JobTypeService && deref(u.ProgressDeadline) > 0 && kill > *u.ProgressDeadline {
 		t.refuse(t.at.Attr("kill_timeout"), "kill_timeout exceeds progress_deadline",
-			fmt.Sprintf("kill_timeout is %s and update.progress_deadline is %s", plain(kill), plain(*u.ProgressDeadline)), "write a shorter kill_timeout or a later progress_deadline")
+			fmt.Sprintf("kill_timeout is %s and update.progress_deadline is %s", plain(kill), plain(*u.ProgressDeadline)),
+			"write a shorter kill_timeout or a later progress_deadline")
 	}
 }
 

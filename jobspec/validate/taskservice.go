@@ -61,13 +61,15 @@ func (t *task) taskChecks(s *api.Service, ports []string, at jobspec.Path) {
 		}
 		names[name] = true
 		if k.TaskName != "" && k.TaskName != t.t.Name {
-			t.refuse(at.Attr("task"), "a check of a task's service belongs to that task", fmt.Sprintf("it names task %q and stands in task %q", k.TaskName, t.t.Name), "remove it")
+			t.refuse(at.Attr("task"), "a check of a task's service belongs to that task",
+				fmt.Sprintf("it names task %q and stands in task %q", k.TaskName, t.t.Name), "remove it")
 		}
 		t.taskOnly(k.AddressMode, at)
 		if k.PortLabel != "" && needsPort(k) {
 			t.servicePort(k.PortLabel, k.AddressMode, ports, at)
 		} else if _, err := strconv.Atoi(s.PortLabel); err == nil && needsPort(k) && k.AddressMode != "driver" && s.AddressMode == "driver" {
-			t.refuse(at, "a port number needs address_mode driver", fmt.Sprintf("the service's port is %s and the check has another mode", s.PortLabel), `add address_mode = "driver" to the check`)
+			t.refuse(at, "a port number needs address_mode driver",
+				fmt.Sprintf("the service's port is %s and the check has another mode", s.PortLabel), `add address_mode = "driver" to the check`)
 		}
 	}
 }

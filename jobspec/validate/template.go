@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 
 	"github.com/hashicorp/nomad/api"
@@ -16,7 +17,8 @@ func (t *task) templates() {
 		t.template(tmpl, at)
 		dest := deref(tmpl.DestPath)
 		if other, ok := first[dest]; ok && dest != "" {
-			t.refuse(at.Attr("destination"), "templates need destinations of their own", fmt.Sprintf("templates %d and %d both write %q", other+1, i+1, dest), "write another destination")
+			t.refuse(at.Attr("destination"), "templates need destinations of their own",
+				fmt.Sprintf("templates %d and %d both write %q", other+1, i+1, dest), "write another destination")
 		} else {
 			first[dest] = i
 		}
@@ -32,7 +34,7 @@ func (t *task) template(tmpl *api.Template, at jobspec.Path) {
 		t.refuse(at, "template has no source and no data", "", "add data = … or source = …")
 	case source != "" && data != "":
 		t.refuse(at, "source and data exclude each other", "Nomad accepts both, and the task fails at its start", "keep one of them")
-	case leavesTask(t.t.Name, source):
+	case path.IsAbs(source) || leavesTask(t.t.Name, source):
 		t.warn(at.Attr("source"), "source lies outside of the task", fmt.Sprintf("%q", source), "write a path below ${NOMAD_TASK_DIR} or ${NOMAD_ALLOC_DIR}")
 	}
 	if deref(tmpl.DestPath) == "" {
@@ -59,7 +61,8 @@ func (t *task) destination(dest string, at jobspec.Path) {
 	case leavesAllocation("task", dest):
 		t.refuse(at, "destination lies outside of the allocation", fmt.Sprintf("%q", dest), `write a path such as "local/NAME"`)
 	case leavesTask(t.t.Name, dest):
-		t.refuse(at, "destination lies outside of the task", fmt.Sprintf("%q; Nomad accepts the job, and the task fails at its start", dest), `write a path such as "local/NAME" or "${NOMAD_ALLOC_DIR}/NAME"`)
+		t.refuse(at, "destination lies outside of the task",
+			fmt.Sprintf("%q; Nomad accepts the job, and the task fails at its start", dest), `write a path such as "local/NAME" or "${NOMAD_ALLOC_DIR}/NAME"`)
 	}
 }
 
@@ -68,7 +71,8 @@ func (t *task) templateChange(tmpl *api.Template, at jobspec.Path) {
 	t.choice(at.Attr("change_mode"), "change mode", mode, "noop", "restart", "signal", "script")
 	t.changeSignal(at, mode, deref(tmpl.ChangeSignal))
 	if mode == "signal" && deref(tmpl.Envvars) {
-		t.refuse(at.Attr("change_mode"), "signal does not go with env = true", "a running process cannot get new environment variables", `write change_mode = "restart" or "noop"`)
+		t.refuse(at.Attr("change_mode"), "signal does not go with env = true",
+			"a running process cannot get new environment variables", `write change_mode = "restart" or "noop"`)
 	}
 	if mode != "script" {
 		return

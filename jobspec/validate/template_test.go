@@ -30,6 +30,11 @@ func TestTemplateRules(t *testing.T) {
 			name: "source outside", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("../../x") }),
 			want: []string{"warning job.group[0].task[0].template[0].source: source lies outside of the task"},
 		},
+		{
+			name: "absolute source", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("/etc/x") }),
+			want: []string{"warning job.group[0].task[0].template[0].source: source lies outside of the task"},
+		},
+		{name: "source in the task", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") })},
 		{name: "no destination", task: template(func(k *api.Template) { k.DestPath = nil }), want: []string{at + ": template has no destination"}},
 		{name: "shared directory", task: template(func(k *api.Template) { k.DestPath = new("../alloc/x") })},
 		{name: "absolute", task: template(func(k *api.Template) { k.DestPath = new("/etc/x") })},

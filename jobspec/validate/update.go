@@ -40,7 +40,8 @@ func (g *group) canaries(u, job *api.UpdateStrategy, block merged) {
 		g.refuse(block.at("canary", same(u.Canary, job.Canary)), "canary is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
 	}
 	if n == 0 && deref(u.AutoPromote) {
-		g.refuse(block.at("auto_promote", same(u.AutoPromote, job.AutoPromote)), "auto_promote needs canaries", "canary is 0", "write canary = 1 or more, or remove auto_promote")
+		g.refuse(block.at("auto_promote", same(u.AutoPromote, job.AutoPromote)), "auto_promote needs canaries",
+			"canary is 0", "write canary = 1 or more, or remove auto_promote")
 	}
 }
 
@@ -67,6 +68,7 @@ func (g *group) updateTimes(u, job *api.UpdateStrategy, block merged) {
 	if progress > 0 && deadline >= progress {
 		g.refuse(block.either("healthy_deadline", deadlineFromJob, "progress_deadline", progressFromJob),
 			"healthy_deadline does not fit progress_deadline",
-			fmt.Sprintf("healthy_deadline is %s and progress_deadline is %s", plain(deadline), plain(progress)), "write a shorter healthy_deadline, a later progress_deadline, or progress_deadline = 0")
+			fmt.Sprintf("healthy_deadline is %s and progress_deadline is %s", plain(deadline), plain(progress)),
+			"write a shorter healthy_deadline, a later progress_deadline, or progress_deadline = 0")
 	}
 }

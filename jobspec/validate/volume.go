@@ -96,7 +96,8 @@ func (g *group) csiVolume(v *api.VolumeRequest, at jobspec.Path) {
 	case "multi-node-multi-writer":
 	default:
 		modes := []string{"single-node-reader-only", "single-node-writer", "multi-node-reader-only", "multi-node-single-writer", "multi-node-multi-writer"}
-		g.warn(at.Attr("access_mode"), "unknown access mode", fmt.Sprintf("%q", v.AccessMode), orElse(didYouMean(v.AccessMode, modes), "write one such as single-node-writer"))
+		g.warn(at.Attr("access_mode"), "unknown access mode",
+			fmt.Sprintf("%q", v.AccessMode), orElse(didYouMean(v.AccessMode, modes), "write one such as single-node-writer"))
 	}
 }
 

@@ -1,0 +1,54 @@
+package validate_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/validate"
+)
+
+// Whatever a client sends as a job, checking it ends, gives the same answer
+// again, and says where each fault is.
+func FuzzJob(f *testing.F) {
+	seeds, err := filepath.Glob("../testdata/ok/*.json.golden")
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, path := range seeds {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var outer struct{ Job *api.Job }
+		if json.Unmarshal(text, &outer) != nil || outer.Job == nil || !canonicalize(outer.Job) {
+			t.Skip()
+		}
+		problems := validate.Job(outer.Job)
+		for _, p := range problems {
+			if p.Path != jobspec.Root && !strings.HasPrefix(string(p.Path), string(jobspec.Root)+".") || p.Summary == "" {
+				t.Errorf("problem without path or summary: %+v", p)
+			}
+		}
+		if diff := cmp.Diff(problems, validate.Job(outer.Job)); diff != "" {
+			t.Errorf("the second answer differs (-first +second):\n%s", diff)
+		}
+	})
+}
+
+// canonicalize reports whether Nomad's package can cope with the job: it panics
+// at null where a block is expected.
+func canonicalize(job *api.Job) (ok bool) {
+	defer func() { ok = recover() == nil }()
+	job.Canonicalize()
+	return
+}
