@@ -51,54 +51,38 @@ var gates = [states][stages]bool{
 func (s State) Open(stage Stage) bool { return gates[s][stage] }
 
 // Next returns the state that follows from what the tasks do now. It goes as
-// far as it can: Next(Next(s, tasks), tasks) is Next(s, tasks).
-func Next(s State, tasks []Task) State {
-	if Done(tasks) {
+// far as it can: Next(Next(s, t), t) is Next(s, t).
+func Next(s State, t *Tally) State {
+	if t.Done() {
 		return StatePoststop
 	}
-	for s < StateWaitAlloc && leaves(s, tasks) {
+	for s < StateWaitAlloc && leaves(s, t) {
 		s++
 	}
 	return s
 }
 
 // Restored returns the state of an allocation whose tasks were found again.
-func Restored(tasks []Task) State { return Next(StatePrestart, tasks) }
+func Restored(t *Tally) State { return Next(StatePrestart, t) }
 
-// Done reports whether every task but poststop ones is dead.
-func Done(tasks []Task) bool {
-	return all(tasks, func(t Task) bool { return t.Stage == Poststop || t.Phase == Dead })
-}
-
-func leaves(s State, tasks []Task) bool {
+func leaves(s State, t *Tally) bool {
 	switch s {
 	case StateInit:
-		return all(tasks, func(t Task) bool { return t.Phase == Pending })
-	case StatePrestart:
-		return all(tasks, func(t Task) bool {
-			switch t.Stage {
-			case PrestartEphemeral:
-				return t.Successful()
-			case PrestartSidecar:
-				return t.Phase == Running
-			default:
-				return true
+		for _, c := range t.counts {
+			if c.running+c.succeeded+c.failed > 0 {
+				return false
 			}
-		})
+		}
+		return true
+	case StatePrestart:
+		ephemeral, sidecars := t.counts[PrestartEphemeral], t.counts[PrestartSidecar]
+		return ephemeral.pending+ephemeral.running+ephemeral.failed == 0 &&
+			sidecars.pending+sidecars.succeeded+sidecars.failed == 0
 	case StateMain:
-		return all(tasks, func(t Task) bool { return t.Stage != Main || t.Phase != Pending })
+		return t.counts[Main].pending == 0
 	case StatePoststart:
-		return all(tasks, func(t Task) bool { return t.Stage != PoststartEphemeral || t.Phase == Dead })
+		return t.live(PoststartEphemeral) == 0
 	default:
 		return false
 	}
-}
-
-func all(tasks []Task, ok func(Task) bool) bool {
-	for _, t := range tasks {
-		if !ok(t) {
-			return false
-		}
-	}
-	return true
 }

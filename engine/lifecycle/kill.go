@@ -17,31 +17,25 @@ const (
 	MainTasksDead
 )
 
-// KillCause tells whether, and why, the living tasks must be killed, and names
-// the failed sibling. Poststop tasks neither count nor are they killed.
-func KillCause(tasks []Task) (cause Cause, sibling string) {
-	live, sidecars := 0, 0
-	for _, t := range tasks {
-		switch {
-		case t.Stage == Poststop:
-		case t.Phase != Dead:
-			live++
-			if t.Stage.Sidecar() {
-				sidecars++
-			}
-		case t.Failed && cause == NoCause:
-			cause, sibling = SiblingFailed, t.Name
-		case t.Leader && !t.Failed:
-			cause, sibling = LeaderDead, ""
-		}
+// KillCause tells whether, and why, the living tasks must be killed, and the
+// index of the failed sibling. Poststop tasks neither count nor are they
+// killed.
+func KillCause(t *Tally) (cause Cause, sibling int) {
+	live := 0
+	for stage := range Poststop {
+		live += t.live(stage)
 	}
-	switch {
+	switch failed := t.firstFailed(); {
 	case live == 0:
-		return NoCause, ""
-	case cause == NoCause && live == sidecars:
-		return MainTasksDead, ""
+		return NoCause, -1
+	case t.leaders > 0:
+		return LeaderDead, -1
+	case failed >= 0:
+		return SiblingFailed, failed
+	case live == t.live(PrestartSidecar)+t.live(PoststartSidecar):
+		return MainTasksDead, -1
 	default:
-		return cause, sibling
+		return NoCause, -1
 	}
 }
 

@@ -72,11 +72,12 @@ func TestNext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := Next(tt.from, tt.tasks)
+			tally := TallyOf(tt.tasks)
+			got := Next(tt.from, &tally)
 			if got != tt.want {
 				t.Errorf("Next(%v) = %v, want %v", tt.from, got, tt.want)
 			}
-			if again := Next(got, tt.tasks); again != got {
+			if again := Next(got, &tally); again != got {
 				t.Errorf("Next is not stable: %v, then %v", got, again)
 			}
 		})
@@ -162,7 +163,12 @@ func TestKillCause(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cause, sibling := KillCause(tt.tasks)
+			tally := TallyOf(tt.tasks)
+			cause, failed := KillCause(&tally)
+			sibling := ""
+			if failed >= 0 {
+				sibling = tt.tasks[failed].Name
+			}
 			if cause != tt.cause || sibling != tt.sibling {
 				t.Errorf("KillCause = %v %q, want %v %q", cause, sibling, tt.cause, tt.sibling)
 			}
@@ -204,7 +210,8 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			status, description := Status(tt.tasks)
+			tally := TallyOf(tt.tasks)
+			status, description := Status(&tally)
 			if status != tt.status || description != tt.description {
 				t.Errorf("Status = %q %q, want %q %q", status, description, tt.status, tt.description)
 			}

@@ -4,24 +4,19 @@ import "github.com/hashicorp/nomad/api"
 
 // Status returns the allocation's client status and its description, from all
 // tasks, poststop ones included.
-func Status(tasks []Task) (status, description string) {
-	var failed, running, pending bool
-	for _, t := range tasks {
-		switch t.Phase {
-		case Pending:
-			pending = true
-		case Running:
-			running = true
-		case Dead:
-			failed = failed || t.Failed
-		}
+func Status(t *Tally) (status, description string) {
+	var failed, running, pending int
+	for _, c := range t.counts {
+		failed += c.failed
+		running += c.running
+		pending += c.pending
 	}
 	switch {
-	case failed:
+	case failed > 0:
 		return api.AllocClientStatusFailed, "Failed tasks"
-	case running:
+	case running > 0:
 		return api.AllocClientStatusRunning, "Tasks are running"
-	case pending:
+	case pending > 0:
 		return api.AllocClientStatusPending, "No tasks have started"
 	default:
 		return api.AllocClientStatusComplete, "All tasks have completed"

@@ -71,11 +71,7 @@ type Alloc struct {
 
 	// Owned by Run, and written with mu held where State reads it.
 	mu          sync.Mutex
-	state       lifecycle.State
-	started     bool // the tasks' goroutines run
-	kill        *groupKill
-	released    bool // tasks that ended were told that they stay dead
-	timedOut    bool // max_run_duration has passed
+	machine     *lifecycle.Alloc
 	status      string
 	description string
 	health      *healthWatch
@@ -91,9 +87,13 @@ func New(cfg Config) *Alloc {
 		over:  make(chan struct{}),
 		stop:  make(chan struct{}),
 	}
-	for _, t := range cfg.Group.Tasks {
-		a.tasks = append(a.tasks, newTask(a, t))
+	members := make([]lifecycle.Task, len(cfg.Group.Tasks))
+	for i, spec := range cfg.Group.Tasks {
+		t := newTask(a, i, spec)
+		a.tasks = append(a.tasks, t)
+		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
 	}
+	a.machine = lifecycle.NewAlloc(members)
 	info := hooks.Alloc{Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir}
 	for _, factory := range cfg.Hooks.Alloc {
 		if h := factory(info); h != nil {
@@ -125,7 +125,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 
 	stop, hard := a.stop, ctx.Done()
 	deadline := a.deadline()
-	for !a.ended() {
+	for !a.machine.Ended() {
 		select {
 		case f := <-a.inbox:
 			f()
@@ -133,16 +133,16 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		case <-stop:
 			stop = nil
 			a.endHealth()
-			a.killGroup()
+			a.happens(lifecycle.Input{Kind: lifecycle.Stop})
 		case <-deadline:
-			a.timedOut = true
-			a.killOverdue()
+			a.happens(lifecycle.Input{Kind: lifecycle.Overdue})
 		case <-hard:
 			hard = nil
 			a.endHealth()
-			a.killAtOnce()
+			a.happens(lifecycle.Input{Kind: lifecycle.KillAtOnce})
 		}
-		a.react()
+		a.publishStatus()
+		a.checkHealth()
 	}
 	close(a.over)
 	a.children.Wait()
@@ -158,88 +158,6 @@ func (a *Alloc) post(f func()) {
 	}
 }
 
-func (a *Alloc) ended() bool {
-	for _, t := range a.tasks {
-		if !t.ended {
-			return false
-		}
-	}
-	return true
-}
-
-// react draws the consequences of whatever has just happened.
-func (a *Alloc) react() {
-	tasks := a.lifecycle()
-	if cause, sibling := lifecycle.KillCause(tasks); cause != lifecycle.NoCause && a.kill == nil {
-		for _, t := range a.tasks {
-			if t.stage != lifecycle.Poststop && t.state.State != dead {
-				t.apply("", causeEvent(cause, sibling))
-			}
-		}
-		a.killGroup()
-	}
-	a.advanceKill()
-	if lifecycle.Done(tasks) && !a.released {
-		a.release()
-	}
-	if a.started {
-		a.state = lifecycle.Next(a.state, tasks)
-	}
-	for _, t := range a.tasks {
-		if t.waiting && a.state.Open(t.stage) {
-			t.waiting = false
-			t.gate <- struct{}{}
-		}
-	}
-	a.publishStatus()
-	a.checkHealth()
-}
-
-func causeEvent(cause lifecycle.Cause, sibling string) *api.TaskEvent {
-	switch cause {
-	case lifecycle.LeaderDead:
-		return event.LeaderDead()
-	case lifecycle.MainTasksDead:
-		return event.MainTasksDead()
-	default:
-		return event.SiblingFailed(sibling)
-	}
-}
-
-// release tells the tasks that have ended that nobody will start them again.
-// When the allocation ends by itself this is where the prekill hooks run.
-func (a *Alloc) release() {
-	a.released = true
-	if a.kill == nil {
-		a.kill = &groupKill{}
-		a.children.Go(func() {
-			a.prekill()
-			a.post(a.cancelDead)
-		})
-		return
-	}
-	a.cancelDead()
-}
-
-func (a *Alloc) cancelDead() {
-	for _, t := range a.tasks {
-		if t.stage != lifecycle.Poststop {
-			t.cancel()
-		}
-	}
-}
-
-func (a *Alloc) lifecycle() []lifecycle.Task {
-	tasks := make([]lifecycle.Task, len(a.tasks))
-	for i, t := range a.tasks {
-		tasks[i] = lifecycle.Task{
-			Name: t.spec.Name, Stage: t.stage, Leader: t.spec.Leader,
-			Phase: phase(t.state), Failed: t.state.Failed,
-		}
-	}
-	return tasks
-}
-
 func (a *Alloc) finishedAt() (last time.Time) {
 	for _, t := range a.tasks {
 		if t.state.FinishedAt.After(last) {
@@ -251,10 +169,7 @@ func (a *Alloc) finishedAt() (last time.Time) {
 
 // publishStatus tells of the allocation's status if it has changed.
 func (a *Alloc) publishStatus() {
-	status, description := lifecycle.Status(a.lifecycle())
-	if a.timedOut {
-		status, description = api.AllocClientStatusComplete, overdue
-	}
+	status, description := a.machine.Status()
 	if status == a.status && description == a.description {
 		return
 	}

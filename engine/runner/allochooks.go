@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"taskrun/engine/event"
+	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
 )
 
@@ -23,14 +24,14 @@ func (a *Alloc) prerun() {
 		}
 	}
 	a.post(func() {
-		a.started = true
+		ready := lifecycle.Input{Kind: lifecycle.Prepared}
 		if failure != nil {
-			a.kill = &groupKill{}
+			ready.Kind = lifecycle.SetupFailed
 			for _, t := range a.tasks {
 				t.apply("", event.SetupFailure(failure))
-				t.cancel()
 			}
 		}
+		a.happens(ready)
 		for _, t := range a.tasks {
 			a.children.Go(t.run)
 		}

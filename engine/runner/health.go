@@ -42,7 +42,7 @@ func (a *Alloc) endHealth() {
 // checkHealth looks whether the allocation is healthy by now.
 func (a *Alloc) checkHealth() {
 	h := a.health
-	if h == nil {
+	if h == nil || a.waitsForStarts() {
 		return
 	}
 	tasks := a.healthTasks()
@@ -69,6 +69,13 @@ func (a *Alloc) checkHealth() {
 	if a.cfg.OnVerdict != nil {
 		a.cfg.OnVerdict(verdict)
 	}
+}
+
+// waitsForStarts reports that there can be no verdict yet, before all tasks are
+// looked at: that would make starting many of them slow.
+func (a *Alloc) waitsForStarts() bool {
+	tally := a.machine.Tally()
+	return tally.Pending() > 0 && tally.Dead() == 0 && time.Now().Before(a.health.watch.Deadline)
 }
 
 func (a *Alloc) healthTasks() []health.Task {

@@ -124,25 +124,18 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	if all {
 		reason = reasonAll
 	}
-	requests := make([]*restartRequest, len(a.tasks))
-	runs := false
-	begin := func() {
-		runs = a.kill == nil && a.started && !a.released
-		if runs && all {
-			a.state = lifecycle.StateInit
-		}
-	}
-	if !a.ask(begin) || !runs {
+	mayRestart := false
+	if !a.ask(func() { mayRestart = a.machine.MayRestart() }) || !mayRestart {
 		return ErrAllocEnded
 	}
 	a.preTaskRestart(ctx)
+	if all {
+		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
+	}
+	requests := make([]*restartRequest, len(a.tasks))
 	for i, t := range a.tasks {
 		requests[i] = newRestart(reason, false)
-		if !all || !a.wake(t, reason) {
-			t.inlet.offer(requests[i])
-		} else {
-			requests[i].done <- nil
-		}
+		t.inlet.offer(requests[i])
 	}
 	var failures []error
 	for i, req := range requests {
@@ -151,17 +144,6 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 		}
 	}
 	return errors.Join(failures...)
-}
-
-// wake starts a task again that has ended; false: it has not.
-func (a *Alloc) wake(t *task, reason string) (woken bool) {
-	a.ask(func() {
-		if t.parked && !a.released {
-			t.parked, woken = false, true
-			t.revive <- reason
-		}
-	})
-	return woken
 }
 
 func await(ctx context.Context, req *restartRequest) error {

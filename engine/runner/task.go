@@ -18,6 +18,7 @@ import (
 // task is one task of an allocation over all its starts.
 type task struct {
 	alloc  *Alloc
+	index  int // in the group
 	spec   *api.Task
 	stage  lifecycle.Stage
 	driver drivers.Driver
@@ -34,10 +35,6 @@ type task struct {
 	state    api.TaskState // written with the allocation's mu held
 	exitCode *int
 	handle   string // the driver's ID while the task runs
-	waiting  bool   // at the gate
-	parked   bool   // dead, but may be started again
-	told     bool   // of its killing
-	ended    bool   // run has returned
 
 	// Owned by run.
 	hooks   []*taskHook
@@ -50,9 +47,10 @@ type task struct {
 	network *drivers.Network
 }
 
-func newTask(a *Alloc, spec *api.Task) *task {
+func newTask(a *Alloc, index int, spec *api.Task) *task {
 	t := &task{
 		alloc:   a,
+		index:   index,
 		spec:    spec,
 		stage:   lifecycle.StageOf(spec.Lifecycle),
 		driver:  a.cfg.Drivers[spec.Driver],
@@ -79,9 +77,15 @@ func (t *task) apply(state string, e *api.TaskEvent) {
 	if e != nil {
 		t.publish(event.TaskEvent{TaskEvent: e})
 	}
-	if before.State != after.State || before.Failed != after.Failed || before.Restarts != after.Restarts {
+	moved := before.State != after.State || before.Failed != after.Failed
+	if moved || before.Restarts != after.Restarts {
 		t.publish(event.TaskState{
 			State: after.State, Failed: after.Failed, Restarts: after.Restarts, ExitCode: t.exitCode,
+		})
+	}
+	if moved {
+		t.alloc.happens(lifecycle.Input{
+			Kind: lifecycle.Changed, Task: t.index, Phase: phase(after), Failed: after.Failed,
 		})
 	}
 }
@@ -115,13 +119,13 @@ func (t *task) run() {
 		}
 	}
 	t.stopHooks()
-	t.alloc.post(func() { t.ended = true })
+	t.alloc.post(func() { t.happens(lifecycle.Ends) })
 }
 
 // park waits, dead, for the end of the allocation. It reports whether the task
 // is to be started again, because the whole allocation is.
 func (t *task) park() bool {
-	t.alloc.post(func() { t.parked = true })
+	t.alloc.post(func() { t.happens(lifecycle.Parks) })
 	select {
 	case <-t.killed.Done():
 		return false
@@ -182,7 +186,7 @@ func (t *task) awaitGate() bool {
 	if t.isKilled() {
 		return false
 	}
-	t.alloc.post(func() { t.waiting = true })
+	t.alloc.post(func() { t.happens(lifecycle.Waits) })
 	select {
 	case <-t.gate:
 		return !t.isKilled()

@@ -1,0 +1,342 @@
+package lifecycle
+
+import "github.com/hashicorp/nomad/api"
+
+// Alloc is the machine that decides what the tasks of an allocation do. Its
+// inputs are what happened, its effects are orders; carrying them out, and the
+// time that takes, is for whoever drives it.
+//
+//	                  Stop, Overdue, or a cause to kill
+//	┌────────┐ Prepared ┌──────┐ ────────────────▶ ┌───────────┐ ReadyToKill ┌─────────┐
+//	│ set-up ├─────────▶│ runs │     (Prekill)     │ preparing ├────────────▶│ killing │
+//	└───┬────┘          └──┬───┘                   └─────┬─────┘             └──┬──────┘
+//	    │ SetupFailed      │ all but poststop            │ KillAtOnce           │ wave after
+//	    ▼                  ▼ tasks are dead              ▼                      ▼ wave (Cancel)
+//	 (Cancel all)       released: what is dead stays dead, poststop tasks run
+type Alloc struct {
+	tasks []Member
+	tally Tally
+	state State
+	rules rules
+
+	prepared bool
+	kill     *kill
+	released bool
+	overdue  bool
+	ended    int // tasks
+	effects  []Effect
+}
+
+// Member is a task of an allocation as the machine sees it.
+type Member struct {
+	Task
+	Waiting   bool // at its gate
+	Parked    bool // dead, but it could be started again
+	Cancelled bool // it was told to end for good
+	Ended     bool // it will never run again
+	told      bool // that it is killed
+	awaited   bool // its end, by the wave of a kill
+}
+
+// kill is the killing of tasks, wave after wave.
+type kill struct {
+	waves   [][]int // still to begin
+	awaited int     // tasks of the wave that was begun last, which have not ended
+	ready   bool    // Prekill was answered
+}
+
+// rules are the rules that the machine goes by, so that a test can break them.
+type rules struct {
+	next   func(State, *Tally) State
+	open   func(State, Stage) bool
+	cause  func(*Tally) (Cause, int)
+	waves  func([]Task) [][]int
+	revive func(*Alloc, int) bool
+}
+
+var nomad = rules{
+	next: Next, open: State.Open, cause: KillCause, waves: KillWaves,
+	revive: func(a *Alloc, i int) bool { return a.tasks[i].Parked && !a.released },
+}
+
+// NewAlloc returns the machine of an allocation none of whose tasks has begun.
+func NewAlloc(tasks []Task) *Alloc {
+	a := &Alloc{rules: nomad, tally: TallyOf(tasks), tasks: make([]Member, len(tasks))}
+	for i, t := range tasks {
+		a.tasks[i].Task = t
+	}
+	return a
+}
+
+// Input is what happened. Task is an index where it concerns one task.
+type Input struct {
+	Kind   InputKind
+	Task   int
+	Phase  Phase // of Changed
+	Failed bool  // of Changed
+}
+
+// InputKind says what happened.
+type InputKind uint8
+
+// The inputs.
+const (
+	Prepared    InputKind = iota // what comes before the first task is done
+	SetupFailed                  // or has failed
+	Waits                        // a task waits at its gate
+	Changed                      // a task is in a phase now
+	Parks                        // a dead task waits whether it is started again
+	Ends                         // a task will never run again
+	Stop                         // somebody wants the allocation to end
+	Overdue                      // its time is up
+	KillAtOnce                   // there is no time for grace
+	ReadyToKill                  // the answer to Prekill
+	RestartAll                   // somebody wants all tasks to start anew
+)
+
+// Effect is an order. Task is an index where it concerns one task.
+type Effect struct {
+	Kind    EffectKind
+	Task    int
+	Cause   Cause // of Blame
+	Sibling int   // of Blame: the index of the failed task
+}
+
+// EffectKind says what is to be done.
+type EffectKind uint8
+
+// The effects.
+const (
+	// Prekill: do what comes before a group of tasks is killed, then answer
+	// with ReadyToKill.
+	Prekill EffectKind = iota
+	// Retire: do the same when no task is left that could be killed. It needs
+	// no answer.
+	Retire
+	// Blame: tell a task why it will be killed.
+	Blame
+	// Tell: tell a task that it is killed.
+	Tell
+	// Cancel: have a task end for good.
+	Cancel
+	// Start: let a task through its gate, once.
+	Start
+	// Revive: have a parked task start again.
+	Revive
+)
+
+// Next takes in what happened and returns what is to be done, in order. The
+// slice is valid until the next call.
+func (a *Alloc) Next(in Input) []Effect {
+	a.effects = a.effects[:0]
+	a.take(in)
+	a.settle()
+	return a.effects
+}
+
+func (a *Alloc) take(in Input) {
+	switch in.Kind {
+	case Prepared:
+		a.prepared = true
+	case SetupFailed:
+		a.prepared = true
+		a.kill = &kill{}
+		for i := range a.tasks {
+			a.cancel(i)
+		}
+	case Waits:
+		a.tasks[in.Task].Waiting = true
+		a.open(in.Task)
+	case Changed:
+		m := &a.tasks[in.Task]
+		before := m.Task
+		m.Phase, m.Failed = in.Phase, in.Failed
+		a.tally.Change(in.Task, before, m.Task)
+	case Parks:
+		a.tasks[in.Task].Parked = true
+		if a.released {
+			a.cancel(in.Task)
+		}
+	case Ends:
+		m := &a.tasks[in.Task]
+		m.Ended, m.Parked = true, false
+		a.ended++
+		if m.awaited {
+			m.awaited = false
+			a.kill.awaited--
+		}
+	case Stop:
+		a.beginKill()
+	case Overdue:
+		a.killOverdue()
+	case KillAtOnce:
+		all := make([]int, len(a.tasks))
+		for i := range all {
+			all[i] = i
+		}
+		a.kill = &kill{waves: [][]int{all}, ready: true}
+	case ReadyToKill:
+		if a.kill != nil {
+			a.kill.ready = true
+		}
+	case RestartAll:
+		a.restartAll()
+	}
+}
+
+// settle draws the consequences that follow from the state of all tasks.
+func (a *Alloc) settle() {
+	if cause, sibling := a.rules.cause(&a.tally); cause != NoCause && a.kill == nil {
+		for i := range a.tasks {
+			if a.tasks[i].Stage != Poststop && a.tasks[i].Phase != Dead {
+				a.effects = append(a.effects, Effect{Kind: Blame, Task: i, Cause: cause, Sibling: sibling})
+			}
+		}
+		a.beginKill()
+	}
+	a.advanceKill()
+	if a.tally.Done() && !a.released {
+		a.release()
+	}
+	if !a.prepared {
+		return
+	}
+	if next := a.rules.next(a.state, &a.tally); next != a.state {
+		a.state = next
+		for i := range a.tasks {
+			a.open(i)
+		}
+	}
+}
+
+// open lets a task through if it waits and its gate is open.
+func (a *Alloc) open(i int) {
+	if m := &a.tasks[i]; m.Waiting && a.rules.open(a.state, m.Stage) {
+		m.Waiting = false
+		a.effects = append(a.effects, Effect{Kind: Start, Task: i})
+	}
+}
+
+func (a *Alloc) cancel(i int) {
+	if m := &a.tasks[i]; !m.Cancelled {
+		m.Cancelled, m.Waiting = true, false
+		a.effects = append(a.effects, Effect{Kind: Cancel, Task: i})
+	}
+}
+
+// release lets the dead be dead: no order can start them any more. An
+// allocation that ends by itself is prepared for that as if it were killed.
+func (a *Alloc) release() {
+	a.released = true
+	if a.kill == nil {
+		a.kill = &kill{}
+		a.effects = append(a.effects, Effect{Kind: Retire})
+	}
+	for i := range a.tasks {
+		if a.tasks[i].Parked {
+			a.cancel(i)
+		}
+	}
+}
+
+// beginKill prepares to kill all tasks but poststop ones, unless they are being
+// killed already.
+func (a *Alloc) beginKill() {
+	if a.kill == nil {
+		a.kill = &kill{waves: a.rules.waves(a.Tasks())}
+		a.effects = append(a.effects, Effect{Kind: Prekill})
+	}
+}
+
+// killOverdue is beginKill when max_run_duration has passed: nothing may go on
+// then, so poststop tasks are killed as well, and first.
+func (a *Alloc) killOverdue() {
+	if a.overdue {
+		return
+	}
+	a.overdue = true
+	var poststop []int
+	for i := range a.tasks {
+		if a.tasks[i].Stage == Poststop {
+			poststop = append(poststop, i)
+		}
+	}
+	waves := a.rules.waves(a.Tasks())
+	if len(poststop) > 0 {
+		waves = append([][]int{poststop}, waves...)
+	}
+	a.kill = &kill{waves: waves}
+	a.effects = append(a.effects, Effect{Kind: Prekill})
+}
+
+// advanceKill begins the next wave when the last one has ended.
+func (a *Alloc) advanceKill() {
+	k := a.kill
+	for k != nil && k.ready && k.awaited == 0 && len(k.waves) > 0 {
+		for _, i := range k.waves[0] {
+			m := &a.tasks[i]
+			if m.Phase != Dead && !m.told {
+				m.told = true
+				a.effects = append(a.effects, Effect{Kind: Tell, Task: i})
+			}
+			a.cancel(i)
+			if !m.Ended {
+				m.awaited = true
+				k.awaited++
+			}
+		}
+		k.waves = k.waves[1:]
+	}
+}
+
+// MayRestart reports whether the tasks may still be started again by order.
+func (a *Alloc) MayRestart() bool { return a.prepared && a.kill == nil && !a.released }
+
+// Ended reports whether every task has ended for good.
+func (a *Alloc) Ended() bool {
+	return a.ended == len(a.tasks)
+}
+
+// Status returns the client status and its description.
+func (a *Alloc) Status() (status, description string) {
+	if a.overdue {
+		return api.AllocClientStatusComplete, OverdueReason
+	}
+	return Status(&a.tally)
+}
+
+// OverdueReason is the description of an allocation that ran for longer than
+// max_run_duration, and what its tasks are told.
+const OverdueReason = "allocation exceeded max_run_duration"
+
+// IsOverdue reports whether the allocation is killed because its time is up.
+func (a *Alloc) IsOverdue() bool { return a.overdue }
+
+// State returns where the allocation is in its life.
+func (a *Alloc) State() State { return a.state }
+
+// Tally returns the tally of the tasks.
+func (a *Alloc) Tally() *Tally { return &a.tally }
+
+// Tasks returns the tasks as they are now.
+func (a *Alloc) Tasks() []Task {
+	tasks := make([]Task, len(a.tasks))
+	for i := range a.tasks {
+		tasks[i] = a.tasks[i].Task
+	}
+	return tasks
+}
+
+// restartAll closes all gates until every task is pending, and wakes the dead.
+func (a *Alloc) restartAll() {
+	if !a.MayRestart() {
+		return
+	}
+	a.state = StateInit
+	for i := range a.tasks {
+		if a.rules.revive(a, i) {
+			a.tasks[i].Parked = false
+			a.effects = append(a.effects, Effect{Kind: Revive, Task: i})
+		}
+	}
+}
