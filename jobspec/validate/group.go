@@ -95,7 +95,8 @@ func (g *group) tasks() {
 		return
 	}
 	first := make(map[string]int, len(g.tg.Tasks))
-	leader, mains := "", 0
+	var leader *api.Task
+	mains := 0
 	for i, t := range g.tg.Tasks {
 		t, at := orEmpty(t), g.at.Index("task", i)
 		if other, ok := first[t.Name]; ok && t.Name != "" {
@@ -104,10 +105,10 @@ func (g *group) tasks() {
 		} else {
 			first[t.Name] = i
 		}
-		if t.Leader && leader != "" {
-			g.refuse(at.Attr("leader"), "a group has one leader", fmt.Sprintf("task %q leads group %q already", leader, g.name), "remove it from one of them")
+		if t.Leader && leader != nil {
+			g.refuse(at.Attr("leader"), "a group has one leader", fmt.Sprintf("task %q leads group %q already", leader.Name, g.name), "remove it from one of them")
 		} else if t.Leader {
-			leader = t.Name
+			leader = t
 		}
 		if t.Lifecycle == nil {
 			mains++
