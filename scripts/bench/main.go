@@ -82,6 +82,7 @@ func taskrunPath(dir string) (string, error) {
 	}
 	path := filepath.Join(dir, "taskrun")
 	build := exec.Command("go", "build", "-buildvcs=false", "-trimpath", "-o", path, "taskrun")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // static, as it is handed out
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return "", fmt.Errorf("cannot build taskrun: %w", err)

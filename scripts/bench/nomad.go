@@ -11,6 +11,22 @@ import (
 	"strings"
 )
 
+// agentConfig keeps the agent from asking anybody outside: no update check, no
+// clouds, no Consul, no Vault.
+const agentConfig = `
+disable_update_check = true
+ports {
+  http = %d
+  rpc  = %d
+  serf = %d
+}
+client {
+  options = {
+    "fingerprint.denylist" = "env_aws,env_azure,env_digitalocean,env_gce,consul,vault"
+  }
+}
+`
+
 // startNomad starts a real Nomad's agent in dev mode, on the loopback interface
 // only, and returns when it is ready for jobs. The runner is the nomad command
 // that submits a job to it. The agent must be stopped.
@@ -20,7 +36,7 @@ func startNomad(path, dir string) (runner, *exec.Cmd, error) {
 		return runner{}, nil, err
 	}
 	config := filepath.Join(dir, "agent.hcl")
-	text := fmt.Sprintf("ports {\n  http = %d\n  rpc  = %d\n  serf = %d\n}\n", ports[0], ports[1], ports[2])
+	text := fmt.Sprintf(agentConfig, ports[0], ports[1], ports[2])
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return runner{}, nil, err
 	}
@@ -32,12 +48,14 @@ func startNomad(path, dir string) (runner, *exec.Cmd, error) {
 	if err := agent.Start(); err != nil {
 		return runner{}, nil, err
 	}
-	lines := bufio.NewScanner(log)
-	for lines.Scan() && !strings.Contains(lines.Text(), "node registration complete") {
+	lines, last, ready := bufio.NewScanner(log), "", false
+	for !ready && lines.Scan() {
+		last = lines.Text()
+		ready = strings.Contains(last, "node registration complete")
 	}
-	if lines.Text() == "" {
+	if !ready {
 		stop(agent)
-		return runner{}, nil, fmt.Errorf("cannot start %q: its agent ended before it was ready", path)
+		return runner{}, nil, fmt.Errorf("cannot start %q: its agent ended, with %q", path, last)
 	}
 	go io.Copy(io.Discard, log)
 	address := fmt.Sprintf("-address=http://127.0.0.1:%d", ports[0])
