@@ -51,7 +51,6 @@ variable.`,
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
 	flags.Var(&a.colour, "color", "use colours: auto, always or never")
-	flags.Lookup("color").NoOptDefVal = string(ui.ColourAlways)
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.versionCommand())
 	return root

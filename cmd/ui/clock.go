@@ -1,7 +1,7 @@
 package ui
 
 import (
-	"strconv"
+	"fmt"
 	"time"
 )
 
@@ -36,6 +36,7 @@ func (f *TimeFormat) Type() string { return "format" }
 type clock struct {
 	format TimeFormat
 	begin  time.Time
+	narrow bool // no room for fractions of a second
 }
 
 // text returns a time as it stands at the beginning of a line, or "".
@@ -44,14 +45,13 @@ func (c *clock) text(t time.Time) string {
 	case TimeNone:
 		return ""
 	case TimeElapsed:
-		s := strconv.FormatFloat(max(0, t.Sub(c.begin)).Seconds(), 'f', 3, 64)
-		for len(s) < len("000.000") {
-			s = " " + s
-		}
-		return s
+		return fmt.Sprintf("%7.3f", max(0, t.Sub(c.begin)).Seconds())
 	case TimeISO:
 		return t.Format("2006-01-02T15:04:05.000Z07:00")
-	default:
-		return t.Format("15:04:05.000")
+	case TimeClock:
 	}
+	if c.narrow {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("15:04:05.000")
 }

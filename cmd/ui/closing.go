@@ -22,32 +22,54 @@ type closing struct {
 	style  *Style
 	width  int
 	begin  time.Time
+	narrow bool
 	result Result
 }
 
-// row is a line of the closing table.
+// widthOfLogs is how wide lines may get where there is no terminal.
+const widthOfLogs = 240
+
+func newClosing(d *Display, l *labels, opts Options, r Result) *closing {
+	c := &closing{d.model, d.tails, l, d.streams.ErrStyle(opts.Colour), widthOfLogs, opts.Begin, d.streams.narrow(), r}
+	if d.streams.ErrTerm {
+		c.width = d.streams.Width()
+	}
+	return c
+}
+
+// row is a line of the closing table: task, state, exit code, restarts,
+// duration, and how often its allocation was replaced if any was.
 type row struct {
-	cells [5]string // task, state, exit code, restarts, duration
+	cells []string
 	paint func(string) string
 }
 
 // table returns the closing table.
 func (c *closing) table() []string {
-	head := row{[5]string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}, c.style.Strong}
-	if c.width < 60 {
+	head := row{[]string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}, c.style.Strong}
+	if c.narrow {
 		head.cells[3], head.cells[4] = "RST", "TIME"
 	}
-	rows, left := []row{head}, 0
 	var tasks []*Task
-	for _, a := range c.model.Final() {
+	final := c.model.Final()
+	for _, a := range final {
 		tasks = append(tasks, a.Tasks...)
 	}
+	replaced := len(c.model.Allocs) > len(final)
+	if replaced {
+		head.cells = append(head.cells, "REPLACED")
+	}
+	rows, left := []row{head}, 0
 	for _, t := range tasks {
 		if len(tasks) > maxRows && t.State == "dead" && !t.Failed {
 			left++
 			continue
 		}
-		rows = append(rows, c.row(t))
+		r := c.row(t)
+		if replaced {
+			r.cells = append(r.cells, strconv.Itoa(t.Alloc.replacements()))
+		}
+		rows = append(rows, r)
 	}
 	lines := c.align(rows)
 	if left > 0 {
@@ -69,16 +91,16 @@ func (c *closing) row(t *Task) row {
 	if t.ExitCode != nil {
 		exit = strconv.Itoa(*t.ExitCode)
 	}
-	if d := t.Took(c.model.Latest); d > 0 {
-		took = short(d)
+	if !t.Started.IsZero() {
+		took = short(t.Took(c.model.Latest))
 	}
-	r.cells = [5]string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
+	r.cells = []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
 	return r
 }
 
 // align sets the rows in columns: words to the left, numbers to the right.
 func (c *closing) align(rows []row) []string {
-	var widths [5]int
+	widths := make([]int, len(rows[0].cells))
 	for _, r := range rows {
 		for i, cell := range r.cells {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
@@ -146,6 +168,8 @@ func (c *closing) status(job string) string {
 // short returns a duration as a person would write it.
 func short(d time.Duration) string {
 	switch {
+	case d < time.Millisecond:
+		return "<1ms"
 	case d < 10*time.Second:
 		return d.Round(time.Millisecond).String()
 	case d < time.Minute:

@@ -14,9 +14,9 @@ import (
 // Bounds of the last screen, in lines: with headings, waits and hint they stay
 // within the 20 lines of a small terminal.
 const (
-	maxFailureEvents = 5
+	maxFailureEvents = 4
 	maxFailureOutput = 6
-	maxFailureWaits  = 3
+	maxFailureWaits  = 2
 )
 
 // failure returns the last screen of a run in which something failed: what
@@ -27,9 +27,20 @@ func (c *closing) failure() []string {
 		return nil
 	}
 	t, s := f.Task, c.style
-	lines := []string{fmt.Sprintf("%s %s %s %s", s.Bad("✗"), s.Strong(c.labels.of(t.Alloc.Name, t.Name)),
-		s.Bad("failed first:"), s.Bad(clip(reason(t), max(20, c.width-30))))}
-
+	others := c.alsoFailed(t)
+	what := "failed: "
+	if len(others) > 0 {
+		what = "failed first: "
+	}
+	label := c.labels.of(t.Alloc.Name, t.Name)
+	var lines []string
+	for i, text := range wrap(label+" "+what+reason(t), c.width-2, 2) {
+		if i == 0 {
+			lines = append(lines, s.Bad("✗")+" "+s.Strong(label)+s.Bad(strings.TrimPrefix(text, label)))
+		} else {
+			lines = append(lines, "  "+s.Bad(text))
+		}
+	}
 	lines = append(lines, s.Quiet(fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))))
 	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
 		text := e.Time.Format("15:04:05.000") + " " + e.Type
@@ -47,11 +58,11 @@ func (c *closing) failure() []string {
 		lines = append(lines, s.Quiet("  it wrote nothing"))
 	}
 	lines = append(lines, c.waits(f)...)
-	if others := c.alsoFailed(t); len(others) > 0 {
+	if len(others) > 0 {
 		lines = append(lines, clip("  failed as well: "+strings.Join(others, ", "), c.width))
 	}
-	if h := hint(t); h != "" {
-		lines = append(lines, clip("  "+h, 2*c.width))
+	for _, text := range wrap(hint(t), c.width-2, 2) {
+		lines = append(lines, "  "+s.Note(text))
 	}
 	return lines
 }
@@ -110,6 +121,28 @@ func ended(e *api.TaskEvent) string {
 		text += ": " + oneLine(message)
 	}
 	return text
+}
+
+// wrap breaks a text into lines of a width, at spaces where there are any. What
+// does not fit into so many lines is cut.
+func wrap(text string, width, most int) []string {
+	var lines []string
+	width = max(width, 10)
+	for rest := []rune(text); len(rest) > 0; {
+		if len(rest) <= width || len(lines) == most-1 {
+			return append(lines, clip(string(rest), width))
+		}
+		cut := width
+		for i := width; i > width/2; i-- {
+			if rest[i] == ' ' {
+				cut = i
+				break
+			}
+		}
+		lines = append(lines, string(rest[:cut]))
+		rest = []rune(strings.TrimLeft(string(rest[cut:]), " "))
+	}
+	return lines
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/event"
 )
 
@@ -61,12 +63,13 @@ func (v *jsonView) begin() {
 func (v *jsonView) event(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.TaskEvent:
+		if body.Type == api.TaskTerminated {
+			v.endTask(e)
+		}
 		v.write(jsonTaskEvent{head("task_event", e.Time), origin(e), body.Type, body.DisplayMessage, body.Details})
 	case event.TaskState:
 		if body.State == "dead" {
-			for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
-				v.endLine(v.streams[streamKey{e.Alloc.ID, e.Task, stream}])
-			}
+			v.endTask(e)
 		}
 		v.write(jsonTaskState{head("task_state", e.Time), origin(e), body.State, body.Failed, body.Restarts})
 	case event.AllocStatus:
@@ -152,6 +155,13 @@ func (v *jsonView) log(s *jsonStream, text []byte, whole bool) {
 	b = append(b, "}\n"...)
 	v.buf = b
 	_, _ = v.d.screen.out().Write(b)
+}
+
+// endTask writes what is held back for a task whose process has ended.
+func (v *jsonView) endTask(e event.Event) {
+	for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+		v.endLine(v.streams[streamKey{e.Alloc.ID, e.Task, stream}])
+	}
 }
 
 // endLine writes what is held back of an unfinished line.

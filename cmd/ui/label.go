@@ -17,7 +17,6 @@ const maxLabel = 24
 type labels struct {
 	byTask map[labelKey]string
 	width  int // of the column
-	cut    bool
 }
 
 type labelKey struct{ alloc, task string } // alloc is <job>.<group>[<index>]
@@ -25,30 +24,34 @@ type labelKey struct{ alloc, task string } // alloc is <job>.<group>[<index>]
 // newLabels names the tasks of canonicalised jobs. On a terminal of so many
 // columns long names are shortened; with 0 columns they are not.
 func newLabels(jobs []*api.Job, columns int) *labels {
-	tasks := make(map[string]int)    // groups that have a task of this name
-	pairs := make(map[[2]string]int) // jobs that have this group and task
-	each(jobs, func(_ *api.Job, g *api.TaskGroup, t *api.Task) {
-		tasks[t.Name]++
-		pairs[[2]string{*g.Name, t.Name}]++
-	})
-	l := &labels{byTask: make(map[labelKey]string), cut: columns > 0}
+	groups := make(map[[2]string]int) // by job and task: in how many groups
+	each(jobs, func(j *api.Job, _ *api.TaskGroup, t *api.Task) { groups[[2]string{*j.ID, t.Name}]++ })
+	inJob := func(j *api.Job, g *api.TaskGroup, t *api.Task, index int) string {
+		switch {
+		case *g.Count > 1:
+			return fmt.Sprintf("%s[%d]/%s", *g.Name, index, t.Name)
+		case groups[[2]string{*j.ID, t.Name}] > 1:
+			return *g.Name + "/" + t.Name
+		}
+		return t.Name
+	}
+	owners := make(map[string]int) // by label: how many jobs have it
+	if len(jobs) > 1 {
+		each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) { owners[inJob(j, g, t, 0)]++ })
+	}
+
+	l := &labels{byTask: make(map[labelKey]string)}
 	limit := maxLabel
 	if columns > 0 {
 		limit = min(limit, max(8, columns/4))
 	}
 	each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) {
 		for i := range *g.Count {
-			label := t.Name
-			switch {
-			case *g.Count > 1:
-				label = fmt.Sprintf("%s[%d]/%s", *g.Name, i, t.Name)
-			case tasks[t.Name] > 1:
-				label = *g.Name + "/" + t.Name
-			}
-			if pairs[[2]string{*g.Name, t.Name}] > 1 {
+			label := inJob(j, g, t, i)
+			if owners[inJob(j, g, t, 0)] > 1 {
 				label = *j.ID + "/" + label
 			}
-			if l.cut {
+			if columns > 0 {
 				label = shorten(label, limit)
 			}
 			l.byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label

@@ -205,6 +205,14 @@ func (a *Alloc) Last() *Alloc {
 	return a
 }
 
+// replacements is how many allocations ran in this place before.
+func (a *Alloc) replacements() (n int) {
+	for ; a.Replaces != nil; a = a.Replaces {
+		n++
+	}
+	return n
+}
+
 // Failed reports whether the allocation counts as failed: it has failed, and
 // so has whatever ran in its place.
 func (a *Alloc) Failed() bool { return a.Last().Status == api.AllocClientStatusFailed }

@@ -22,7 +22,7 @@ type plain struct {
 }
 
 func newPlain(d *Display, opts Options) *plain {
-	c := &clock{opts.Time, opts.Begin}
+	c := &clock{opts.Time, opts.Begin, d.streams.narrow()}
 	if opts.Time == TimeNone {
 		c = nil
 	}
@@ -59,7 +59,7 @@ func (v *plain) event(e event.Event) {
 		if body.State == "dead" {
 			v.ended(e.Alloc.ID, e.Task)
 		}
-		v.line(e.Time, v.taskLabel(e), v.taskState(body), "")
+		v.line(e.Time, v.taskLabel(e), v.taskState(v.d.model.task(e)), "")
 	case event.AllocStatus:
 		if symbol, text := v.allocStatus(e, body); text != "" {
 			v.line(e.Time, "", symbol, text)
@@ -91,6 +91,8 @@ func (v *plain) taskEvent(t *Task, e event.TaskEvent) (symbol, text string) {
 		return s.Bad("!"), s.Bad(text)
 	case e.Type == api.TaskRestarting:
 		return s.Waiting("↻"), s.Waiting(text)
+	case e.Type == api.TaskSiblingFailed:
+		return s.Waiting("!"), s.Waiting(text)
 	}
 	return s.Quiet("·"), s.Quiet(text)
 }
@@ -102,7 +104,6 @@ var troubles = map[string]bool{
 	api.TaskFailedValidation:       true,
 	api.TaskDriverFailure:          true,
 	api.TaskArtifactDownloadFailed: true,
-	api.TaskSiblingFailed:          true,
 	event.TaskHookFailed:           true,
 }
 
@@ -111,26 +112,26 @@ func cleanExit(e *api.TaskEvent) bool {
 }
 
 // taskState returns a state in its colour.
-func (v *plain) taskState(t event.TaskState) string {
+func (v *plain) taskState(t *Task) string {
 	s := v.errStyle
+	text := t.State
 	switch {
 	case t.State == "running":
-		return s.Good("● running")
+		return s.Good("● " + text)
 	case t.State == "pending":
-		return s.Waiting("○ pending")
+		return s.Waiting("○ " + text)
+	case t.ExitCode != nil:
+		text += fmt.Sprintf(", exit code %d", *t.ExitCode)
+	case t.Started.IsZero():
+		text += ", never started"
+	}
+	switch {
 	case t.Failed:
-		return s.Bad("✗ " + t.State + exitText(t.ExitCode) + ", failed")
-	case t.ExitCode != nil && *t.ExitCode != 0:
-		return "■ " + t.State + exitText(t.ExitCode)
+		return s.Bad("✗ " + text + ", failed")
+	case t.ExitCode != nil && *t.ExitCode == 0:
+		return s.Good("✓ " + text)
 	}
-	return s.Good("✓ " + t.State + exitText(t.ExitCode))
-}
-
-func exitText(code *int) string {
-	if code == nil {
-		return ""
-	}
-	return fmt.Sprintf(", exit code %d", *code)
+	return s.Quiet("■ " + text)
 }
 
 // allocStatus returns the symbol and text of what an allocation became. That
@@ -179,7 +180,7 @@ func (v *plain) said(at time.Time, text string) string {
 
 func (v *plain) end(r Result) {
 	v.close()
-	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), v.opts.Begin, r}
+	c := newClosing(v.d, v.printer.labels, v.opts, r)
 	lines := slices.Concat([]string{""}, c.table(), []string{"", c.verdict()}, c.failure())
 	writeLines(v.screen.err(), lines)
 }

@@ -60,6 +60,6 @@ func (v *quiet) end(r Result) {
 	if r.ExitCode == 0 {
 		return
 	}
-	c := closing{v.d.model, v.d.tails, v.labels, v.errStyle, v.d.streams.Width(), v.opts.Begin, r}
+	c := newClosing(v.d, v.printer.labels, v.opts, r)
 	writeLines(v.screen.err(), append([]string{c.verdict()}, c.failure()...))
 }

@@ -58,6 +58,10 @@ func (s *Streams) Width() int {
 	return 80
 }
 
+// narrow reports whether lines must be short: there is a terminal, and it is
+// not 60 columns wide.
+func (s *Streams) narrow() bool { return (s.OutTerm || s.ErrTerm) && s.Width() < 60 }
+
 func terminalWidth() int {
 	for _, f := range []*os.File{os.Stderr, os.Stdout} {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {

@@ -16,10 +16,10 @@ type Style struct {
 	tasks                                   []*color.Color
 }
 
-// taskAttributes are the colours of tasks. Red is for failures alone.
+// taskAttributes are the colours of tasks. Green, yellow and red tell states.
 var taskAttributes = [...]color.Attribute{
-	color.FgCyan, color.FgMagenta, color.FgBlue, color.FgGreen,
-	color.FgYellow, color.FgHiMagenta, color.FgHiBlue, color.FgHiCyan,
+	color.FgCyan, color.FgMagenta, color.FgBlue,
+	color.FgHiMagenta, color.FgHiBlue, color.FgHiCyan,
 }
 
 func newStyle(on bool) *Style {
