@@ -3,7 +3,7 @@ package tasklog
 import (
 	"fmt"
 	"os"
-	"os/exec"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -38,23 +38,47 @@ func benchmarkOutput(b *testing.B, total, piece int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	stdout, stderr, err := l.Files()
-	if err != nil {
-		b.Fatal(err)
-	}
-	cmd := exec.Command(os.Args[0], strconv.Itoa(total), "100", strconv.Itoa(piece))
-	cmd.Env = append(os.Environ(), roleKey+"=flood")
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	if err := cmd.Run(); err != nil {
-		b.Fatal(err)
-	}
-	stdout.Close()
-	stderr.Close()
-	l.Drain()
+	runTask(b, l, command("flood", total, 100, piece))
 	if err := l.Close(); err != nil {
 		b.Fatal(err)
 	}
 	if got != int64(total) {
 		b.Fatalf("got %d bytes of %d", got, total)
+	}
+}
+
+// BenchmarkIdle measures what a task costs that has written something and is silent now.
+func BenchmarkIdle(b *testing.B) {
+	dir := b.TempDir()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var logs []*Log
+	var ends []*os.File
+	for i := 0; b.Loop(); i++ {
+		l, err := New(Config{Dir: dir, Task: strconv.Itoa(i), MaxFiles: 10, MaxFileSize: 10 << 20})
+		if err != nil {
+			b.Fatal(err)
+		}
+		stdout, stderr, err := l.Files()
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, f := range []*os.File{stdout, stderr} {
+			write(b, f, "a line\n")
+		}
+		l.Drain()
+		logs, ends = append(logs, l), append(ends, stdout, stderr)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse)/float64(b.N), "B/task")
+	for _, f := range ends {
+		f.Close()
+	}
+	for _, l := range logs {
+		if err := l.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -66,7 +66,8 @@ type Log struct {
 }
 
 // New opens the log of a task and goes on behind what an earlier Log of the
-// same task and directory has written. It must be closed.
+// same task and directory has written. A file is made when there is something
+// to write. The Log must be closed.
 func New(cfg Config) (*Log, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
@@ -78,16 +79,14 @@ func New(cfg Config) (*Log, error) {
 	l := &Log{cfg: cfg, root: root}
 	for i := range l.streams {
 		id := event.Stream(i)
-		l.streams[i] = &stream{id: id, fifoName: fmt.Sprintf(".%s.%s.fifo", cfg.Task, id)}
-	}
-	if cfg.Disabled {
-		return l, nil
-	}
-	for _, s := range l.streams {
-		s.files, err = openFiles(root, cfg.Task+"."+s.id.String(), cfg.MaxFiles, cfg.MaxFileSize)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("cannot open the logs of task %q: %w", cfg.Task, err), l.Close())
+		s := &stream{id: id, fifoName: fmt.Sprintf(".%s.%s.fifo", cfg.Task, id)}
+		if !cfg.Disabled {
+			s.files = &files{
+				root: root, prefix: cfg.Task + "." + id.String(),
+				maxFiles: cfg.MaxFiles, limit: cfg.MaxFileSize,
+			}
 		}
+		l.streams[i] = s
 	}
 	return l, nil
 }

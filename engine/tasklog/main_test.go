@@ -1,20 +1,15 @@
 package tasklog
 
 import (
-	"bytes"
 	"os"
-	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-// The test binary plays the tasks, too: TASKLOG_ROLE says which.
+// roleKey says which role the test binary plays instead of running tests: the
+// tasks, and an engine that dies.
 const roleKey = "TASKLOG_ROLE"
-
-var roles = map[string]func(args []string) error{
-	"flood": flood,
-}
 
 func TestMain(m *testing.M) {
 	if role, ok := roles[os.Getenv(roleKey)]; ok {
@@ -25,26 +20,4 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	goleak.VerifyTestMain(m)
-}
-
-// flood writes <total> bytes of lines of <line> bytes, <piece> bytes a time.
-func flood(args []string) error {
-	var n [3]int
-	for i := range n {
-		var err error
-		if n[i], err = strconv.Atoi(args[i]); err != nil {
-			return err
-		}
-	}
-	total, line, piece := n[0], n[1], n[2]
-	text := append(bytes.Repeat([]byte{'x'}, line-1), '\n')
-	data := bytes.Repeat(text, max(1, piece/line))
-	for total > 0 {
-		w, err := os.Stdout.Write(data[:min(total, len(data))])
-		if err != nil {
-			return err
-		}
-		total -= w
-	}
-	return nil
 }

@@ -6,43 +6,43 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync/atomic"
 )
 
-// files are the numbered files of one stream. The highest is the one written.
-// Numbers grow and are never used again.
+// files are the numbered files of one stream. The highest is the one written;
+// it is opened when there is something to write. Numbers grow and are never
+// used again.
 type files struct {
 	root     *os.Root
 	prefix   string // <task>.<stream>
 	maxFiles int
 	limit    int64
 
-	lowest  int // no file has a lower number
-	index   int // of current
-	current *file
+	lowest  int   // no file has a lower number
+	index   int   // of current
+	current *file // nil before the first write
 	size    int64
 	midLine bool // current ends within a line
 }
 
-// openFiles opens the highest file there is, or makes the first.
-func openFiles(root *os.Root, prefix string, maxFiles int, limit int64) (*files, error) {
-	r := &files{root: root, prefix: prefix, maxFiles: maxFiles, limit: limit}
+// openHighest opens the highest file there is, or makes the first.
+func (r *files) openHighest() error {
 	if r.openFirst() == nil {
-		return r, nil
+		return nil
 	}
-	indexes, err := list(root, prefix)
+	indexes, err := list(r.root, r.prefix)
 	if err != nil {
-		return nil, err
+		return err
 	}
+	index := 0
 	if len(indexes) > 0 {
-		r.lowest, r.index = indexes[0], indexes[len(indexes)-1]
+		r.lowest, index = indexes[0], indexes[len(indexes)-1]
 	}
-	f, size, err := r.open(r.index, os.O_CREATE)
+	f, size, err := r.open(index, os.O_CREATE)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.use(f, r.index, size)
-	return r, r.readMidLine()
+	r.use(f, index, size)
+	return nil
 }
 
 // openFirst makes the first file when this stream never had one. That saves
@@ -59,22 +59,14 @@ func (r *files) openFirst() error {
 	return err
 }
 
-// readMidLine looks whether the file that was found ends within a line.
-func (r *files) readMidLine() error {
-	if r.size == 0 {
-		return nil
-	}
-	var last [1]byte
-	if _, err := r.current.ReadAt(last[:], r.size-1); err != nil && err != io.EOF {
-		return err
-	}
-	r.midLine = last[0] != '\n'
-	return nil
-}
-
 // put writes as much of p as belongs into one file. It returns that file,
 // and where in it how many bytes are, even when it returns an error.
 func (r *files) put(p []byte) (src *file, offset int64, n int, err error) {
+	if r.current == nil {
+		if err := r.openHighest(); err != nil {
+			return nil, 0, 0, err
+		}
+	}
 	if n = fit(p, r.size, r.limit, r.midLine); n == 0 {
 		if err := r.rotate(); err != nil {
 			return nil, 0, 0, err
@@ -109,7 +101,7 @@ func (r *files) rotate() error {
 		}
 		r.use(f, next, size)
 		r.purge()
-		return r.readMidLine()
+		return nil
 	}
 }
 
@@ -117,9 +109,13 @@ func (r *files) use(f *os.File, index int, size int64) {
 	if r.current != nil {
 		r.current.Release()
 	}
-	r.current = &file{file: f}
-	r.current.refs.Store(1)
+	r.current = newFile(f)
 	r.index, r.size, r.midLine = index, size, false
+	if size > 0 {
+		var last [1]byte
+		_, err := f.ReadAt(last[:], size-1)
+		r.midLine = err == nil && last[0] != '\n'
+	}
 }
 
 func (r *files) open(index, flags int) (*os.File, int64, error) {
@@ -156,25 +152,10 @@ func (r *files) markPurged() {
 
 func (r *files) purgedName() string { return "." + r.prefix + ".purged" }
 
-func (r *files) close() { r.current.Release() }
-
-func fileName(prefix string, index int) string { return fmt.Sprintf("%s.%d", prefix, index) }
-
-// file is a log file that is closed when nobody retains it any more. It is an
-// event.Source.
-type file struct {
-	file *os.File
-	refs atomic.Int32
-}
-
-func (f *file) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
-
-// Retain keeps the file open until it is released as often.
-func (f *file) Retain() { f.refs.Add(1) }
-
-// Release gives the file up.
-func (f *file) Release() {
-	if f.refs.Add(-1) == 0 {
-		f.file.Close()
+func (r *files) close() {
+	if r.current != nil {
+		r.current.Release()
 	}
 }
+
+func fileName(prefix string, index int) string { return fmt.Sprintf("%s.%d", prefix, index) }
