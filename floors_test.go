@@ -38,10 +38,11 @@ var floors = []floor{
 	{"engine/tasklog", "engine/event", "", "output is announced as events"},
 	{"engine/lifecycle", "", "", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
+	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
-	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
+	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
 	{"engine/httpapi", "engine engine/event jobspec/...", "drivers/... hooks/...", "sees the façade only"},
-	{"engine", "engine/event engine/allocdir engine/tasklog engine/lifecycle engine/restart engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
+	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... " + leaves, "", "the list of hooks"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
@@ -92,6 +93,7 @@ var homes = []home{
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
+	{"golang.org/x/tools/txtar", "", "...", "many small files in one"},
 }
 
 func TestImportsGoDownOnly(t *testing.T) {

@@ -112,10 +112,10 @@ func finished(cmd *exec.Cmd) error {
 
 // stop asks a runner to stop, as Ctrl-C does, and kills it when it does not.
 func stop(cmd *exec.Cmd) {
-	late := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+	late := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
-	cmd.Process.Signal(os.Interrupt)
-	cmd.Wait()
+	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+	_ = cmd.Wait()                       // how it ended does not matter
 }
 
 func medians(times map[string][]float64) map[string]float64 {

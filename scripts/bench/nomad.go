@@ -57,7 +57,7 @@ func startNomad(path, dir string) (runner, *exec.Cmd, error) {
 		stop(agent)
 		return runner{}, nil, fmt.Errorf("cannot start %q: its agent ended, with %q", path, last)
 	}
-	go io.Copy(io.Discard, log)
+	go func() { _, _ = io.Copy(io.Discard, log) }() // or it would block
 	address := fmt.Sprintf("-address=http://127.0.0.1:%d", ports[0])
 	jobs := 0
 	return runner{

@@ -102,7 +102,7 @@ func killMarked(runner, mark string) {
 		var pid int
 		if _, err := fmt.Sscanf(file, "/proc/%d/", &pid); err == nil {
 			left++
-			syscall.Kill(pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 		}
 	}
 	if left > 0 && runner != "sh -c" {
