@@ -140,7 +140,7 @@ func (a *Alloc) take(in Input) {
 		a.prepared = true
 	case SetupFailed:
 		a.prepared = true
-		a.kill = &kill{}
+		a.newKill(nil)
 		for i := range a.tasks {
 			a.cancel(i)
 		}
@@ -154,8 +154,8 @@ func (a *Alloc) take(in Input) {
 		a.tally.Change(in.Task, before, m.Task)
 	case Parks:
 		a.tasks[in.Task].Parked = true
-		if a.released {
-			a.cancel(in.Task)
+		if a.state == StateInit && a.kill == nil { // it ended while all are to start anew
+			a.reviveTask(in.Task)
 		}
 	case Ends:
 		m := &a.tasks[in.Task]
@@ -174,7 +174,8 @@ func (a *Alloc) take(in Input) {
 		for i := range all {
 			all[i] = i
 		}
-		a.kill = &kill{waves: [][]int{all}, ready: true}
+		a.newKill([][]int{all})
+		a.kill.ready = true
 	case ReadyToKill:
 		if a.kill != nil {
 			a.kill.ready = true
@@ -209,9 +210,11 @@ func (a *Alloc) settle() {
 	}
 }
 
-// open lets a task through if it waits and its gate is open.
+// open lets a task through if it waits and its gate is open. Once the tasks are
+// to be killed only poststop tasks start.
 func (a *Alloc) open(i int) {
-	if m := &a.tasks[i]; m.Waiting && a.rules.open(a.state, m.Stage) {
+	m := &a.tasks[i]
+	if m.Waiting && a.rules.open(a.state, m.Stage) && (a.kill == nil || m.Stage == Poststop) {
 		m.Waiting = false
 		a.effects = append(a.effects, Effect{Kind: Start, Task: i})
 	}
@@ -229,13 +232,21 @@ func (a *Alloc) cancel(i int) {
 func (a *Alloc) release() {
 	a.released = true
 	if a.kill == nil {
-		a.kill = &kill{}
+		a.newKill(nil)
 		a.effects = append(a.effects, Effect{Kind: Retire})
 	}
 	for i := range a.tasks {
-		if a.tasks[i].Parked {
+		if a.tasks[i].Stage != Poststop {
 			a.cancel(i)
 		}
+	}
+}
+
+// newKill replaces the kill that is under way, if there is one.
+func (a *Alloc) newKill(waves [][]int) {
+	a.kill = &kill{waves: waves}
+	for i := range a.tasks {
+		a.tasks[i].awaited = false
 	}
 }
 
@@ -243,7 +254,7 @@ func (a *Alloc) release() {
 // killed already.
 func (a *Alloc) beginKill() {
 	if a.kill == nil {
-		a.kill = &kill{waves: a.rules.waves(a.Tasks())}
+		a.newKill(a.rules.waves(a.Tasks()))
 		a.effects = append(a.effects, Effect{Kind: Prekill})
 	}
 }
@@ -265,7 +276,7 @@ func (a *Alloc) killOverdue() {
 	if len(poststop) > 0 {
 		waves = append([][]int{poststop}, waves...)
 	}
-	a.kill = &kill{waves: waves}
+	a.newKill(waves)
 	a.effects = append(a.effects, Effect{Kind: Prekill})
 }
 
@@ -335,8 +346,12 @@ func (a *Alloc) restartAll() {
 	a.state = StateInit
 	for i := range a.tasks {
 		if a.rules.revive(a, i) {
-			a.tasks[i].Parked = false
-			a.effects = append(a.effects, Effect{Kind: Revive, Task: i})
+			a.reviveTask(i)
 		}
 	}
+}
+
+func (a *Alloc) reviveTask(i int) {
+	a.tasks[i].Parked = false
+	a.effects = append(a.effects, Effect{Kind: Revive, Task: i})
 }

@@ -1,0 +1,433 @@
+package lifecycle
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"taskrun/engine/restart"
+)
+
+// walks is how many random lives of allocations TestModel goes through.
+const walks = 100_000
+
+// sim is a task of the model. It does what the runner's tasks do, without
+// doing anything.
+type sim struct {
+	policy  restart.Policy
+	tracker restart.Tracker
+	place   place
+	token   bool // let through the gate
+	revived bool
+	asked   bool // to start anew
+	starts  int  // since the last RestartAll
+}
+
+// place is where a task of the model is in its life.
+type place uint8
+
+const (
+	unborn  place = iota // the allocation is being set up
+	ready                // will go to its gate next
+	waiting              // at its gate
+	running
+	dead // will park or end next
+	parked
+	ended
+)
+
+// model is an allocation with everything around it.
+type model struct {
+	*Alloc
+	rng    *rand.Rand
+	tasks  []*sim
+	now    time.Time
+	asked  int  // Prekill without an answer
+	atOnce bool // every task was cancelled, whatever its stage
+	told   map[int]bool
+	blamed map[int]bool
+	trace  strings.Builder
+	taken  map[string]int // edges
+}
+
+func newModel(seed uint64, r rules, taken map[string]int) *model {
+	m := &model{
+		rng: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), taken: taken,
+		told: map[int]bool{}, blamed: map[int]bool{},
+	}
+	specs := make([]Task, 1+m.rng.IntN(6))
+	leader := m.rng.IntN(12)
+	for i := range specs {
+		specs[i] = Task{Name: fmt.Sprint(i), Stage: Stage(m.rng.IntN(int(stages)))}
+		if i == 0 {
+			specs[i].Stage = Main
+		}
+		specs[i].Leader = i == leader && specs[i].Stage == Main
+		m.tasks = append(m.tasks, &sim{policy: restart.Policy{
+			Attempts: m.rng.IntN(3), Interval: time.Hour, Delay: time.Second,
+			Mode:      [...]string{"fail", "fail", "delay"}[m.rng.IntN(3)],
+			OnSuccess: specs[i].Stage.Sidecar() || specs[i].Stage == Main && m.rng.IntN(2) == 0,
+		}})
+	}
+	m.Alloc = NewAlloc(specs)
+	m.rules = r
+	return m
+}
+
+// walk lives one life and returns what broke a rule.
+func (m *model) walk() error {
+	for step := 0; !m.Ended(); step++ {
+		moves := m.moves(step)
+		if len(moves) == 0 {
+			return fmt.Errorf("nothing can happen any more, in %v", m.State())
+		}
+		if step > 2000 {
+			return fmt.Errorf("no end")
+		}
+		if err := moves[m.rng.IntN(len(moves))](); err != nil {
+			return err
+		}
+	}
+	return m.atTheEnd()
+}
+
+// moves returns what may happen next.
+func (m *model) moves(step int) (moves []func() error) {
+	add := func(f func() error) { moves = append(moves, f) }
+	input := func(kind InputKind) func() error { return func() error { return m.input(Input{Kind: kind}) } }
+	if !m.prepared {
+		add(func() error {
+			kind := Prepared
+			if m.rng.IntN(20) == 0 {
+				kind, m.atOnce = SetupFailed, true
+			}
+			for _, t := range m.tasks {
+				t.place = ready
+			}
+			return m.input(Input{Kind: kind})
+		})
+	}
+	for i := range m.tasks {
+		if move := m.taskMove(i); move != nil {
+			add(move)
+		}
+	}
+	if m.asked > 0 {
+		add(func() error { m.asked--; return m.input(Input{Kind: ReadyToKill}) })
+	}
+	switch {
+	case step == 300: // long enough
+		return []func() error{input(Stop)}
+	case m.rng.IntN(40) == 0:
+		add(input(Stop))
+	case m.rng.IntN(20) == 0:
+		add(func() error { return m.restartAll() })
+	case m.rng.IntN(200) == 0:
+		add(func() error { m.atOnce = true; return m.input(Input{Kind: KillAtOnce}) })
+	case m.rng.IntN(200) == 0:
+		add(func() error { m.atOnce = true; return m.input(Input{Kind: Overdue}) })
+	}
+	return moves
+}
+
+// restartAll wakes the dead and restarts what runs, as the runner does.
+func (m *model) restartAll() error {
+	may := m.MayRestart()
+	if err := m.input(Input{Kind: RestartAll}); err != nil || !may {
+		return err
+	}
+	for _, t := range m.tasks {
+		t.starts = 0
+		t.asked = t.place == running
+	}
+	return nil
+}
+
+// taskMove returns what the i-th task can do next; nil: it waits.
+func (m *model) taskMove(i int) func() error {
+	t, cancelled := m.tasks[i], m.Alloc.tasks[i].Cancelled
+	die := func() error { t.place = dead; return m.become(i, Dead, false) }
+	switch t.place {
+	case ready:
+		if cancelled {
+			return die
+		}
+		return func() error { t.place = waiting; return m.input(Input{Kind: Waits, Task: i}) }
+	case waiting:
+		switch {
+		case cancelled:
+			return die
+		case t.token:
+			return func() error { return m.start(i) }
+		}
+	case running:
+		if cancelled {
+			return die
+		}
+		return func() error {
+			end := restart.End{Successful: m.rng.IntN(2) == 0, Requested: t.asked && m.rng.IntN(4) > 0}
+			t.asked = false
+			return m.decide(i, end)
+		}
+	case dead:
+		if m.Alloc.tasks[i].Stage == Poststop {
+			return func() error { t.place = ended; return m.input(Input{Kind: Ends, Task: i}) }
+		}
+		return func() error { t.place = parked; return m.input(Input{Kind: Parks, Task: i}) }
+	case parked:
+		switch {
+		case cancelled:
+			return func() error { t.place = ended; return m.input(Input{Kind: Ends, Task: i}) }
+		case t.revived:
+			return func() error {
+				t.place, t.revived = ready, false
+				return m.become(i, Pending, false)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *model) start(i int) error {
+	t := m.tasks[i]
+	t.token = false
+	t.starts++
+	if m.rng.IntN(10) == 0 {
+		return m.decide(i, restart.End{StartError: true, Recoverable: m.rng.IntN(2) == 0})
+	}
+	t.place = running
+	return m.become(i, Running, false)
+}
+
+// decide ends a run of the i-th task as its restart policy says.
+func (m *model) decide(i int, end restart.End) error {
+	t := m.tasks[i]
+	var d restart.Decision
+	t.tracker, d = t.tracker.Decide(t.policy, end, m.now, m.rng.Float64())
+	m.taken["restart: "+d.Action.String()]++
+	if d.Action == restart.Restart {
+		t.place = ready
+		m.now = m.now.Add(d.Delay)
+		return m.become(i, Pending, false)
+	}
+	t.place = dead
+	return m.become(i, Dead, d.Action == restart.Fail)
+}
+
+func (m *model) become(i int, p Phase, failed bool) error {
+	return m.input(Input{Kind: Changed, Task: i, Phase: p, Failed: failed})
+}
+
+// input feeds the machine and checks each of its orders.
+func (m *model) input(in Input) error {
+	before := m.State()
+	for _, e := range m.Next(in) {
+		fmt.Fprintf(&m.trace, "%d:%d→%d:%d ", in.Kind, in.Task, e.Kind, e.Task)
+		if err := m.order(e); err != nil {
+			return fmt.Errorf("after %+v: %w", in, err)
+		}
+	}
+	if after := m.State(); after != before {
+		m.taken[fmt.Sprintf("state: %v → %v", before, after)]++
+	}
+	return nil
+}
+
+func (m *model) order(e Effect) error {
+	member := &m.Alloc.tasks[e.Task]
+	switch e.Kind {
+	case Prekill:
+		m.asked++
+	case Retire:
+		if !m.tally.Done() {
+			return fmt.Errorf("retired while tasks live")
+		}
+	case Blame:
+		m.taken[fmt.Sprintf("cause: %d", e.Cause)]++
+		if m.blamed[e.Task] || member.Phase == Dead || member.Stage == Poststop {
+			return fmt.Errorf("task %d (%v, %v) is blamed", e.Task, member.Stage, member.Phase)
+		}
+		m.blamed[e.Task] = true
+	case Tell:
+		if m.told[e.Task] || member.Phase == Dead {
+			return fmt.Errorf("task %d (%v) is told of its end", e.Task, member.Phase)
+		}
+		m.told[e.Task] = true
+	case Cancel:
+		return m.checkCancel(e.Task)
+	case Start:
+		m.taken["start: "+member.Stage.String()]++
+		m.tasks[e.Task].token = true
+		return m.checkStart(e.Task)
+	case Revive:
+		if m.tasks[e.Task].place != parked {
+			return fmt.Errorf("task %d is revived at place %d", e.Task, m.tasks[e.Task].place)
+		}
+		m.taken["revived"]++
+		m.tasks[e.Task].revived = true
+	}
+	return nil
+}
+
+// checkStart checks that a task may start when the others are as they are.
+func (m *model) checkStart(i int) error {
+	self := m.Alloc.tasks[i]
+	if self.Phase != Pending || self.Cancelled {
+		return fmt.Errorf("task %d is started, being %v, cancelled %v", i, self.Phase, self.Cancelled)
+	}
+	for j, other := range m.Alloc.tasks {
+		switch {
+		case i == j:
+		case self.Stage == Poststop && other.Stage != Poststop && other.Phase != Dead:
+			return fmt.Errorf("poststop task %d is started while %d (%v) is %v", i, j, other.Stage, other.Phase)
+		case self.Stage == Main && other.Stage == PrestartEphemeral && !other.Successful():
+			return fmt.Errorf("main task %d is started before %d has ended well", i, j)
+		case self.Stage == Main && other.Stage == PrestartSidecar && m.tasks[j].starts == 0:
+			return fmt.Errorf("main task %d is started before sidecar %d", i, j)
+		case (self.Stage == PoststartEphemeral || self.Stage == PoststartSidecar) && other.Stage == Main && m.tasks[j].starts == 0:
+			return fmt.Errorf("poststart task %d is started before main task %d", i, j)
+		}
+	}
+	return nil
+}
+
+// checkCancel checks the order of killing.
+func (m *model) checkCancel(i int) error {
+	self := m.Alloc.tasks[i]
+	if m.atOnce || m.released {
+		return nil
+	}
+	if self.Stage == Poststop {
+		return fmt.Errorf("poststop task %d is killed", i)
+	}
+	for j, other := range m.Alloc.tasks {
+		switch {
+		case i == j || other.Ended || other.Stage == Poststop:
+		case self.Stage.Sidecar() && !other.Stage.Sidecar():
+			return fmt.Errorf("sidecar %d is killed before %d (%v) has ended", i, j, other.Stage)
+		case other.Leader:
+			return fmt.Errorf("task %d is killed before leader %d has ended", i, j)
+		}
+	}
+	return nil
+}
+
+// atTheEnd checks what must hold when every task has ended.
+func (m *model) atTheEnd() error {
+	failed := false
+	for i, t := range m.Alloc.tasks {
+		failed = failed || t.Failed
+		if t.Phase != Dead {
+			return fmt.Errorf("task %d ended being %v", i, t.Phase)
+		}
+		if t.Stage == Poststop && !m.atOnce && m.tasks[i].starts == 0 {
+			return fmt.Errorf("poststop task %d never ran", i)
+		}
+	}
+	if status, _ := m.Status(); !m.IsOverdue() && (status == "failed") != failed {
+		return fmt.Errorf("status %s, a task failed: %v", status, failed)
+	}
+	if m.State() != StatePoststop && m.prepared {
+		return fmt.Errorf("ended in %v", m.State())
+	}
+	return nil
+}
+
+// TestModel lives many random lives and checks the rules that hold in all of
+// them, that every edge of the tables was taken, and that the same seed leads
+// to the same life.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	taken := map[string]int{}
+	for seed := range uint64(walks) {
+		m := newModel(seed, nomad, taken)
+		if err := m.walk(); err != nil {
+			t.Fatalf("walk %d: %v\n%+v\n%s", seed, err, m.Alloc.tasks, m.trace.String())
+		}
+		if seed%1000 == 0 {
+			again := newModel(seed, nomad, map[string]int{})
+			if err := again.walk(); err != nil || hash(again) != hash(m) {
+				t.Fatalf("walk %d differs the second time: %v", seed, err)
+			}
+		}
+	}
+	edges := []string{
+		"state: init → prestart", "state: init → main", "state: prestart → main", "state: main → poststart",
+		"state: poststart → wait_alloc", "state: wait_alloc → poststop", "state: prestart → poststop",
+		"state: main → poststop", "state: poststart → poststop", "state: init → poststop",
+		"state: prestart → init", "state: main → init", "state: poststart → init", "state: wait_alloc → init",
+		"cause: 1", "cause: 2", "cause: 3", "revived",
+		"restart: finish", "restart: fail", "restart: restart",
+	}
+	for stage := range stages {
+		edges = append(edges, "start: "+stage.String())
+	}
+	t.Logf("%d walks", walks)
+	for _, e := range edges {
+		t.Logf("%8d × %s", taken[e], e)
+		if taken[e] == 0 {
+			t.Errorf("no walk took %q", e)
+		}
+	}
+}
+
+func hash(m *model) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(m.trace.String()))
+	return h.Sum64()
+}
+
+// TestModelCatchesBrokenRules breaks one rule at a time; some walk must notice.
+func TestModelCatchesBrokenRules(t *testing.T) {
+	t.Parallel()
+	broken := map[string]func(*rules){
+		"main tasks start beside prestart tasks": func(r *rules) {
+			r.open = func(s State, stage Stage) bool { return s.Open(stage) || s == StatePrestart && stage == Main }
+		},
+		"a failed sibling is ignored": func(r *rules) {
+			r.cause = func(t *Tally) (Cause, int) {
+				if cause, i := KillCause(t); cause != SiblingFailed {
+					return cause, i
+				}
+				return NoCause, -1
+			}
+		},
+		"sidecars are killed first": func(r *rules) {
+			r.waves = func(tasks []Task) [][]int {
+				waves := KillWaves(tasks)
+				for i, j := 0, len(waves)-1; i < j; i, j = i+1, j-1 {
+					waves[i], waves[j] = waves[j], waves[i]
+				}
+				return waves
+			}
+		},
+		"poststop tasks do not wait for sidecars": func(r *rules) {
+			r.next = func(s State, t *Tally) State {
+				if s == StateWaitAlloc && t.live(Main) == 0 {
+					return StatePoststop
+				}
+				return Next(s, t)
+			}
+		},
+		"every task can be revived": func(r *rules) {
+			r.revive = func(*Alloc, int) bool { return true }
+		},
+	}
+	for name, breakIt := range broken {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := nomad
+			breakIt(&r)
+			for seed := range uint64(walks) {
+				if err := newModel(seed, r, map[string]int{}).walk(); err != nil {
+					t.Logf("walk %d: %v", seed, err)
+					return
+				}
+			}
+			t.Error("no walk noticed")
+		})
+	}
+}
