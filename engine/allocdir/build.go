@@ -8,49 +8,6 @@ import (
 	"path/filepath"
 )
 
-// Shared are the directories that the tasks of an allocation share.
-type Shared struct {
-	Dir  string // <alloc>/alloc, NOMAD_ALLOC_DIR
-	Data string
-	Logs string
-	Tmp  string
-}
-
-// SharedOf names the shared directories of an allocation.
-func SharedOf(allocDir string) Shared {
-	dir := filepath.Join(allocDir, "alloc")
-	return Shared{
-		Dir:  dir,
-		Data: filepath.Join(dir, "data"),
-		Logs: filepath.Join(dir, "logs"),
-		Tmp:  filepath.Join(dir, "tmp"),
-	}
-}
-
-// Task are the directories of one task.
-type Task struct {
-	Dir     string // <alloc>/<task>, where a process starts
-	Local   string // NOMAD_TASK_DIR
-	Tmp     string
-	Secrets string // NOMAD_SECRETS_DIR
-	Private string
-}
-
-// TaskOf names the directories of a task.
-func TaskOf(allocDir, task string) Task {
-	dir := filepath.Join(allocDir, task)
-	return Task{
-		Dir:     dir,
-		Local:   filepath.Join(dir, "local"),
-		Tmp:     filepath.Join(dir, "tmp"),
-		Secrets: filepath.Join(dir, "secrets"),
-		Private: filepath.Join(dir, "private"),
-	}
-}
-
-// Owner is the user whose tasks use a directory.
-type Owner struct{ UID, GID int }
-
 // entry is a directory to make.
 type entry struct {
 	name string
@@ -98,7 +55,7 @@ func build(parent string, dir entry, inner []entry, owner *Owner) error {
 		return fmt.Errorf("cannot open directory %q: %w", parent, err)
 	}
 	defer root.Close()
-	if err := make1(root, dir, owner); err != nil || len(inner) == 0 {
+	if err := makeDir(root, dir, owner); err != nil || len(inner) == 0 {
 		return err
 	}
 	sub, err := root.OpenRoot(dir.name)
@@ -107,14 +64,14 @@ func build(parent string, dir entry, inner []entry, owner *Owner) error {
 	}
 	defer sub.Close()
 	for _, e := range inner {
-		if err := make1(sub, e, owner); err != nil {
+		if err := makeDir(sub, e, owner); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func make1(root *os.Root, e entry, owner *Owner) error {
+func makeDir(root *os.Root, e entry, owner *Owner) error {
 	err := root.Mkdir(e.name, e.mode.Perm())
 	if errors.Is(err, fs.ErrExist) {
 		if info, statErr := root.Lstat(e.name); statErr == nil && info.IsDir() {

@@ -1,7 +1,11 @@
 package allocdir
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,11 +34,65 @@ func DefaultDataDir(getenv func(string) string, euid int) string {
 	return filepath.Join(tmp, "taskrun-"+strconv.Itoa(euid))
 }
 
+// Jobs returns the IDs of the jobs that have run, sorted.
+func Jobs(dataDir string) ([]string, error) {
+	names, err := subdirs(filepath.Join(dataDir, "jobs"))
+	if err != nil {
+		return nil, fmt.Errorf("cannot list jobs: %w", err)
+	}
+	var ids []string
+	for _, name := range names {
+		if id, err := url.PathUnescape(name); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// Runs returns the IDs of a job's runs that are kept, oldest first.
+func Runs(dataDir, jobID string) ([]string, error) {
+	ids, err := subdirs(runsDir(jobDir(dataDir, jobID)))
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the runs of job %q: %w", jobID, err)
+	}
+	return ids, nil
+}
+
+// RunDir is the directory of a run.
+func RunDir(dataDir, jobID, runID string) string {
+	return filepath.Join(runsDir(jobDir(dataDir, jobID)), runID)
+}
+
 // jobDir is where the runs of a job are. A job ID may hold any character.
 func jobDir(dataDir, jobID string) string {
 	name := url.PathEscape(jobID)
-	if strings.HasPrefix(name, ".") {
+	if isHidden(name) {
 		name = "%2E" + name[1:]
 	}
 	return filepath.Join(dataDir, "jobs", name)
 }
+
+func runsDir(jobDir string) string { return filepath.Join(jobDir, "runs") }
+
+// subdirs returns the sorted names of the visible directories in dir; none
+// when dir does not exist.
+func subdirs(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && !isHidden(e.Name()) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// isName reports whether s can be the name of a file.
+func isName(s string) bool {
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
+}
+
+func isHidden(name string) bool { return strings.HasPrefix(name, ".") }

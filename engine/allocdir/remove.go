@@ -6,58 +6,97 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // RemoveSecrets removes secrets and private of every task of an allocation.
 func RemoveSecrets(allocDir string) error {
-	root, err := os.OpenRoot(allocDir)
+	entries, err := os.ReadDir(allocDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, err)
 	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), ".")
-	errs := []error{err}
+	r, err := newRemover(allocDir)
+	if err != nil {
+		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, err)
+	}
+	defer r.close()
+	var errs []error
 	for _, e := range entries {
 		if e.IsDir() && e.Name() != "alloc" {
 			errs = append(errs,
-				removeAll(root, filepath.Join(e.Name(), "secrets")),
-				removeAll(root, filepath.Join(e.Name(), "private")))
+				r.remove(filepath.Join(e.Name(), "secrets")),
+				r.remove(filepath.Join(e.Name(), "private")))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, err)
+	return errors.Join(errs...)
+}
+
+// remover removes what is in a directory. It follows no link out of it.
+type remover struct {
+	root   *os.Root
+	mounts []string // what is mounted in root, as paths in it
+}
+
+func newRemover(dir string) (*remover, error) {
+	mounts, err := mountsIn(dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &remover{root: root, mounts: mounts}, nil
+}
+
+func (r *remover) close() { _ = r.root.Close() }
+
+// remove removes name and all below it, also where a task has taken its user's
+// permission to do so.
+func (r *remover) remove(name string) error {
+	if err := r.checkMounts(name); err != nil {
+		return err
+	}
+	err := r.root.RemoveAll(name)
+	if errors.Is(err, fs.ErrPermission) {
+		r.allow(name)
+		err = r.root.RemoveAll(name)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot remove %q: %w", filepath.Join(r.root.Name(), name), err)
 	}
 	return nil
 }
 
-// removeAll removes name and all below it, also where a task has taken its
-// user's permission to do so.
-func removeAll(root *os.Root, name string) error {
-	err := root.RemoveAll(name)
-	if errors.Is(err, fs.ErrPermission) {
-		allowRemoval(root, name)
-		err = root.RemoveAll(name)
+// checkMounts refuses to remove a mounted file system together with name: what
+// is in it is not the run's.
+func (r *remover) checkMounts(name string) error {
+	for _, mount := range r.mounts {
+		if mount == name || strings.HasPrefix(mount, name+"/") {
+			return fmt.Errorf("cannot remove %q: a file system is mounted on %q",
+				filepath.Join(r.root.Name(), name), filepath.Join(r.root.Name(), mount))
+		}
 	}
-	return err
+	return nil
 }
 
-// allowRemoval makes the directories from the parent of name downwards
-// writable. What it cannot change the removal will report.
-func allowRemoval(root *os.Root, name string) {
-	allowWrite(root, filepath.Dir(name))
-	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			allowWrite(root, path)
+// allow makes the directories from the parent of name downwards writable. What
+// it cannot change the removal will report.
+func (r *remover) allow(name string) {
+	r.allowDir(filepath.Dir(name))
+	_ = fs.WalkDir(r.root.FS(), name, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			r.allowDir(path)
 		}
 		return nil
 	})
 }
 
-func allowWrite(root *os.Root, dir string) {
-	if info, err := root.Lstat(dir); err == nil && info.IsDir() {
-		_ = root.Chmod(dir, info.Mode()|0o700)
+func (r *remover) allowDir(dir string) {
+	if info, err := r.root.Lstat(dir); err == nil && info.IsDir() {
+		_ = r.root.Chmod(dir, info.Mode()|0o700)
 	}
 }

@@ -16,10 +16,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -28,7 +26,6 @@ import (
 type Run struct {
 	Dir    string // <data>/jobs/<job>/runs/<run ID>
 	jobDir string
-	id     string
 	lock   *os.File
 }
 
@@ -39,15 +36,17 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if jobID == "" {
 		return nil, errors.New("cannot open a run of a job without ID")
 	}
-	if !isName(runID) {
+	if !isName(runID) || isHidden(runID) {
 		return nil, fmt.Errorf("cannot open run %q of job %q: that is no file name", runID, jobID)
 	}
 	dataDir, err := filepath.Abs(dataDir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find data directory %q: %w", dataDir, err)
 	}
-	r := &Run{jobDir: jobDir(dataDir, jobID), id: runID}
-	r.Dir = filepath.Join(r.runsDir(), runID)
+	if err := checkOwner(dataDir); err != nil {
+		return nil, err
+	}
+	r := &Run{Dir: RunDir(dataDir, jobID, runID), jobDir: jobDir(dataDir, jobID)}
 	if err := makePrivate(r.jobDir); err != nil {
 		return nil, err
 	}
@@ -73,49 +72,9 @@ func (r *Run) Close() error {
 	return err
 }
 
-func (r *Run) runsDir() string { return filepath.Join(r.jobDir, "runs") }
-
 // NewRunID returns an ID for a run that starts now. IDs sort by time.
 func NewRunID(now time.Time) string {
 	var suffix [2]byte
 	_, _ = rand.Read(suffix[:]) // never fails
 	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(suffix[:])
-}
-
-// isName reports whether s can be the name of one visible file.
-func isName(s string) bool {
-	return s != "" && s[0] != '.' && !strings.ContainsAny(s, "/\x00")
-}
-
-// makePrivate makes a directory and those above it for the user alone. Root's
-// can be passed through by others: a task may run as another user.
-func makePrivate(dir string) error {
-	mode := fs.FileMode(0o700)
-	if os.Geteuid() == 0 {
-		mode = 0o711
-	}
-	if err := makeAll(dir, mode); err != nil {
-		return fmt.Errorf("cannot make directory %q: %w", dir, err)
-	}
-	return nil
-}
-
-func makeAll(dir string, mode fs.FileMode) error {
-	err := os.Mkdir(dir, mode)
-	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {
-		if err := makeAll(filepath.Dir(dir), mode); err != nil {
-			return err
-		}
-		err = os.Mkdir(dir, mode)
-	}
-	if err == nil {
-		return os.Chmod(dir, mode) // whatever the umask
-	}
-	if info, statErr := os.Stat(dir); statErr == nil {
-		if info.IsDir() {
-			return nil
-		}
-		return fmt.Errorf("%q is in the way: it is no directory", dir)
-	}
-	return err
 }

@@ -1,0 +1,98 @@
+package allocdir
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestDefaultDataDir(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		euid int
+		want string
+	}{
+		"XDG":                {map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/h"}, 7, "/s/taskrun"},
+		"XDG for root":       {map[string]string{"XDG_STATE_HOME": "/s", "HOME": "/root"}, 0, "/s/taskrun"},
+		"relative XDG":       {map[string]string{"XDG_STATE_HOME": "s", "HOME": "/h"}, 7, "/h/.local/state/taskrun"},
+		"home":               {map[string]string{"HOME": "/h"}, 7, "/h/.local/state/taskrun"},
+		"root":               {map[string]string{"HOME": "/root"}, 0, "/var/lib/taskrun"},
+		"no home":            {nil, 7, "/tmp/taskrun-7"},
+		"no home but TMPDIR": {map[string]string{"TMPDIR": "/t"}, 7, "/t/taskrun-7"},
+		"relative home":      {map[string]string{"HOME": "h", "TMPDIR": "t"}, 7, "/tmp/taskrun-7"},
+	} {
+		if got := DefaultDataDir(func(key string) string { return tt.env[key] }, tt.euid); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestJobIDsAreNamesOfDirectories(t *testing.T) {
+	t.Parallel()
+	dataDir := t.TempDir()
+	ids := []string{
+		"web", "Web-2", "a/b", "a%2Fb", "..", ".", ".hidden", "%2E", "a b", "ä", "web/dispatch-1-abc",
+		"../../../x", "~", "-rf", "a\nb", "a\x00b",
+	}
+	for _, id := range ids {
+		r := openRun(t, dataDir, id, "1")
+		if filepath.Dir(filepath.Dir(filepath.Dir(r.Dir))) != filepath.Join(dataDir, "jobs") {
+			t.Errorf("job %q is in %q", id, r.Dir)
+		}
+		if runs, err := Runs(dataDir, id); err != nil || !slices.Equal(runs, []string{"1"}) {
+			t.Errorf("runs of job %q: %q, %v", id, runs, err)
+		}
+	}
+	got, err := Jobs(dataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	slices.Sort(ids)
+	if !slices.Equal(got, ids) {
+		t.Errorf("jobs %q, want %q", got, ids)
+	}
+}
+
+func TestNothingHasRun(t *testing.T) {
+	t.Parallel()
+	dataDir := filepath.Join(t.TempDir(), "none")
+	if jobs, err := Jobs(dataDir); err != nil || len(jobs) > 0 {
+		t.Errorf("jobs %q, %v", jobs, err)
+	}
+	if runs, err := Runs(dataDir, "web"); err != nil || len(runs) > 0 {
+		t.Errorf("runs %q, %v", runs, err)
+	}
+}
+
+func TestDataDirectoryOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	shared := t.TempDir()
+	if err := os.Chmod(shared, 0o1777); err != nil {
+		t.Fatal(err)
+	}
+	dataDir := filepath.Join(shared, "taskrun-1234")
+	if err := os.Mkdir(dataDir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dataDir, 4321, 4321); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenRun(dataDir, "web", "1")
+	if err == nil {
+		r.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "another user (uid 4321)") {
+		t.Errorf("%v", err)
+	}
+	if err := os.Chmod(shared, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	openRun(t, dataDir, "web", "1")
+}

@@ -1,0 +1,33 @@
+package allocdir
+
+import (
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+)
+
+// Owner is to whom a task's directories are given.
+type Owner struct{ UID, GID int }
+
+// OwnerOf returns the owner of the directories of a task that runs as a user,
+// given by login name. It is nil when they stay with whom taskrun runs as:
+// without a user, and where taskrun is not root and could not give them away.
+func OwnerOf(name string) (*Owner, error) {
+	if name == "" || os.Geteuid() != 0 {
+		return nil, nil
+	}
+	u, err := user.Lookup(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find user %q: %w", name, err)
+	}
+	uid, err := strconv.Atoi(u.Uid)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use user %q: uid %q is no number", name, u.Uid)
+	}
+	gid, err := strconv.Atoi(u.Gid)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use user %q: gid %q is no number", name, u.Gid)
+	}
+	return &Owner{UID: uid, GID: gid}, nil
+}
