@@ -10,14 +10,12 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/syntax"
 )
 
 // variablePrefix marks the environment variables that set variables.
 const variablePrefix = "NOMAD_VAR_"
-
-const remedyForType = decode.Remedy("write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
 
 // A varFile is a parsed file of values for variables.
 type varFile struct {
@@ -66,7 +64,7 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	for _, v := range p.variables.inOrder() {
 		if v.value == cty.NilVal {
 			if values[v.name] = unknown; !v.broken {
-				diags = append(diags, problem(v.declared, fmt.Sprintf("variable %q has no value", v.name), "",
+				diags = append(diags, diagnostic.Error(v.declared, fmt.Sprintf("variable %q has no value", v.name), "",
 					fmt.Sprintf("give it a default, or pass --var %s=VALUE, --var-file FILE, or %s%s", v.name, variablePrefix, v.name)))
 			}
 			continue
@@ -87,7 +85,8 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	for _, argument := range p.opts.Vars {
 		name, text, ok := strings.Cut(argument, "=")
 		if !ok {
-			diags = append(diags, p.argumentProblem(argument, fmt.Sprintf("--var %s sets nothing", argument), fmt.Sprintf("write --var %s=VALUE", argument), hcl.DiagWarning))
+			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", argument), "",
+				fmt.Sprintf("write --var %s=VALUE", argument)))
 			continue
 		}
 		if _, again := last[name]; !again {
@@ -98,8 +97,9 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	for _, name := range order {
 		v := p.variables[name]
 		if v == nil {
-			summary := fmt.Sprintf("--var sets %q, which the file does not declare", name)
-			diags = append(diags, p.argumentProblem(name+"="+last[name], summary, p.undeclaredRemedy(name), p.undeclaredSeverity()))
+			diag := diagnostic.Error(p.textRange("--var "+name, last[name]), fmt.Sprintf("the job file does not declare a variable %q", name), "", p.declare(name))
+			diag.Severity = p.undeclared()
+			diags = append(diags, diag)
 			continue
 		}
 		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name)...)
@@ -107,22 +107,17 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	return diags
 }
 
-// argumentProblem points into the text of a --var argument.
-func (p *parser) argumentProblem(argument, summary, remedy string, severity hcl.DiagnosticSeverity) *hcl.Diagnostic {
-	diag := problem(p.textRange("--var", argument), summary, "", remedy)
-	diag.Severity = severity
-	return diag
-}
-
-func (p *parser) undeclaredSeverity() hcl.DiagnosticSeverity {
+// undeclared is how bad it is to set a variable that is not declared.
+func (p *parser) undeclared() hcl.DiagnosticSeverity {
 	if p.opts.IgnoreUndeclared {
 		return hcl.DiagWarning
 	}
 	return hcl.DiagError
 }
 
-func (p *parser) undeclaredRemedy(name string) string {
-	if near := decode.Suggest(name, p.variables.names()); near != "" {
+// declare says how to declare a variable, or which one was meant.
+func (p *parser) declare(name string) string {
+	if near := diagnostic.Nearest(name, p.variables.names()); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return fmt.Sprintf(`declare it: variable "%s" {}`, name)
@@ -135,7 +130,7 @@ func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 		Blocks: []hcl.BlockHeaderSchema{{Type: "variable", LabelNames: []string{"name"}}},
 	}); len(declarations.Blocks) > 0 {
 		for _, block := range declarations.Blocks {
-			diags = append(diags, problem(block.TypeRange, "a file of values cannot declare variables", "",
+			diags = append(diags, diagnostic.Error(block.TypeRange, "a file of values cannot declare variables", "",
 				fmt.Sprintf("to set the variable, write %s = VALUE", block.Labels[0])))
 		}
 		return diags
@@ -144,8 +139,8 @@ func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 	for _, a := range inOrder(attributes) {
 		v := p.variables[a.Name]
 		if v == nil {
-			diag := problem(a.NameRange, fmt.Sprintf("the job file does not declare a variable %q", a.Name), "", p.undeclaredRemedy(a.Name))
-			diag.Severity = p.undeclaredSeverity()
+			diag := diagnostic.Error(a.NameRange, fmt.Sprintf("the job file does not declare a variable %q", a.Name), "", p.declare(a.Name))
+			diag.Severity = p.undeclared()
 			diags = append(diags, diag)
 			continue
 		}
@@ -186,10 +181,9 @@ func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagn
 // textRange makes a text from the shell a source of its own, and returns the
 // range of all of it.
 func (p *parser) textRange(source, text string) hcl.Range {
-	name := "<" + source + ">"
-	p.file.Sources[name] = []byte(text)
+	p.file.Sources[source] = []byte(text)
 	return hcl.Range{
-		Filename: name,
+		Filename: source,
 		Start:    hcl.Pos{Line: 1, Column: 1},
 		End:      hcl.Pos{Line: 1, Column: 1 + len([]rune(text)), Byte: len(text)},
 	}

@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,41 +11,48 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
-	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
 )
-
-// problem is an error found by this package while HCL's diagnostics are being
-// collected; caution is a warning.
-func problem(at hcl.Range, summary, detail, remedy string) *hcl.Diagnostic {
-	diag := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
-	if remedy != "" {
-		diag.Extra = decode.Remedy(remedy)
-	}
-	return diag
-}
-
-func caution(at hcl.Range, summary, detail, remedy string) *hcl.Diagnostic {
-	diag := problem(at, summary, detail, remedy)
-	diag.Severity = hcl.DiagWarning
-	return diag
-}
 
 // problems turns diagnostics into problems, each once and in our words where
 // HCL's miss the point.
 func (p *parser) problems(diags hcl.Diagnostics) Problems {
 	var out Problems
+	seen := map[Problem]struct{}{}
 	for _, diag := range diags {
 		found := p.problem(diag)
-		if !slices.Contains(out, found) {
-			out = append(out, found)
+		if _, again := seen[found]; again {
+			continue
 		}
+		seen[found] = struct{}{}
+		out = append(out, found)
 	}
 	out.Sort()
-	return out
+	return cut(out)
+}
+
+// maxProblems is how many problems are worth showing.
+const maxProblems = 1000
+
+// cut shortens a list that nobody would read to its end.
+func cut(problems Problems) Problems {
+	if len(problems) <= maxProblems {
+		return problems
+	}
+	rest := problems[maxProblems:]
+	last := Problem{Severity: Warning, Summary: fmt.Sprintf("there are %d more problems", len(rest))}
+	if rest.HasErrors() {
+		last.Severity = Error
+	}
+	return append(problems[:maxProblems:maxProblems], last)
 }
 
 func (p *parser) problem(diag *hcl.Diagnostic) Problem {
-	out := Problem{Summary: plainSummary(diag.Summary), Detail: diag.Detail}
+	out := Problem{Summary: plain(diag.Summary), Detail: diag.Detail}
+	if !strings.Contains(out.Detail, ". ") {
+		out.Detail = plain(out.Detail)
+	}
 	if diag.Severity == hcl.DiagWarning {
 		out.Severity = Warning
 	}
@@ -53,18 +61,25 @@ func (p *parser) problem(diag *hcl.Diagnostic) Problem {
 	} else if diag.Context != nil {
 		out.Range = rangeOf(*diag.Context)
 	}
-	if remedy, ok := diag.Extra.(decode.Remedy); ok {
-		out.Remedy = string(remedy)
-		return out
-	}
+	out.Remedy = diagnostic.Remedy(diag)
 	if rest, name, ok := cutSuggestion(out.Detail); ok {
-		out.Detail, out.Remedy = rest, fmt.Sprintf("did you mean %q?", name)
+		out.Detail = rest
+		out.Remedy = cmp.Or(out.Remedy, fmt.Sprintf("did you mean %q?", name))
 	}
+	explainReference(diag, &out)
 	switch diag.Summary {
 	case "Unsupported attribute":
 		p.explainMember(diag, &out)
 	case "Call to unknown function":
-		p.explainFunction(diag, &out)
+		explainUnknownFunction(diag, &out)
+	case "Error in function call":
+		p.explainCall(diag, &out)
+	case "Ambiguous attribute key":
+		out.Summary, out.Detail, out.Remedy = "a key with dots needs quotes", "", `write "a.b" = …, or (a.b) = … for a reference`
+	case "Extraneous JSON object property":
+		_, name, _ := strings.Cut(diag.Detail, "\"")
+		name, _, _ = strings.Cut(name, "\"")
+		out.Summary, out.Detail = fmt.Sprintf("unknown property %q", name), ""
 	}
 	return out
 }
@@ -93,55 +108,25 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
 		return // it exists; one of its own attributes does not
 	}
 	out.Summary, out.Detail, out.Remedy = fmt.Sprintf("there is no %s %q", what, step.Name), "", remedy
-	if near := decode.Suggest(step.Name, known); near != "" {
+	if near := diagnostic.Nearest(step.Name, known); near != "" {
 		out.Remedy = fmt.Sprintf("did you mean %s.%s?", expr.Traversal.RootName(), near)
+	} else if n := len(known); n > 0 && n <= 6 { // more would not be read
+		out.Detail = "declared: " + strings.Join(known, ", ")
 	}
 }
 
-// explainFunction tells what to call in place of a function that other users
-// of HCL have.
-func (p *parser) explainFunction(diag *hcl.Diagnostic, out *Problem) {
-	unknown, ok := diag.Extra.(hclsyntax.FunctionCallUnknownDiagExtra)
-	if !ok {
+// explainReference says so when an expression fails because part of it is a
+// reference that has no value yet.
+func explainReference(diag *hcl.Diagnostic, out *Problem) {
+	if diag.Expression == nil {
 		return
 	}
-	name := unknown.CalledFunctionNamespace() + unknown.CalledFunctionName()
-	out.Summary, out.Detail = fmt.Sprintf("there is no function %q", name), ""
-	if remedy := replacementFor(name); remedy != "" {
-		out.Remedy = remedy
-	}
-}
-
-// replacementFor returns what to write for a function of Terraform that job
-// files do not have.
-func replacementFor(name string) string {
-	if t, ok := strings.CutPrefix(name, "to"); ok {
-		switch t {
-		case "string", "number", "bool":
-			return fmt.Sprintf("write convert(value, %s)", t)
-		case "list", "set", "map":
-			return fmt.Sprintf("write convert(value, %s(string))", t)
+	for _, traversal := range diag.Expression.Variables() {
+		if text, ok := evaluate.DeferredText(traversal); ok {
+			out.Detail = fmt.Sprintf("%s is known only when the task runs; until then it is a text", text)
+			return
 		}
 	}
-	switch name {
-	case "regex", "regexall", "regexreplace":
-		return "regex_replace(text, pattern, replacement) is what there is"
-	case "templatefile":
-		return "use a template block, or file() with replace()"
-	case "env":
-		return `declare a variable and set it with NOMAD_VAR_name; at run time write "${env["NAME"]}" or "${NAME}"`
-	case "startswith", "endswith", "strcontains":
-		return "compare with substr(), or use regex_replace()"
-	case "timestamp":
-		return "pass the time in as a variable"
-	case "one":
-		return "write value[0]"
-	case "alltrue", "anytrue":
-		return "use contains() on the list"
-	case "sum", "setsubtract", "transpose", "matchkeys":
-		return "write a for expression"
-	}
-	return ""
 }
 
 // cutSuggestion splits HCL's closing question off a detail.
@@ -154,9 +139,12 @@ func cutSuggestion(detail string) (rest, name string, ok bool) {
 	return rest, name, ok
 }
 
-// plainSummary writes a summary of HCL in the form that ours have: lower case,
-// no full stop.
-func plainSummary(text string) string {
+// plain writes a sentence of HCL in the form that ours have: lower case, no full
+// stop.
+func plain(text string) string {
+	if text == "" {
+		return ""
+	}
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
 		return strings.TrimSuffix(text, ".")

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 )
 
 // What can be written in a job file and what api.Job stores differ in a few
@@ -98,8 +99,8 @@ func (f *groupForm) Finish(decode.Block) hcl.Diagnostics {
 	}
 	var diags hcl.Diagnostics
 	for i, vault := range f.Vaults[min(1, len(f.Vaults)):] {
-		diags = append(diags, caution(vault.header, `"vault" is given twice`,
-			fmt.Sprintf("This one takes the place of the one on line %d.", f.Vaults[i].header.Start.Line), "delete one of them"))
+		diags = append(diags, diagnostic.Warning(vault.header, `"vault" is given twice`,
+			fmt.Sprintf("this one takes the place of the one on line %d", f.Vaults[i].header.Start.Line), "delete one of them"))
 	}
 	return diags
 }
@@ -136,8 +137,8 @@ func (f *taskForm) Finish(decode.Block) hcl.Diagnostics {
 	first := map[string]hcl.Range{}
 	for _, s := range f.Scaling {
 		if at, ok := first[s.resource]; ok && s.resource != "" {
-			diags = append(diags, problem(s.header, fmt.Sprintf("scaling %q is given twice", s.resource),
-				fmt.Sprintf("The first is on line %d.", at.Start.Line), ""))
+			diags = append(diags, diagnostic.Error(s.header, fmt.Sprintf("scaling %q is given twice", s.resource),
+				fmt.Sprintf("the first is on line %d", at.Start.Line), ""))
 		}
 		first[s.resource] = s.header
 		f.ScalingPolicies = append(f.ScalingPolicies, &s.ScalingPolicy)
@@ -162,15 +163,15 @@ func (f *taskScaling) Finish(b decode.Block) hcl.Diagnostics {
 	case "cpu", "mem":
 		return setScalingType(&f.ScalingPolicy, "vertical_"+f.resource, b)
 	default:
-		return hcl.Diagnostics{problem(b.Label, fmt.Sprintf("cannot scale %q", f.Label),
-			`The label of a scaling block in a task is "cpu" or "mem".`, "")}
+		return hcl.Diagnostics{diagnostic.Error(b.Label, fmt.Sprintf("cannot scale %q", f.Label),
+			`the label of a scaling block in a task is "cpu" or "mem"`, "")}
 	}
 }
 
 func setScalingType(p *api.ScalingPolicy, wanted string, b decode.Block) hcl.Diagnostics {
 	if p.Type != "" && p.Type != wanted {
-		return hcl.Diagnostics{problem(b.At("type"), fmt.Sprintf("the type of this scaling policy must be %q", wanted),
-			fmt.Sprintf("It is %q.", p.Type), "leave it out")}
+		return hcl.Diagnostics{diagnostic.Error(b.At("type"), fmt.Sprintf("the type of this scaling policy must be %q", wanted),
+			fmt.Sprintf("it is %q", p.Type), "leave it out")}
 	}
 	p.Type = wanted
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 )
 
 // constraintForm is the constraint block with its shorthands, which set the
@@ -89,8 +90,8 @@ func (f *affinityForm) Finish(b decode.Block) hcl.Diagnostics {
 	if accuracy == big.Exact && int64(weight) == whole {
 		return nil
 	}
-	return hcl.Diagnostics{caution(b.At("weight"), fmt.Sprintf("the weight counts as %d", weight),
-		fmt.Sprintf("%s is not a whole number from -128 to 127, and Nomad cuts it to one.", f.Weight.Text('g', 10)),
+	return hcl.Diagnostics{diagnostic.Warning(b.At("weight"), fmt.Sprintf("the weight counts as %d", weight),
+		fmt.Sprintf("%s is not a whole number from -128 to 127, and Nomad cuts it to one", f.Weight.Text('g', 10)),
 		"write a whole number from -100 to 100")}
 }
 

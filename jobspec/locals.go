@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/evaluate"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // A local is a named expression of a locals block.
@@ -20,8 +23,10 @@ type local struct {
 	at    hcl.Range // of the name
 	expr  hclsyntax.Expression
 	value cty.Value // NilVal until evaluated
-	open  bool      // being evaluated: to need it now is to need itself
 }
+
+// maxLocalDepth bounds how many locals may refer one to the next.
+const maxLocalDepth = 500
 
 // locals are those of a file by name.
 type locals map[string]*local
@@ -30,8 +35,8 @@ func (ls locals) names() []string { return slices.Sorted(maps.Keys(ls)) }
 
 // evaluateLocals gives the locals their values, each after those it refers to,
 // and makes them known to expressions as local.
-func (p *parser) evaluateLocals(content *hcl.BodyContent) hcl.Diagnostics {
-	diags := p.declareLocals(content)
+func (p *parser) evaluateLocals(file *fileForm) hcl.Diagnostics {
+	diags := p.declareLocals(file)
 	for _, name := range p.locals.names() {
 		diags = append(diags, p.evaluateLocal(p.locals[name])...)
 	}
@@ -43,19 +48,16 @@ func (p *parser) evaluateLocals(content *hcl.BodyContent) hcl.Diagnostics {
 	return diags
 }
 
-func (p *parser) declareLocals(content *hcl.BodyContent) hcl.Diagnostics {
+func (p *parser) declareLocals(file *fileForm) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	p.locals = locals{}
-	for _, block := range content.Blocks {
-		if block.Type != "locals" {
-			continue
-		}
+	for _, block := range file.Locals {
 		attributes, moreDiags := block.Body.JustAttributes()
 		diags = append(diags, moreDiags...)
 		for _, a := range inOrder(attributes) {
 			if first := p.locals[a.Name]; first != nil {
-				diags = append(diags, caution(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
-					fmt.Sprintf("This one takes the place of the one on line %d.", first.at.Start.Line), "rename one of them, or delete it"))
+				diags = append(diags, diagnostic.Warning(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
+					fmt.Sprintf("this one takes the place of the one on line %d", first.at.Start.Line), "rename one of them, or delete it"))
 			}
 			expr, moreDiags := evaluate.Native(a.Expr)
 			diags = append(diags, moreDiags...)
@@ -74,17 +76,24 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 		l.value = unknown
 		return nil
 	}
-	l.open = true
-	defer func() { l.open = false }()
+	p.path = append(p.path, l.name)
+	defer func() { p.path = p.path[:len(p.path)-1] }()
+	if len(p.path) > maxLocalDepth {
+		l.value = unknown
+		return hcl.Diagnostics{diagnostic.Error(l.at, "this local is too deep",
+			fmt.Sprintf("each of %d locals refers to the next", maxLocalDepth), "")}
+	}
 
-	var diags hcl.Diagnostics
+	var diags, circular hcl.Diagnostics
 	members := map[string]cty.Value{}
 	for _, name := range p.localsIn(l.expr) {
 		needed := p.locals[name]
 		if needed == nil {
 			continue // evaluation will say so, unless it is inside of try()
 		}
-		if needed.open {
+		if i := slices.Index(p.path, name); i >= 0 {
+			chain := strings.Join(append(p.path[i:len(p.path):len(p.path)], name), " → ")
+			circular = append(circular, diagnostic.Error(l.expr.Range(), fmt.Sprintf("local %q depends on itself", name), chain, ""))
 			continue
 		}
 		diags = append(diags, p.evaluateLocal(needed)...)
@@ -95,6 +104,9 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	value, moreDiags := p.scope.Value(l.expr, ctx)
 	if l.value = value; moreDiags.HasErrors() {
 		l.value = unknown
+		if circular.HasErrors() {
+			moreDiags = circular
+		}
 	}
 	return append(diags, moreDiags...)
 }

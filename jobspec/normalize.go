@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // normalize gives a decoded job the form that Nomad's own parser gives it,
@@ -104,8 +106,8 @@ func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
 			continue
 		}
 		at := a.positions[path.Index("identity", i)]
-		diags = append(diags, caution(at.hcl(), "this is a second default identity",
-			"An identity without a name is the default one. The last of them counts.", "give it a name, or delete one of them"))
+		diags = append(diags, diagnostic.Warning(at.hcl(), "this is a second default identity",
+			"an identity without a name is the default one. The last of them counts", "give it a name, or delete one of them"))
 	}
 	if first < 0 {
 		return diags

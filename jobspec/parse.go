@@ -1,11 +1,14 @@
 package jobspec
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/function"
 	"taskrun/jobspec/syntax"
@@ -41,13 +44,15 @@ type File struct {
 func Parse(src Source, opts Options) (*File, Problems) {
 	p := &parser{
 		opts: opts,
+		src:  src,
 		file: &File{Positions: Positions{}, Sources: map[string][]byte{src.Name: src.Text}},
 	}
+	var problems Problems
 	if syntax.IsAPI(src.Text) {
-		return p.file, p.parseAPI(src)
+		problems = p.problems(p.parseAPI())
+	} else {
+		problems = p.problems(p.parseHCL())
 	}
-	diags := p.parseHCL(src)
-	problems := p.problems(diags)
 	if problems.HasErrors() {
 		p.file.Job = nil
 	}
@@ -57,84 +62,64 @@ func Parse(src Source, opts Options) (*File, Problems) {
 // A parser holds what belongs to one call of Parse.
 type parser struct {
 	opts      Options
+	src       Source
 	file      *File
 	scope     *evaluate.Scope
 	variables variables
 	locals    locals
-}
-
-// topLevel are the blocks of a job file.
-func topLevel() *hcl.BodySchema {
-	return &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{
-		{Type: "variable", LabelNames: []string{"name"}},
-		{Type: "variables"},
-		{Type: "locals"},
-		{Type: "job", LabelNames: []string{"name"}},
-	}}
-}
-
-func (p *parser) parseHCL(src Source) hcl.Diagnostics {
-	body, diags := syntax.Parse(src.Text, src.Name)
-	varFiles, moreDiags := p.readVarFiles()
-	if diags = append(diags, moreDiags...); diags.HasErrors() {
-		return diags // what is read from half a file would be noise
-	}
-	content, moreDiags := body.Content(topLevel())
-	diags = append(diags, moreDiags...)
-
-	p.scope = evaluate.NewScope(function.Table(p.opts.BaseDir), p.file.Sources)
-	diags = append(diags, p.declareVariables(content)...)
-	diags = append(diags, p.setVariables(varFiles)...)
-	diags = append(diags, p.evaluateLocals(content)...)
-
-	job, moreDiags := p.jobBlock(content, body)
-	diags = append(diags, moreDiags...)
-	if job != nil {
-		diags = append(diags, p.decodeJob(job, src)...)
-	}
-	return diags
-}
-
-// jobBlock returns the one job block.
-func (p *parser) jobBlock(content *hcl.BodyContent, body hcl.Body) (*hcl.Block, hcl.Diagnostics) {
-	var job *hcl.Block
-	var diags hcl.Diagnostics
-	for _, block := range content.Blocks {
-		if block.Type != "job" {
-			continue
-		}
-		if job != nil {
-			diags = append(diags, problem(block.DefRange, "a file holds one job", "The first is "+quote(job.Labels[0])+".", "move this job to a file of its own"))
-			continue
-		}
-		job = block
-	}
-	if job == nil && !diags.HasErrors() {
-		diags = append(diags, problem(body.MissingItemRange(), "there is no job in this file", "", `write job "name" { … }`))
-	}
-	return job, diags
-}
-
-func (p *parser) decodeJob(block *hcl.Block, src Source) hcl.Diagnostics {
-	forms := &forms{groups: map[*api.TaskGroup]*groupForm{}}
-	decoder := &decode.Decoder{Scope: p.scope, Form: forms.of}
-	atlas := newAtlas(src.Text)
-	root := place{atlas: atlas, path: Root}
-	header := block.DefRange
-	if len(block.LabelRanges) > 0 {
-		header = hcl.RangeBetween(block.TypeRange, block.LabelRanges[0])
-	}
-	root.note(Root, header)
-
-	job := &api.Job{}
-	diags := decoder.Decode("job", header, block.Body, job, root)
-	p.file.Job, p.file.Positions = job, atlas.positions
-	if !diags.HasErrors() {
-		diags = append(diags, normalize(block.Labels[0], forms, atlas)...)
-	}
-	return append(diags, p.suspectReferences(job)...)
+	path      []string // locals being evaluated, each for the one before it
 }
 
 // unknown stands for the value of a variable that could not be had: whatever
 // depends on it is not reported again.
 var unknown = cty.DynamicVal
+
+func (p *parser) parseHCL() hcl.Diagnostics {
+	body, diags := syntax.Parse(p.src.Text, p.src.Name)
+	varFiles, moreDiags := p.readVarFiles()
+	if diags = append(diags, moreDiags...); diags.HasErrors() {
+		return diags // what is read from half a file would be noise
+	}
+	p.scope = evaluate.NewScope(function.Table(p.opts.BaseDir), p.file.Sources)
+
+	var file fileForm
+	decoder := &decode.Decoder{Scope: p.scope, Static: true}
+	diags = append(diags, decoder.Decode("a job file", hcl.Range{}, body, &file, decode.Nowhere{})...)
+	diags = append(diags, p.declareVariables(&file)...)
+	diags = append(diags, p.setVariables(varFiles)...)
+	diags = append(diags, p.evaluateLocals(&file)...)
+
+	for i, job := range file.Jobs {
+		if i == 0 {
+			diags = append(diags, p.decodeJob(job)...)
+			continue
+		}
+		diags = append(diags, diagnostic.Error(job.block.Header, "a file holds one job",
+			fmt.Sprintf("the first is %q", file.Jobs[0].Label), "move this job to a file of its own"))
+	}
+	if len(file.Jobs) == 0 && !diags.HasErrors() {
+		diags = append(diags, p.noJob(body))
+	}
+	return diags
+}
+
+func (p *parser) noJob(body hcl.Body) *hcl.Diagnostic {
+	if isBlank(string(p.src.Text)) {
+		return diagnostic.Error(body.MissingItemRange(), "this file is empty", "", `write job "name" { … }`)
+	}
+	return diagnostic.Error(body.MissingItemRange(), "there is no job in this file", "", `add job "name" { … }`)
+}
+
+func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
+	forms := &forms{groups: map[*api.TaskGroup]*groupForm{}}
+	decoder := &decode.Decoder{Scope: p.scope, Form: forms.of}
+	atlas := newAtlas(p.src.Text)
+	root := place{atlas: atlas, path: Root}
+	root.note(Root, block.block.Header)
+
+	job := &api.Job{}
+	diags := decoder.Decode("job", block.block.Header, block.Body, job, root)
+	diags = append(diags, normalize(block.Label, forms, atlas)...)
+	p.file.Job, p.file.Positions = job, atlas.positions
+	return append(diags, p.suspectReferences(job)...)
+}

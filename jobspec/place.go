@@ -137,9 +137,8 @@ func rangeOf(r hcl.Range) Range {
 
 // hcl returns the range as HCL has it.
 func (r Range) hcl() hcl.Range {
-	return hcl.Range{
-		Filename: r.File,
-		Start:    hcl.Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},
-		End:      hcl.Pos{Line: r.End.Line, Column: r.End.Column, Byte: r.End.Byte},
-	}
+	return hcl.Range{Filename: r.File, Start: r.Start.hcl(), End: r.End.hcl()}
 }
+
+// hcl returns the place as HCL has it.
+func (p Pos) hcl() hcl.Pos { return hcl.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }

@@ -2,25 +2,26 @@ package jobspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 )
 
 // suspectReferences warns of references that no run will resolve: Nomad keeps
 // whatever it does not know as text, so a misspelt name goes unnoticed.
 func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 	var diags hcl.Diagnostics
-	environment := environmentOf(job)
+	environment := environmentOf(job, p.opts.Environ)
 	for _, ref := range p.scope.Deferred() {
 		if isRuntimeName(ref.Root) || environment.has(ref.Root) {
 			continue
 		}
-		diags = append(diags, caution(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
-			"It stays in the value as it is written.", suggestRoot(ref.Root)))
+		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
+			"it stays in the value as it is written", suggestRoot(ref.Root)))
 	}
 	return diags
 }
@@ -35,29 +36,30 @@ func isRuntimeName(root string) bool {
 	if strings.HasPrefix(root, "NOMAD_") {
 		return true
 	}
-	for _, known := range runtimeRoots() {
-		if root == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(runtimeRoots(), root)
 }
 
 func suggestRoot(root string) string {
-	if near := decode.Suggest(root, append(runtimeRoots(), "var", "local")); near != "" {
+	if near := diagnostic.Nearest(root, append(runtimeRoots(), "var", "local")); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return fmt.Sprintf("to keep the text, write $${%s}", root)
 }
 
-// environment is what tasks of a job set in their own environment.
+// environment is what the tasks of a job may find in theirs.
 type environment struct {
 	names map[string]struct{}
 	open  bool // a template adds names that are known at run time only
 }
 
-func environmentOf(job *api.Job) environment {
+// environmentOf returns the names that the tasks set, and those of the host,
+// which most drivers pass on.
+func environmentOf(job *api.Job, host []string) environment {
 	e := environment{names: map[string]struct{}{}}
+	for _, entry := range host {
+		name, _, _ := strings.Cut(entry, "=")
+		e.names[name] = struct{}{}
+	}
 	for _, group := range job.TaskGroups {
 		for _, task := range group.Tasks {
 			for name := range task.Env {

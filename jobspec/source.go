@@ -1,7 +1,163 @@
 package jobspec
 
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"taskrun/jobspec/diagnostic"
+)
+
+const (
+	// maxSource bounds what Read takes in, in bytes. The API's JSON of ten
+	// thousand tasks is half of it.
+	maxSource = 128 << 20
+	// maxWait is for a web server to send a file.
+	maxWait = time.Minute
+)
+
 // Source is a job file's text and the name that problems give for it.
 type Source struct {
 	Name string
 	Text []byte
+}
+
+// Read reads a job file: a path, "-" for stdin, or an http or https URL. An
+// error of it that the user can do something about is a Problem with a Remedy.
+func Read(ctx context.Context, arg string, stdin io.Reader) (Source, error) {
+	src := Source{Name: arg}
+	var err error
+	switch scheme, _, hasScheme := strings.Cut(arg, "://"); {
+	case arg == "":
+		return src, Problem{Summary: "no job file is given", Remedy: "name a file, or - for stdin"}
+	case arg == "-":
+		src.Name = "stdin"
+		src.Text, err = readAll(stdin)
+	case scheme == "http" && hasScheme, scheme == "https" && hasScheme:
+		src.Text, err = download(ctx, arg)
+	case hasScheme, strings.Contains(arg, "::"):
+		return src, Problem{
+			Summary: fmt.Sprintf("cannot read job file %q: only files, stdin and http(s) URLs can be read", arg),
+			Remedy:  "fetch it first, then name the file",
+		}
+	default:
+		src.Text, err = readPath(arg)
+	}
+	if err != nil {
+		if known := (Problem{}); errors.As(err, &known) {
+			known.Summary = fmt.Sprintf("cannot read job file %q: %s", src.Name, known.Summary)
+			return src, known
+		}
+		return src, fmt.Errorf("cannot read job file %q: %w", src.Name, err)
+	}
+	if p, bad := unreadable(src.Text); bad {
+		p.Summary = fmt.Sprintf("cannot read job file %q: %s", src.Name, p.Summary)
+		return src, p
+	}
+	return src, nil
+}
+
+// readAll reads up to maxSource bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxSource+1))
+	if err == nil && len(text) > maxSource {
+		err = Problem{Summary: fmt.Sprintf("it is larger than %d MiB", maxSource>>20)}
+	}
+	return text, err
+}
+
+func readPath(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Problem{Summary: "there is no such file", Remedy: similarFile(path)}
+	}
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, Problem{Summary: "it is a directory", Remedy: jobFileIn(path)}
+	}
+	text, err := readAll(f)
+	return text, bare(err)
+}
+
+// bare takes the path off an error that will be told with it.
+func bare(err error) error {
+	var withPath *fs.PathError
+	if errors.As(err, &withPath) {
+		return withPath.Err
+	}
+	return err
+}
+
+// similarFile says which file may have been meant.
+func similarFile(path string) string {
+	dir, name := filepath.Split(path)
+	if near := diagnostic.Nearest(name, namesIn(filepath.Clean(dir))); near != "" {
+		return fmt.Sprintf("did you mean %q?", dir+near)
+	}
+	return ""
+}
+
+// jobFileIn says which file in a directory may have been meant.
+func jobFileIn(dir string) string {
+	for _, name := range namesIn(dir) {
+		if strings.HasSuffix(name, ".nomad.hcl") || strings.HasSuffix(name, ".nomad") {
+			return fmt.Sprintf("name the file in it, such as %q", filepath.Join(dir, name))
+		}
+	}
+	return "name a file in it"
+}
+
+func namesIn(dir string) []string {
+	entries, _ := os.ReadDir(dir)
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func download(ctx context.Context, url string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, errors.Unwrap(err) // the outer error repeats the URL
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the server answered %s", response.Status)
+	}
+	return readAll(response.Body)
+}
+
+// unreadable says what a text is that can be no job file.
+func unreadable(text []byte) (Problem, bool) {
+	switch {
+	case isBlank(string(text)):
+		return Problem{Summary: "it is empty", Remedy: `write job "name" { … }`}, true
+	case bytes.HasPrefix(text, []byte("\x1f\x8b")), bytes.HasPrefix(text, []byte("PK\x03\x04")),
+		bytes.HasPrefix(text, []byte("BZh")), bytes.HasPrefix(text, []byte("\xfd7zXZ")):
+		return Problem{Summary: "it is compressed", Remedy: "unpack it first, then pass it on as -"}, true
+	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+		return Problem{Summary: "it is UTF-16", Remedy: "save it as UTF-8"}, true
+	case bytes.HasPrefix(text, []byte("\x7fELF")), bytes.IndexByte(text[:min(len(text), 512)], 0) >= 0:
+		return Problem{Summary: "it is a binary file"}, true
+	default:
+		return Problem{}, false
+	}
 }

@@ -9,45 +9,32 @@ import (
 
 	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/function"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // A validation is a condition that the value of a variable must meet.
 type validation struct {
 	condition hcl.Expression
 	message   string
-	declared  hcl.Range
-}
-
-func validationSchema() *hcl.BodySchema {
-	return &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-		{Name: "condition", Required: true},
-		{Name: "error_message", Required: true},
-	}}
+	at        hcl.Range // of the block
 }
 
 // addValidation reads a validation block of a variable.
-func (p *parser) addValidation(v *variable, block *hcl.Block) hcl.Diagnostics {
-	content, diags := block.Body.Content(validationSchema())
-	rule := validation{declared: block.DefRange}
-	if a := content.Attributes["error_message"]; a != nil {
-		text, moreDiags := p.constantText(a.Expr, "an error message")
-		diags = append(diags, moreDiags...)
-		if !moreDiags.HasErrors() && isBlank(text) {
-			diags = append(diags, problem(a.Expr.Range(), "the error message is empty", "", ""))
-		}
-		rule.message = text
+func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostics {
+	if form.Condition == nil || form.ErrorMessage == nil {
+		return nil // reported as missing
 	}
-	if a := content.Attributes["condition"]; a != nil {
-		condition, moreDiags := evaluate.Native(a.Expr)
-		if diags = append(diags, moreDiags...); moreDiags.HasErrors() {
-			return diags
-		}
-		rule.condition = condition
+	message, diags := p.constantText(form.ErrorMessage, "an error message")
+	if !diags.HasErrors() && isBlank(message) {
+		diags = append(diags, diagnostic.Error(form.ErrorMessage.Range(), "the error message is empty", "", ""))
+	}
+	condition, moreDiags := evaluate.Native(form.Condition)
+	if !moreDiags.HasErrors() {
 		moreDiags = checkCondition(v, condition)
-		if diags = append(diags, moreDiags...); moreDiags.HasErrors() {
-			return diags
-		}
-		v.validations = append(v.validations, rule)
+	}
+	if diags = append(diags, moreDiags...); !diags.HasErrors() {
+		v.validations = append(v.validations, validation{condition, message, form.block.Header})
 	}
 	return diags
 }
@@ -61,12 +48,12 @@ func checkCondition(v *variable, condition hcl.Expression) hcl.Diagnostics {
 			own = true
 			continue
 		}
-		diags = append(diags, problem(traversal.SourceRange(), "a condition may refer to its own variable alone",
+		diags = append(diags, diagnostic.Error(traversal.SourceRange(), "a condition may refer to its own variable alone",
 			"", fmt.Sprintf("write var.%s", v.name)))
 	}
 	if !own && len(diags) == 0 {
-		diags = append(diags, problem(condition.Range(), fmt.Sprintf("the condition does not mention var.%s", v.name),
-			"It would be the same for every value.", ""))
+		diags = append(diags, diagnostic.Error(condition.Range(), fmt.Sprintf("the condition does not mention var.%s", v.name),
+			"it would be the same for every value", ""))
 	}
 	return diags
 }
@@ -100,7 +87,7 @@ func (p *parser) validate(v *variable) hcl.Diagnostics {
 		}
 		result, err := convert.Convert(result, cty.Bool)
 		if err != nil || result.IsNull() {
-			diags = append(diags, problem(rule.condition.Range(), "a condition must be true or false", "", ""))
+			diags = append(diags, diagnostic.Error(rule.condition.Range(), "a condition must be true or false", "", ""))
 			continue
 		}
 		if result.True() {
@@ -110,8 +97,8 @@ func (p *parser) validate(v *variable) hcl.Diagnostics {
 		if at.Filename == "" {
 			at = v.declared
 		}
-		diags = append(diags, problem(at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
-			fmt.Sprintf("%s (The rule is on line %d.)", rule.message, rule.declared.Start.Line), ""))
+		diags = append(diags, diagnostic.Error(at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
+			fmt.Sprintf("%s (the rule is on line %d)", rule.message, rule.at.Start.Line), ""))
 	}
 	return diags
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // A variable is declared in a job file and set from outside.
@@ -37,78 +39,69 @@ func (vs variables) names() []string { return slices.Sorted(maps.Keys(vs)) }
 
 // inOrder returns the variables as they were declared.
 func (vs variables) inOrder() []*variable {
-	return slices.SortedFunc(maps.Values(vs), func(a, b *variable) int {
-		return cmp.Compare(a.declared.Start.Byte, b.declared.Start.Byte)
-	})
+	return slices.SortedFunc(maps.Values(vs), byPlace)
 }
 
-// declareVariables reads the variable and variables blocks.
-func (p *parser) declareVariables(content *hcl.BodyContent) hcl.Diagnostics {
+func byPlace(a, b *variable) int {
+	return cmp.Compare(a.declared.Start.Byte, b.declared.Start.Byte)
+}
+
+// declareVariables adds the variables that a file declares.
+func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 	var diags hcl.Diagnostics
-	p.variables = variables{}
-	for _, block := range content.Blocks {
-		switch block.Type {
-		case "variable":
-			diags = append(diags, p.declareVariable(block)...)
-		case "variables":
-			attributes, moreDiags := block.Body.JustAttributes()
-			diags = append(diags, moreDiags...)
-			for _, a := range inOrder(attributes) {
-				v := &variable{name: a.Name, declared: a.NameRange}
-				if p.declare(v, &diags) {
-					diags = append(diags, p.setDefault(v, a.Expr)...)
-				}
-			}
+	var declared []*variable
+	for _, form := range file.Variables {
+		v := &variable{name: form.Name, declared: form.block.Header}
+		declared = append(declared, v)
+		diags = append(diags, p.read(v, form)...)
+	}
+	for _, block := range file.Defaults {
+		attributes, moreDiags := block.Body.JustAttributes()
+		diags = append(diags, moreDiags...)
+		for _, a := range inOrder(attributes) {
+			v := &variable{name: a.Name, declared: a.NameRange}
+			declared = append(declared, v)
+			diags = append(diags, p.setDefault(v, a.Expr)...)
 		}
+	}
+	slices.SortStableFunc(declared, byPlace)
+
+	p.variables = variables{}
+	for _, v := range declared {
+		if first := p.variables[v.name]; first != nil {
+			diags = append(diags, diagnostic.Error(v.declared, fmt.Sprintf("variable %q is declared twice", v.name),
+				fmt.Sprintf("the first declaration is on line %d", first.declared.Start.Line), ""))
+			continue
+		}
+		p.variables[v.name] = v
 	}
 	return diags
 }
 
-// declare adds a variable and reports whether the name was free.
-func (p *parser) declare(v *variable, diags *hcl.Diagnostics) bool {
-	if first := p.variables[v.name]; first != nil {
-		*diags = append(*diags, problem(v.declared, fmt.Sprintf("variable %q is declared twice", v.name),
-			fmt.Sprintf("The first declaration is on line %d.", first.declared.Start.Line), ""))
-		return false
-	}
-	p.variables[v.name] = v
-	return true
-}
-
-func variableSchema() *hcl.BodySchema {
-	return &hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "type"}, {Name: "default"}, {Name: "description"}},
-		Blocks:     []hcl.BlockHeaderSchema{{Type: "validation"}},
-	}
-}
-
-func (p *parser) declareVariable(block *hcl.Block) hcl.Diagnostics {
-	v := &variable{name: block.Labels[0], declared: hcl.RangeBetween(block.TypeRange, block.LabelRanges[0])}
-	content, diags := block.Body.Content(variableSchema())
-	if !p.declare(v, &diags) {
-		return diags
-	}
+// read fills in a variable from its block.
+func (p *parser) read(v *variable, form *variableForm) hcl.Diagnostics {
+	var diags hcl.Diagnostics
 	if !hclsyntax.ValidIdentifier(v.name) {
-		diags = append(diags, problem(block.LabelRanges[0], fmt.Sprintf("%q cannot be the name of a variable", v.name),
-			"A name has letters, digits, _ and -, and begins with a letter or _.", ""))
+		diags = append(diags, diagnostic.Error(form.block.Label, fmt.Sprintf("%q cannot be the name of a variable", v.name),
+			"a name has letters, digits, _ and -, and begins with a letter or _", ""))
 	}
-	if a := content.Attributes["type"]; a != nil {
-		t, moreDiags := typeexpr.Type(a.Expr)
+	if form.Type != nil {
+		t, moreDiags := typeexpr.Type(form.Type)
 		if diags = append(diags, explainType(moreDiags)...); moreDiags.HasErrors() {
 			v.broken = true
 			return diags
 		}
 		v.typ = t
 	}
-	if a := content.Attributes["description"]; a != nil {
-		_, moreDiags := p.constantText(a.Expr, "the description of a variable")
+	if form.Description != nil {
+		_, moreDiags := p.constantText(form.Description, "the description of a variable")
 		diags = append(diags, moreDiags...)
 	}
-	if a := content.Attributes["default"]; a != nil {
-		diags = append(diags, p.setDefault(v, a.Expr)...)
+	if form.Default != nil {
+		diags = append(diags, p.setDefault(v, form.Default)...)
 	}
-	for _, inner := range content.Blocks {
-		diags = append(diags, p.addValidation(v, inner)...)
+	for _, rule := range form.Validations {
+		diags = append(diags, p.addValidation(v, rule)...)
 	}
 	return diags
 }
@@ -116,9 +109,7 @@ func (p *parser) declareVariable(block *hcl.Block) hcl.Diagnostics {
 // explainType adds what to write to the faults of a type expression.
 func explainType(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, diag := range diags {
-		if diag.Extra == nil {
-			diag.Extra = remedyForType
-		}
+		diagnostic.SetRemedy(diag, "write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
 	}
 	return diags
 }
@@ -148,9 +139,9 @@ func (v *variable) set(value cty.Value, origin string, at hcl.Range) hcl.Diagnos
 			if at.Filename == "" {
 				subject = v.declared
 			}
-			return hcl.Diagnostics{problem(subject,
+			return hcl.Diagnostics{diagnostic.Error(subject,
 				fmt.Sprintf("the %s of variable %q does not fit its type", origin, v.name),
-				fmt.Sprintf("The type is %s: %s.", typeexpr.TypeString(v.typ), convert.MismatchMessage(value.Type(), v.typ)),
+				fmt.Sprintf("the type is %s, and it is %s: %s", typeexpr.TypeString(v.typ), diagnostic.Describe(value), err),
 				v.typeHint())}
 		}
 		value = converted
@@ -184,7 +175,7 @@ func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Dia
 	}
 	value, err := convert.Convert(value, cty.String)
 	if err != nil || value.IsNull() {
-		return "", hcl.Diagnostics{problem(expr.Range(), what+" must be a string", "", "")}
+		return "", hcl.Diagnostics{diagnostic.Error(expr.Range(), what+" must be a string", "", "")}
 	}
 	return value.AsString(), nil
 }
@@ -210,8 +201,6 @@ func inOrder(attributes hcl.Attributes) []*hcl.Attribute {
 		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
 	})
 }
-
-func quote(name string) string { return fmt.Sprintf("%q", name) }
 
 // isBlank reports whether there is nothing to read in text.
 func isBlank(text string) bool { return strings.TrimSpace(text) == "" }

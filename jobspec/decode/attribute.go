@@ -6,29 +6,40 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/evaluate"
 )
 
-// attribute stores the value of an attribute in its field.
-func (d *Decoder) attribute(a attribute, f *field, target reflect.Value, ctx *hcl.EvalContext, place Place) {
-	if !d.value(a.name, a.expr, target, ctx) {
+var expressionType = reflect.TypeFor[hcl.Expression]()
+
+// attribute stores the value of an attribute in a field.
+func (d *Decoder) attribute(a attribute, target reflect.Value, ctx *hcl.EvalContext, place Place) {
+	if target.Type() == expressionType {
+		target.Set(reflect.ValueOf(a.expr))
 		return
 	}
-	if target.Kind() == reflect.Map {
-		d.mark(a.name, a.expr, place)
+	expr, ok := d.native(a.expr)
+	if ok && d.value(a.name, expr, target, ctx) && target.Kind() == reflect.Map {
+		d.mark(a.name, expr, place)
 	}
+}
+
+// native returns the expression in native syntax, if it can be read as one.
+func (d *Decoder) native(expr hcl.Expression) (hclsyntax.Expression, bool) {
+	native, diags := evaluate.Native(expr)
+	d.report(diags...)
+	return native, native != nil
 }
 
 // value evaluates an expression and stores it in target. It reports whether
 // that went well.
 func (d *Decoder) value(name string, expr hclsyntax.Expression, target reflect.Value, ctx *hcl.EvalContext) bool {
-	v, diags := d.Scope.Value(expr, ctx)
-	d.report(diags...)
-	if diags.HasErrors() || !v.IsWhollyKnown() {
-		return false // what is unknown has been reported where it is missing
+	v, ok := d.evaluate(expr, ctx)
+	if !ok {
+		return false
 	}
-	stored, err := assign(target, v)
-	if err != nil {
-		d.report(unsuitable(name, expr, v, stored, err))
+	if m := assign(target, v); m != nil {
+		d.report(m.diagnose(name, expr))
 		return false
 	}
 	if target.Type() == durationType || target.Type() == durationPointer {
@@ -37,29 +48,10 @@ func (d *Decoder) value(name string, expr hclsyntax.Expression, target reflect.V
 	return true
 }
 
-// assign converts v to the type of target and stores it there. On failure it
-// returns what target would take, in words.
-func assign(target reflect.Value, v cty.Value) (wanted string, err error) {
-	t := target.Type()
-	if t == durationType {
-		return assignDuration(target, v)
-	}
-	switch t.Kind() {
-	case reflect.Pointer:
-		if v.IsNull() {
-			return "", nil
-		}
-		p := reflect.New(t.Elem())
-		if wanted, err := assign(p.Elem(), v); err != nil {
-			return wanted, err
-		}
-		target.Set(p)
-		return "", nil
-	case reflect.Slice:
-		return assignList(target, v)
-	case reflect.Map:
-		return assignMap(target, v)
-	default:
-		return assignScalar(target, v)
-	}
+// evaluate returns the value of an expression, if it has one. Nothing is said
+// of a value that is unknown: that has been reported where it is missing.
+func (d *Decoder) evaluate(expr hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
+	v, diags := d.Scope.Value(expr, ctx)
+	d.report(diags...)
+	return v, !diags.HasErrors() && v.IsWhollyKnown()
 }

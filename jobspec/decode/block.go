@@ -103,7 +103,8 @@ func (d *Decoder) plain(in instance, target reflect.Value, place Place) {
 	for _, a := range c.attributes {
 		place.Attr(a.name, a.expr.Range())
 		v := reflect.New(t.Elem()).Elem()
-		if d.value(a.name, a.expr, v, in.ctx) {
+		expr, ok := d.native(a.expr)
+		if ok && d.value(a.name, expr, v, in.ctx) {
 			target.SetMapIndex(reflect.ValueOf(a.name), v)
 		}
 	}
@@ -134,7 +135,7 @@ func (d *Decoder) labelsFit(in instance, want int) bool {
 		d.report(missingLabel(in.block))
 		return false
 	case got > want:
-		d.report(extraLabel(in.block, in.labels[want].at))
+		d.report(extraLabel(in.block, want))
 		return false
 	}
 	return true

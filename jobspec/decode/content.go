@@ -6,8 +6,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-
-	"taskrun/jobspec/evaluate"
 )
 
 // content is what a body holds, in the order of the source, whatever the
@@ -18,11 +16,12 @@ type content struct {
 	missing    hcl.Range // where something that is missing could stand
 }
 
+// An attribute keeps the expression as it was parsed: that in JSON syntax is
+// read as a template only where one is wanted.
 type attribute struct {
 	name string
 	at   hcl.Range // of the name
-	expr hclsyntax.Expression
-	json bool
+	expr hcl.Expression
 }
 
 type block struct {
@@ -61,7 +60,7 @@ func (d *Decoder) content(in instance, s *schema) content {
 	}
 	c.attributes = known
 	for _, b := range c.blocks {
-		if b.name != "dynamic" && s.blockTypes[b.name] == nil {
+		if !d.isDynamic(b) && s.blockTypes[b.name] == nil {
 			d.report(d.unknownBlock(b, in.name, s))
 		}
 	}
@@ -73,7 +72,7 @@ func contentOfNative(body *hclsyntax.Body) content {
 	for _, a := range body.Attributes {
 		c.attributes = append(c.attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
 	}
-	slices.SortFunc(c.attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+	sortAttributes(c.attributes)
 	for _, b := range body.Blocks {
 		converted := block{name: b.Type, at: b.TypeRange, header: b.DefRange(), open: b.OpenBraceRange, body: b.Body}
 		for i, text := range b.Labels {
@@ -90,7 +89,7 @@ func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
 	found, diags := body.Content(s)
 	d.report(diags...)
 	c := content{
-		attributes: d.attributesOfJSON(found.Attributes),
+		attributes: attributesOf(found.Attributes),
 		missing:    found.MissingItemRange,
 	}
 	for _, b := range found.Blocks {
@@ -104,17 +103,17 @@ func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
 	return c
 }
 
-func (d *Decoder) attributesOfJSON(found hcl.Attributes) []attribute {
+func attributesOf(found hcl.Attributes) []attribute {
 	attributes := make([]attribute, 0, len(found))
 	for _, a := range found {
-		expr, diags := evaluate.Native(a.Expr)
-		d.report(diags...)
-		if expr != nil {
-			attributes = append(attributes, attribute{name: a.Name, at: a.NameRange, expr: expr, json: true})
-		}
+		attributes = append(attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
 	}
-	slices.SortFunc(attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+	sortAttributes(attributes)
 	return attributes
+}
+
+func sortAttributes(attributes []attribute) {
+	slices.SortFunc(attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
 }
 
 // anything reads a body without a schema.
@@ -124,5 +123,5 @@ func (d *Decoder) anything(body hcl.Body) content {
 	}
 	found, diags := body.JustAttributes()
 	d.report(diags...)
-	return content{attributes: d.attributesOfJSON(found), missing: body.MissingItemRange()}
+	return content{attributes: attributesOf(found), missing: body.MissingItemRange()}
 }

@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -10,120 +9,151 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 )
 
-var errNull = errors.New("null is not allowed")
+// A mismatch is why a value cannot be stored.
+type mismatch struct {
+	wanted string    // in words: "a whole number"
+	value  cty.Value // what there is instead
+	reason string    // why, where the type alone would do; may be empty
+	remedy string    // may be empty
 
-// assignScalar stores a string, a bool or an integer.
-func assignScalar(target reflect.Value, v cty.Value) (string, error) {
-	switch target.Kind() {
-	case reflect.String:
-		v, err := to(cty.String, v)
-		if err == nil {
-			target.SetString(v.AsString())
-		}
-		return "a string", err
-	case reflect.Bool:
-		v, err := to(cty.Bool, v)
-		if err == nil {
-			target.SetBool(v.True())
-		}
-		return "true or false", err
-	case reflect.Struct: // of the math/big package: any number
-		v, err := to(cty.Number, v)
-		if err == nil {
-			target.Set(reflect.ValueOf(*v.AsBigFloat()))
-		}
-		return "a number", err
-	default:
-		v, err := to(cty.Number, v)
-		if err == nil {
-			err = assignInteger(target, v.AsBigFloat())
-		}
-		return "a whole number", err
-	}
+	// keys lead to value when it is part of a list or a map: numbers and
+	// strings, outermost first.
+	keys []cty.Value
 }
 
-// to converts v to a type; null is an error.
-func to(t cty.Type, v cty.Value) (cty.Value, error) {
-	v, err := convert.Convert(v, t)
-	if err == nil && v.IsNull() {
-		err = errNull
+// assign converts v to the type of target and stores it there.
+func assign(target reflect.Value, v cty.Value) *mismatch {
+	t := target.Type()
+	if t == durationType {
+		return assignDuration(target, v)
 	}
-	return v, err
-}
-
-func assignInteger(target reflect.Value, n *big.Float) error {
-	if !n.IsInt() {
-		return errors.New("it has a fraction")
-	}
-	if target.CanUint() {
-		if u, accuracy := n.Uint64(); accuracy == big.Exact && !target.OverflowUint(u) {
-			target.SetUint(u)
+	switch t.Kind() {
+	case reflect.Pointer:
+		if v.IsNull() {
 			return nil
 		}
-		return fmt.Errorf("it must be between 0 and %d", uint64(1)<<target.Type().Bits()-1)
-	}
-	if i, accuracy := n.Int64(); accuracy == big.Exact && !target.OverflowInt(i) {
-		target.SetInt(i)
+		p := reflect.New(t.Elem())
+		if m := assign(p.Elem(), v); m != nil {
+			return m
+		}
+		target.Set(p)
 		return nil
+	case reflect.Slice:
+		return assignList(target, v)
+	case reflect.Map:
+		return assignMap(target, v)
+	default:
+		return assignScalar(target, v)
 	}
-	most := int64(uint64(1)<<(target.Type().Bits()-1) - 1)
-	return fmt.Errorf("it must be between %d and %d", -most-1, most)
+}
+
+// assignScalar stores a string, a bool or a number.
+func assignScalar(target reflect.Value, v cty.Value) *mismatch {
+	switch target.Kind() {
+	case reflect.String:
+		s, ok := to(cty.String, v)
+		if !ok {
+			return &mismatch{wanted: "a string", value: v}
+		}
+		target.SetString(s.AsString())
+	case reflect.Bool:
+		b, ok := to(cty.Bool, v)
+		if !ok {
+			return &mismatch{wanted: "true or false", value: v}
+		}
+		target.SetBool(b.True())
+	case reflect.Struct: // big.Float: any number
+		n, ok := to(cty.Number, v)
+		if !ok {
+			return &mismatch{wanted: "a number", value: v}
+		}
+		target.Set(reflect.ValueOf(n.AsBigFloat()).Elem())
+	default:
+		n, ok := to(cty.Number, v)
+		if !ok {
+			return &mismatch{wanted: "a whole number", value: v}
+		}
+		if reason := assignInteger(target, n.AsBigFloat()); reason != "" {
+			return &mismatch{wanted: "a whole number", value: v, reason: reason}
+		}
+	}
+	return nil
+}
+
+// to converts v to a scalar type, which null is not.
+func to(t cty.Type, v cty.Value) (cty.Value, bool) {
+	converted, err := convert.Convert(v, t)
+	return converted, err == nil && !converted.IsNull()
+}
+
+// assignInteger stores a whole number, or says why it cannot.
+func assignInteger(target reflect.Value, n *big.Float) string {
+	bits := target.Type().Bits()
+	switch {
+	case !n.IsInt():
+		return "it has a fraction"
+	case target.CanUint():
+		if u, accuracy := n.Uint64(); accuracy == big.Exact && !target.OverflowUint(u) {
+			target.SetUint(u)
+			return ""
+		}
+		return fmt.Sprintf("it must be between 0 and %d", ^uint64(0)>>(64-bits))
+	default:
+		if i, accuracy := n.Int64(); accuracy == big.Exact && !target.OverflowInt(i) {
+			target.SetInt(i)
+			return ""
+		}
+		most := int64(^uint64(0) >> (65 - bits))
+		return fmt.Sprintf("it must be between %d and %d", -most-1, most)
+	}
 }
 
 // assignList stores a list, a tuple or a set, converting every element.
-func assignList(target reflect.Value, v cty.Value) (string, error) {
-	wanted := "a list of strings"
-	if target.Type().Elem().Kind() != reflect.String {
-		wanted = "a list of whole numbers"
-	}
+func assignList(target reflect.Value, v cty.Value) *mismatch {
 	if v.IsNull() {
-		return "", nil
+		return nil
 	}
 	if t := v.Type(); !t.IsListType() && !t.IsTupleType() && !t.IsSetType() {
-		return wanted, errors.New("it is not a list")
+		if target.Type().Elem().Kind() == reflect.String {
+			return &mismatch{wanted: "a list of strings", value: v}
+		}
+		return &mismatch{wanted: "a list of whole numbers", value: v}
 	}
 	slice := reflect.MakeSlice(target.Type(), v.LengthInt(), v.LengthInt())
 	i := 0
 	for it := v.ElementIterator(); it.Next(); i++ {
 		_, element := it.Element()
-		if _, err := assign(slice.Index(i), element); err != nil {
-			return wanted, elementError{cty.NumberIntVal(int64(i)), err}
+		if m := assign(slice.Index(i), element); m != nil {
+			return m.below(cty.NumberIntVal(int64(i)))
 		}
 	}
 	target.Set(slice)
-	return "", nil
+	return nil
 }
 
 // assignMap stores an object or a map, converting every value.
-func assignMap(target reflect.Value, v cty.Value) (string, error) {
-	const wanted = "a map of strings"
+func assignMap(target reflect.Value, v cty.Value) *mismatch {
 	if v.IsNull() {
-		return "", nil
+		return nil
 	}
 	if t := v.Type(); !t.IsMapType() && !t.IsObjectType() {
-		return wanted, errors.New("it is not a map")
+		return &mismatch{wanted: "a map of strings", value: v}
 	}
 	m := reflect.MakeMapWithSize(target.Type(), v.LengthInt())
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
 		element := reflect.New(target.Type().Elem()).Elem()
-		if _, err := assign(element, value); err != nil {
-			return wanted, elementError{key, err}
+		if m := assign(element, value); m != nil {
+			return m.below(key)
 		}
 		m.SetMapIndex(reflect.ValueOf(key.AsString()), element)
 	}
 	target.Set(m)
-	return "", nil
+	return nil
 }
 
-// An elementError is the fault of one element of a collection.
-type elementError struct {
-	key cty.Value // number or string
-	err error
+// below returns the mismatch as that of the collection that has it under key.
+func (m *mismatch) below(key cty.Value) *mismatch {
+	m.keys = append([]cty.Value{key}, m.keys...)
+	return m
 }
-
-// Error returns the fault alone; the place names the element.
-func (e elementError) Error() string { return e.err.Error() }
-
-// Unwrap returns the fault of the element.
-func (e elementError) Unwrap() error { return e.err }

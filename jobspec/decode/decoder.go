@@ -4,8 +4,9 @@
 // and where each value came from.
 //
 // The tags are those of gohcl, name and kind: "count,optional", "hook" (a
-// required attribute), "task,block", ",label". A kind of its own is "either",
-// a map that may be written as a block or as an attribute.
+// required attribute), "task,block", ",label", ",body". A kind of its own is
+// "either", a map that may be written as a block or as an attribute. A field
+// of type hcl.Expression gets the expression itself.
 package decode
 
 import (
@@ -16,19 +17,31 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// A Place is told where the parts of a block were found. Its methods that
-// return a Place are about a block below, whose parts that Place is told.
-type Place interface {
-	// Attr is an attribute, or a key of a map, with the range of its value.
-	Attr(name string, at hcl.Range)
-	// Block is a block of which there is at most one.
-	Block(name string, at hcl.Range) Place
-	// Item is the i-th of the blocks of a kind; label is empty if the kind has
-	// none.
-	Item(name string, i int, label string, at hcl.Range) Place
-	// Keyed is a block in a map of blocks by label.
-	Keyed(name, label string, at hcl.Range) Place
+// A Decoder decodes the blocks of one file. It is not safe for use by several
+// goroutines.
+type Decoder struct {
+	// Scope evaluates the expressions.
+	Scope *evaluate.Scope
+	// Form may return a pointer to another struct to decode in the stead of
+	// target, which is a pointer to a struct; or nil for target itself. The
+	// form usually embeds target and adds what can be written but not stored.
+	Form func(target any) any
+	// Static makes "dynamic" a block type like any other.
+	Static bool
+
+	diags   hcl.Diagnostics
+	errors  int // reported, even if no longer kept
+	schemas map[reflect.Type]*schema
 }
+
+// A Finisher is a struct that has more to do once its block is decoded: checks
+// between attributes, or moving what it got to where it belongs.
+type Finisher interface {
+	Finish(Block) hcl.Diagnostics
+}
+
+// A Tolerant struct is one whose faults do not count: they become warnings.
+type Tolerant interface{ Tolerate() }
 
 // A Block tells a Finisher how its block was written.
 type Block struct {
@@ -52,29 +65,6 @@ func (b Block) At(name string) hcl.Range {
 // Has reports whether the block has an attribute of that name.
 func (b Block) Has(name string) bool { return b.At(name) != b.Header }
 
-// A Finisher is a struct that has more to do once its block is decoded: checks
-// between attributes, or moving what it got to where it belongs.
-type Finisher interface {
-	Finish(Block) hcl.Diagnostics
-}
-
-// A Decoder decodes the blocks of one file. It is not safe for use by several
-// goroutines.
-type Decoder struct {
-	// Scope evaluates the expressions.
-	Scope *evaluate.Scope
-	// Form may return a pointer to another struct to decode in the stead of
-	// target, which is a pointer to a struct; or nil for target itself. The
-	// form usually embeds target and adds what can be written but not stored.
-	Form func(target any) any
-
-	diags   hcl.Diagnostics
-	schemas map[reflect.Type]*schema
-}
-
-// A Tolerant struct is one whose faults do not count: they become warnings.
-type Tolerant interface{ Tolerate() }
-
 // Decode fills target, a pointer to a struct, from the body of a block called
 // name. All faults are returned, and whatever is sound is stored.
 func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {
@@ -87,7 +77,22 @@ func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target an
 	return d.diags
 }
 
-func (d *Decoder) report(diags ...*hcl.Diagnostic) { d.diags = append(d.diags, diags...) }
+// maxDiagnostics is beyond what anybody reads; it spares the memory. Warnings
+// leave room for as many errors, so that none passes unseen.
+const maxDiagnostics = 10_000
+
+func (d *Decoder) report(diags ...*hcl.Diagnostic) {
+	for _, diag := range diags {
+		room := maxDiagnostics
+		if diag.Severity == hcl.DiagError {
+			d.errors++
+			room *= 2
+		}
+		if len(d.diags) < room {
+			d.diags = append(d.diags, diag)
+		}
+	}
+}
 
 // body fills the struct target from a block, or the form for it.
 func (d *Decoder) body(in instance, target reflect.Value, place Place) {
@@ -100,17 +105,34 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 		defer d.tolerate(len(d.diags))
 	}
 	s := d.schema(target.Type())
-	c := d.content(in, s)
+	var attributes []attribute
+	if s.body != nil {
+		s.body.of(target).Set(reflect.ValueOf(in.body))
+	} else {
+		attributes = d.fields(in, s, target, place)
+	}
+	if f, ok := target.Addr().Interface().(Finisher); ok {
+		b := Block{Header: in.header, Label: in.header, attributes: attributes}
+		if len(in.labels) > 0 {
+			b.Label = in.labels[0].at
+		}
+		d.report(f.Finish(b)...)
+	}
+}
 
+// fields stores the attributes and blocks of a body, and returns the
+// attributes.
+func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Place) []attribute {
+	c := d.content(in, s)
 	for _, a := range c.attributes {
 		if f := s.attributes[a.name]; f != nil {
 			place.Attr(a.name, a.expr.Range())
-			d.attribute(a, f, f.of(target), in.ctx, place)
+			d.attribute(a, f.of(target), in.ctx, place)
 		}
 	}
 	for _, f := range s.required {
 		if !c.has(f.name) {
-			d.report(missingAttribute(f.name, c.missing, in.header))
+			d.report(missingAttribute(f.name, in.name, c.missing))
 		}
 	}
 	if len(c.blocks) > 0 {
@@ -121,13 +143,7 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 			}
 		}
 	}
-	if f, ok := target.Addr().Interface().(Finisher); ok {
-		b := Block{Header: in.header, Label: in.header, attributes: c.attributes}
-		if len(in.labels) > 0 {
-			b.Label = in.labels[0].at
-		}
-		d.report(f.Finish(b)...)
-	}
+	return c.attributes
 }
 
 // tolerate turns the faults found since the n-th diagnostic into warnings.

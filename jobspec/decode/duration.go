@@ -1,7 +1,7 @@
 package decode
 
 import (
-	"errors"
+	"fmt"
 	"reflect"
 	"strconv"
 	"strings"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 var (
@@ -18,40 +20,47 @@ var (
 
 // assignDuration stores a duration: a string in Go's syntax, such as "1h30m",
 // or a whole number of nanoseconds.
-func assignDuration(target reflect.Value, v cty.Value) (string, error) {
-	const wanted = "a duration"
-	if v.IsNull() {
-		return wanted, errNull
-	}
-	switch v.Type() {
-	case cty.String:
+func assignDuration(target reflect.Value, v cty.Value) *mismatch {
+	m := &mismatch{wanted: "a duration", value: v}
+	switch {
+	case v.IsNull():
+		return m
+	case v.Type() == cty.String:
 		duration, err := time.ParseDuration(v.AsString())
 		if err != nil {
-			return wanted, durationError(v.AsString())
+			m.reason, m.remedy = explainDuration(v.AsString())
+			return m
 		}
 		target.SetInt(int64(duration))
-		return "", nil
-	case cty.Number:
-		return wanted, assignInteger(target, v.AsBigFloat())
+		return nil
+	case v.Type() == cty.Number:
+		if m.reason = assignInteger(target, v.AsBigFloat()); m.reason != "" {
+			return m
+		}
+		return nil
 	default:
-		return wanted, errors.New("it is neither a string nor a number")
+		return m
 	}
 }
 
-// durationError says what is wrong with a text that is no duration.
-func durationError(text string) error {
-	number := strings.TrimRight(text, "dDwW ")
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		return remediedError{"it has no unit", `write "` + text + `s" for seconds; units are ns, us, ms, s, m and h`}
+// explainDuration says what is wrong with a text that is no duration, and what
+// to write instead.
+func explainDuration(text string) (reason, remedy string) {
+	if isNumber(text) {
+		return "it has no unit", fmt.Sprintf(`write "%ss" for seconds; the units are ns, us, ms, s, m and h`, text)
 	}
-	if days, err := strconv.ParseFloat(number, 64); err == nil && number != text {
-		hours := days * 24
-		if strings.ContainsAny(text, "wW") {
-			hours *= 7
-		}
-		return remediedError{"days and weeks are not units", `write "` + strconv.FormatFloat(hours, 'f', -1, 64) + `h"`}
+	hours := map[string]float64{"d": 24, "day": 24, "days": 24, "w": 7 * 24}
+	number := strings.TrimRight(text, "daysw ")
+	if perUnit, ok := hours[strings.TrimSpace(text[len(number):])]; ok && isNumber(number) {
+		n, _ := strconv.ParseFloat(number, 64)
+		return "the longest unit is h", fmt.Sprintf(`write "%sh"`, strconv.FormatFloat(n*perUnit, 'f', -1, 64))
 	}
-	return remediedError{"it does not read as a duration", `write a number and a unit, such as "30s" or "1h30m"`}
+	return "it does not read as one", `write a number and a unit, such as "30s" or "1h30m"`
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }
 
 // warnOfNanoseconds warns of a number without a unit that was meant to be
@@ -64,22 +73,6 @@ func (d *Decoder) warnOfNanoseconds(name string, expr hclsyntax.Expression, v ct
 	if n == 0 || time.Duration(n).Abs() >= time.Millisecond {
 		return
 	}
-	number := strconv.FormatInt(n, 10)
-	d.report(warning(expr.Range(), strconv.Quote(name)+" is "+number+" nanoseconds",
-		"A duration without a unit counts nanoseconds.", `write "`+number+`s" for seconds`))
-}
-
-// A remediedError knows what to do about it.
-type remediedError struct{ text, remedy string }
-
-// Error returns what is wrong.
-func (e remediedError) Error() string { return e.text }
-
-// remedyOf returns what to do about a diagnostic, or "".
-func remedyOf(err error) string {
-	var r remediedError
-	if errors.As(err, &r) {
-		return r.remedy
-	}
-	return ""
+	d.report(diagnostic.Warning(expr.Range(), fmt.Sprintf("%q is %d nanoseconds", name, n),
+		"a duration without a unit counts nanoseconds", fmt.Sprintf(`write "%ds" for seconds`, n)))
 }

@@ -8,15 +8,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 )
+
+// isDynamic reports whether a block stands for others.
+func (d *Decoder) isDynamic(b block) bool { return b.name == "dynamic" && !d.Static }
 
 // expand returns the blocks by type, with every dynamic block replaced by what
 // it generates. A schema of nil allows blocks of any type.
 func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[string][]instance {
 	found := make(map[string][]instance, len(blocks))
 	for _, b := range blocks {
-		if b.name != "dynamic" {
+		if !d.isDynamic(b) {
 			found[b.name] = append(found[b.name], instance{b, ctx})
 			continue
 		}
@@ -29,7 +33,7 @@ func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[st
 
 // generate returns the blocks that a dynamic block stands for.
 //
-// See https://developer.hashicorp.com/nomad/docs/reference/hcl2/expressions/#dynamic-blocks.
+// See https://developer.hashicorp.com/nomad/docs/reference/hcl2/expressions#dynamic-blocks.
 func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance {
 	if !d.labelsFit(instance{block: b}, 1) {
 		return nil
@@ -44,13 +48,12 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 		}
 		wanted = d.labels(f)
 	}
-	g, ok := d.generator(b, name.text, wanted)
-	if !ok {
+	g := d.generator(b, name.text, wanted)
+	if g == nil {
 		return nil
 	}
-	each, diags := d.Scope.Value(g.forEach, ctx)
-	d.report(diags...)
-	if diags.HasErrors() || !each.IsKnown() {
+	each, ok := d.evaluate(g.forEach, ctx)
+	if !ok {
 		return nil
 	}
 	if each.IsNull() || !each.CanIterateElements() {
@@ -64,19 +67,20 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 		if each.Type().IsSetType() {
 			key = value
 		}
+		if diags := d.Scope.SpendBlock(b.header); diags.HasErrors() {
+			d.report(diags...)
+			break
+		}
 		child := ctx.NewChild()
 		child.Variables = map[string]cty.Value{
 			g.iterator: cty.ObjectVal(map[string]cty.Value{"key": key, "value": value}),
 		}
-		if diags := d.Scope.SpendBlock(b.header); diags.HasErrors() {
-			d.report(diags...)
-			return nil
-		}
 		generated := g.content
 		generated.name, generated.at, generated.header = name.text, name.at, b.header
-		if generated.labels, ok = d.generatedLabels(g, child); ok {
-			out = append(out, instance{generated, child})
+		if generated.labels, ok = d.generatedLabels(g, child); !ok {
+			break // the others would fail in the same way
 		}
+		out = append(out, instance{generated, child})
 	}
 	return out
 }
@@ -86,7 +90,6 @@ type generator struct {
 	forEach  hclsyntax.Expression
 	iterator string
 	labels   hclsyntax.Expression // nil without
-	wanted   int                  // number of labels, -1 for any
 	content  block
 }
 
@@ -98,74 +101,81 @@ func dynamicSchema() *hcl.BodySchema {
 	}
 }
 
-func (d *Decoder) generator(b block, name string, wanted int) (generator, bool) {
+// generator reads the body of a dynamic block for blocks called name, which
+// need labels if wanted is above zero. It returns nil when something is wrong.
+func (d *Decoder) generator(b block, name string, wanted int) *generator {
+	before := d.errors
 	var c content
 	if native, ok := b.body.(*hclsyntax.Body); ok {
 		c = contentOfNative(native)
 	} else {
 		c = d.contentOfJSON(b.body, dynamicSchema())
 	}
-	g, ok := generator{iterator: name, wanted: wanted}, true
-	fail := func(diag *hcl.Diagnostic) {
-		d.report(diag)
-		ok = false
-	}
+	g := &generator{iterator: name}
 	for _, a := range c.attributes {
+		expr, ok := d.native(a.expr)
+		if !ok {
+			continue
+		}
 		switch a.name {
 		case "for_each":
-			g.forEach = a.expr
+			g.forEach = expr
 		case "iterator":
-			if g.iterator, _ = evaluate.Literal(a.expr); !hclsyntax.ValidIdentifier(g.iterator) {
-				fail(fault(a.expr.Range(), "the iterator of a dynamic block must be a bare name", "", ""))
+			if g.iterator, _ = evaluate.Literal(expr); !hclsyntax.ValidIdentifier(g.iterator) {
+				d.report(diagnostic.Error(expr.Range(), "the iterator of a dynamic block must be a bare name", "", ""))
 			}
 		case "labels":
-			g.labels = a.expr
+			g.labels = expr
 		default:
-			fail(unknownName("attribute", a.name, a.at, "a dynamic block", []string{"for_each", "iterator", "labels"}))
+			d.report(unknownName("attribute", a.name, a.at, "a dynamic block", []string{"for_each", "iterator", "labels"}))
 		}
 	}
 	contents := 0
 	for _, inner := range c.blocks {
 		if inner.name != "content" {
-			fail(unknownName("block", inner.name, inner.at, "a dynamic block", []string{"content"}))
+			d.report(unknownName("block", inner.name, inner.at, "a dynamic block", []string{"content"}))
 			continue
 		}
 		if contents++; contents > 1 {
-			fail(duplicateBlock(instance{block: inner}, g.content.header))
+			d.report(duplicateBlock(instance{block: inner}, g.content.header))
 			continue
 		}
 		g.content = inner
 	}
-	if g.forEach == nil {
-		fail(missingAttribute("for_each", c.missing, b.header))
+	if !c.has("for_each") {
+		d.report(missingAttribute("for_each", "this dynamic block", c.missing))
 	}
 	if contents == 0 {
-		fail(fault(b.header, "this dynamic block has no content block", fmt.Sprintf("The content block is the body of each %q block that is generated.", name), ""))
+		d.report(diagnostic.Error(c.missing, "this dynamic block has no content block",
+			fmt.Sprintf("it is the body of every %s that is generated", name), "add content { … }"))
 	}
-	if wanted > 0 && g.labels == nil {
-		fail(missingAttribute("labels", c.missing, b.header))
+	if wanted > 0 && !c.has("labels") {
+		d.report(missingAttribute("labels", "this dynamic block", c.missing))
 	}
-	return g, ok
+	if d.errors > before {
+		return nil
+	}
+	return g
 }
 
-func (d *Decoder) generatedLabels(g generator, ctx *hcl.EvalContext) ([]label, bool) {
+// generatedLabels evaluates the labels for one generated block.
+func (d *Decoder) generatedLabels(g *generator, ctx *hcl.EvalContext) ([]label, bool) {
 	if g.labels == nil {
 		return nil, true
 	}
-	v, diags := d.Scope.Value(g.labels, ctx)
-	d.report(diags...)
-	if diags.HasErrors() || !v.IsWhollyKnown() {
+	v, ok := d.evaluate(g.labels, ctx)
+	if !ok {
 		return nil, false
 	}
-	v, err := convert.Convert(v, cty.List(cty.String))
-	if err != nil || v.IsNull() {
-		d.report(fault(g.labels.Range(), "the labels of a dynamic block must be a list of strings", "", `write labels = ["name"]`))
+	list, err := convert.Convert(v, cty.List(cty.String))
+	if err != nil || list.IsNull() {
+		d.report(diagnostic.Error(g.labels.Range(), "labels must be a list of strings", "it is "+diagnostic.Describe(v), ""))
 		return nil, false
 	}
 	var labels []label
-	for _, text := range v.AsValueSlice() {
+	for _, text := range list.AsValueSlice() {
 		if text.IsNull() {
-			d.report(fault(g.labels.Range(), "a label must not be null", "", ""))
+			d.report(diagnostic.Error(g.labels.Range(), "a label must not be null", "", ""))
 			return nil, false
 		}
 		labels = append(labels, label{text.AsString(), g.labels.Range()})

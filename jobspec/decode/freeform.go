@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 )
 
@@ -19,21 +20,24 @@ func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 	values := make(map[string]any, len(c.attributes)+len(c.blocks))
 	for _, a := range c.attributes {
 		place.Attr(a.name, a.expr.Range())
-		v, diags := d.Scope.Value(a.expr, in.ctx)
-		d.report(diags...)
-		if diags.HasErrors() || !v.IsWhollyKnown() || top && v.IsNull() {
+		expr, ok := d.native(a.expr)
+		if !ok {
+			continue
+		}
+		v, ok := d.evaluate(expr, in.ctx)
+		if !ok || top && v.IsNull() {
 			continue
 		}
 		value, err := plainValue(v)
 		if err != nil {
-			d.report(fault(a.expr.Range(), fmt.Sprintf("cannot use the value of %q", a.name), err.Error(), ""))
+			d.report(diagnostic.Error(a.expr.Range(), fmt.Sprintf("cannot use the value of %q", a.name), err.Error(), ""))
 			continue
 		}
-		if _, literal := a.expr.(*hclsyntax.ObjectConsExpr); literal && !a.json {
+		if _, literal := a.expr.(*hclsyntax.ObjectConsExpr); literal {
 			value = []any{value}
 		}
 		values[a.name] = value
-		d.mark(a.name, a.expr, place)
+		d.mark(a.name, expr, place)
 	}
 	for name, found := range d.expand(c.blocks, in.ctx, nil) {
 		for _, a := range c.attributes {

@@ -15,6 +15,7 @@ type schema struct {
 	order      []*field // of blockTypes
 	required   []*field
 	label      *field // nil: the block has no label
+	body       *field // takes the whole body unread; nil: there is none
 	json       *hcl.BodySchema
 }
 
@@ -85,6 +86,8 @@ func (s *schema) add(sf reflect.StructField, tag string, index []int) {
 		if s.label == nil {
 			s.label = f
 		}
+	case "body":
+		s.body = f
 	case "block":
 		s.addBlock(f)
 	case "either":
@@ -150,7 +153,10 @@ func (d *Decoder) forJSON(s *schema) *hcl.BodySchema {
 	if s.json != nil {
 		return s.json
 	}
-	s.json = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "dynamic", LabelNames: []string{"type"}}}}
+	s.json = &hcl.BodySchema{}
+	if !d.Static {
+		s.json.Blocks = append(s.json.Blocks, hcl.BlockHeaderSchema{Type: "dynamic", LabelNames: []string{"type"}})
+	}
 	for name := range s.attributes {
 		s.json.Attributes = append(s.json.Attributes, hcl.AttributeSchema{Name: name})
 	}

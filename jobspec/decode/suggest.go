@@ -3,32 +3,23 @@ package decode
 import (
 	"fmt"
 	"slices"
+	"strings"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/diagnostic"
 )
 
-// Suggest returns the name among known that is nearest to name, or "" if none
-// is near.
-func Suggest(name string, known []string) string {
-	best, distance := "", 3
-	for _, candidate := range slices.Sorted(slices.Values(known)) {
-		if d := levenshtein.Distance(name, candidate, nil); d < distance {
-			best, distance = candidate, d
-		}
-	}
-	return best
-}
-
-func didYouMean(name string, known []string) string {
-	if near := Suggest(name, known); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return ""
-}
-
 func unknownName(what, name string, at hcl.Range, where string, known []string) *hcl.Diagnostic {
-	return fault(at, fmt.Sprintf("unknown %s %q in %s", what, name, where), "", didYouMean(name, known))
+	remedy := ""
+	if near := diagnostic.Nearest(name, known); near != "" {
+		remedy = fmt.Sprintf("did you mean %q?", near)
+	}
+	detail := ""
+	if len(known) <= 6 { // more would not be read
+		detail = fmt.Sprintf("it may hold %s", strings.Join(slices.Sorted(slices.Values(known)), ", "))
+	}
+	return diagnostic.Error(at, fmt.Sprintf("unknown %s %q in %s", what, name, where), detail, remedy)
 }
 
 func (s *schema) names() []string {
@@ -37,33 +28,31 @@ func (s *schema) names() []string {
 		names = append(names, name)
 	}
 	for name := range s.blockTypes {
-		names = append(names, name)
+		if s.attributes[name] == nil {
+			names = append(names, name)
+		}
 	}
 	return names
 }
 
 func (d *Decoder) unknownAttribute(a attribute, where string, s *schema) *hcl.Diagnostic {
-	diag := unknownName("attribute", a.name, a.at, where, s.names())
 	if s.blockTypes[a.name] != nil {
-		diag.Summary = fmt.Sprintf("%q must be a block", a.name)
-		diag.Extra = Remedy(fmt.Sprintf("leave out the equals sign: %s {", a.name))
-		return diag
+		return diagnostic.Error(a.at, fmt.Sprintf("%q must be a block", a.name), "",
+			fmt.Sprintf("leave out the equals sign: %s {", a.name))
 	}
-	if diag.Extra == nil {
-		if inner := d.home(a.name, s); inner != "" {
-			diag.Extra = Remedy(fmt.Sprintf("it belongs in a %s block", inner))
-		}
+	diag := unknownName("attribute", a.name, a.at, where, s.names())
+	if home := d.home(a.name, s); home != "" {
+		diagnostic.SetRemedy(diag, fmt.Sprintf("it belongs in the %s block", home))
 	}
 	return diag
 }
 
 func (d *Decoder) unknownBlock(b block, where string, s *schema) *hcl.Diagnostic {
-	diag := unknownName("block", b.name, b.at, where, s.names())
 	if s.attributes[b.name] != nil {
-		diag.Summary = fmt.Sprintf("%q must be an attribute", b.name)
-		diag.Extra = Remedy(fmt.Sprintf("write %s = …", b.name))
+		return diagnostic.Error(b.at, fmt.Sprintf("%q must be an attribute", b.name), "",
+			fmt.Sprintf("write %s = …", b.name))
 	}
-	return diag
+	return unknownName("block", b.name, b.at, where, s.names())
 }
 
 // home returns the type of the only inner block that has an attribute of that

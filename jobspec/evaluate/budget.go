@@ -71,7 +71,7 @@ func tooLarge(at hcl.Range) *hcl.Diagnostic {
 	return &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "the values of this file grow too large",
-		Detail:   fmt.Sprintf("The expressions of one file may produce %d MiB in all; the limit was reached here.", wholeBudget>>20),
+		Detail:   fmt.Sprintf("the expressions of one file may produce %d MiB in all; the limit was reached here", wholeBudget>>20),
 		Subject:  &at,
 	}
 }

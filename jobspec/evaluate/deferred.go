@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -25,8 +26,8 @@ type preparer struct {
 	ctx   *hcl.EvalContext
 	bound []map[string]struct{} // names of the enclosing for expressions
 	texts []*template           // enclosing JSON strings
-	types []hclsyntax.Node      // type expressions, in which names are keywords
-	quiet int                   // depth inside of type expressions
+	words []hclsyntax.Node      // nodes in which names are words, not references
+	quiet int                   // how many of those are being walked
 }
 
 // Enter is called for a node before its children.
@@ -38,14 +39,19 @@ func (p *preparer) Enter(node hclsyntax.Node) hcl.Diagnostics {
 		p.texts = append(p.texts, node)
 	case *hclsyntax.FunctionCallExpr:
 		if node.Name == "convert" && len(node.Args) > 1 {
-			p.types = append(p.types, node.Args[1])
+			p.words = append(p.words, node.Args[1]) // a type
+		}
+	case *hclsyntax.ObjectConsKeyExpr:
+		// A bare key is a name; with dots it is an error that HCL explains.
+		if _, bare := node.Wrapped.(*hclsyntax.ScopeTraversalExpr); bare && !node.ForceNonLiteral {
+			p.words = append(p.words, node)
 		}
 	case *hclsyntax.ScopeTraversalExpr:
-		if p.quiet == 0 && !p.isType(node) && !p.inScope(node.Traversal.RootName()) {
+		if p.quiet == 0 && !p.isWord(node) && !p.inScope(node.Traversal.RootName()) {
 			p.replace(node)
 		}
 	}
-	if p.isType(node) {
+	if p.isWord(node) {
 		p.quiet++
 	}
 	return nil
@@ -59,16 +65,16 @@ func (p *preparer) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	case *template:
 		p.texts = p.texts[:len(p.texts)-1]
 	}
-	if p.isType(node) {
+	if p.isWord(node) {
 		p.quiet--
-		p.types = p.types[:len(p.types)-1]
+		p.words = p.words[:len(p.words)-1]
 	}
 	p.scope.budget.meter(node)
 	return nil
 }
 
-func (p *preparer) isType(node hclsyntax.Node) bool {
-	return len(p.types) > 0 && p.types[len(p.types)-1] == node
+func (p *preparer) isWord(node hclsyntax.Node) bool {
+	return len(p.words) > 0 && p.words[len(p.words)-1] == node
 }
 
 func (p *preparer) inScope(name string) bool {
@@ -85,8 +91,17 @@ func (p *preparer) inScope(name string) bool {
 	return false
 }
 
-// replace makes expr refer to a variable that holds the text of expr. No file
-// can name that variable, because its name begins with NUL.
+// placeholder begins the name of a variable that holds the text of a reference.
+// No file can name that variable.
+const placeholder = "\x00"
+
+// DeferredText returns the text of a reference that has no value yet, as it
+// appears among the variables of an expression that was evaluated.
+func DeferredText(traversal hcl.Traversal) (string, bool) {
+	return strings.CutPrefix(traversal.RootName(), placeholder)
+}
+
+// replace makes expr refer to a placeholder.
 func (p *preparer) replace(expr *hclsyntax.ScopeTraversalExpr) {
 	text := p.text(expr.SrcRange)
 	p.scope.deferred = append(p.scope.deferred, Reference{
@@ -94,7 +109,7 @@ func (p *preparer) replace(expr *hclsyntax.ScopeTraversalExpr) {
 		Text:  text,
 		Range: expr.SrcRange,
 	})
-	name := "\x00" + text
+	name := placeholder + text
 	p.scope.Define(name, cty.StringVal(text))
 	expr.Traversal = hcl.Traversal{hcl.TraverseRoot{Name: name, SrcRange: expr.SrcRange}}
 }

@@ -21,10 +21,11 @@ func Parse(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
 	if IsJSON(text) {
 		return parseJSON(text, name)
 	}
-	if diags := checkNative(text, name, start); diags.HasErrors() {
+	if diags := checkNative(text, name); diags.HasErrors() {
 		return hcl.EmptyBody(), diags
 	}
 	file, diags := hclsyntax.ParseConfig(text, name, start)
+	diags = explain(diags, text, name)
 	if file == nil {
 		return hcl.EmptyBody(), diags
 	}
@@ -33,7 +34,7 @@ func Parse(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
 
 // Expression reads one expression, such as the value given with --var.
 func Expression(text []byte, name string) (hclsyntax.Expression, hcl.Diagnostics) {
-	if diags := checkNative(text, name, start); diags.HasErrors() {
+	if diags := checkNative(text, name); diags.HasErrors() {
 		return nil, diags
 	}
 	return hclsyntax.ParseExpression(text, name, start)
@@ -42,7 +43,7 @@ func Expression(text []byte, name string) (hclsyntax.Expression, hcl.Diagnostics
 // Template reads a string of HCL's JSON syntax, which may hold ${…} and %{…};
 // at is the place of its first character in the file.
 func Template(text, name string, at hcl.Pos) (hclsyntax.Expression, hcl.Diagnostics) {
-	if diags := checkTemplate([]byte(text), name, at); diags.HasErrors() {
+	if diags := checkTemplate([]byte(text), name); diags.HasErrors() {
 		return nil, diags
 	}
 	return hclsyntax.ParseTemplate([]byte(text), name, at)

@@ -1,0 +1,88 @@
+package jobspec
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/syntax"
+)
+
+// WriteJSON writes a job as `nomad job run -output` does: the object {"Job": …}
+// indented by four spaces, with <, > and & escaped, and a final newline.
+func WriteJSON(w io.Writer, job *api.Job) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "    ")
+	return encoder.Encode(struct{ Job *api.Job }{job})
+}
+
+// parseAPI reads a job as Nomad's HTTP API has it: {"Job": …}, or the job
+// itself. It is taken as it is, without what normalize does.
+//
+// See https://developer.hashicorp.com/nomad/api-docs/json-jobs.
+func (p *parser) parseAPI() hcl.Diagnostics {
+	if len(p.opts.Vars)+len(p.opts.VarFiles) > 0 {
+		return hcl.Diagnostics{diagnostic.Error(p.offsets(0, 1), "a job in the JSON of the API has no variables",
+			"values are given for some, with --var or --var-file", "leave them out")}
+	}
+	if diags := syntax.CheckNesting(p.src.Text, p.src.Name, maxSource); diags.HasErrors() {
+		return diags
+	}
+	// As in Nomad, what follows the first value is not looked at.
+	text := bytes.TrimPrefix(p.src.Text, []byte("\xef\xbb\xbf"))
+	offset := len(p.src.Text) - len(text)
+	var outer struct{ Job *api.Job }
+	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&outer); err != nil {
+		return hcl.Diagnostics{p.explainJSON(err, offset)}
+	}
+	if p.file.Job = outer.Job; outer.Job == nil {
+		p.file.Job = &api.Job{}
+		if err := json.NewDecoder(bytes.NewReader(text)).Decode(p.file.Job); err != nil {
+			return hcl.Diagnostics{p.explainJSON(err, offset)}
+		}
+	}
+	p.file.Positions = positionsOfJSON(p.src, offset, p.file.Job)
+	return nil
+}
+
+func (p *parser) explainJSON(err error, offset int) *hcl.Diagnostic {
+	var bad *json.SyntaxError
+	if errors.As(err, &bad) {
+		at := offset + int(bad.Offset) - 1
+		return diagnostic.Error(p.offsets(at, at+1), "this is no valid JSON", bad.Error(), "")
+	}
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		_, name, _ := strings.Cut("."+mistyped.Field, ".Job.")
+		remedy := ""
+		if mistyped.Type.String() == "time.Duration" {
+			remedy = "write the nanoseconds as a number"
+		}
+		return diagnostic.Error(p.scalarBefore(offset+int(mistyped.Offset)), fmt.Sprintf("%q cannot be a JSON %s", name, mistyped.Value),
+			fmt.Sprintf("it is a %s", mistyped.Type), remedy)
+	}
+	return diagnostic.Error(p.offsets(len(p.src.Text), len(p.src.Text)), "this is no valid JSON", "it ends too early", "")
+}
+
+// scalarBefore returns the range of the JSON string or number that ends at an
+// offset.
+func (p *parser) scalarBefore(end int) hcl.Range {
+	begin := bytes.LastIndexAny(p.src.Text[:max(0, end-1)], "\" \t\r\n,:[{")
+	if begin >= 0 && p.src.Text[begin] != '"' {
+		begin++
+	}
+	return p.offsets(max(0, begin), end)
+}
+
+// offsets returns a range of the source.
+func (p *parser) offsets(from, to int) hcl.Range {
+	table := newLineTable(p.src.Text)
+	return hcl.Range{Filename: p.src.Name, Start: table.pos(from).hcl(), End: table.pos(to).hcl()}
+}

@@ -1,0 +1,192 @@
+package jobspec
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// positionsOfJSON finds the places of a job that was written as the API's JSON:
+// it goes through the text and the decoded job side by side. The text is known
+// to be valid; offset bytes of it come before the JSON.
+func positionsOfJSON(src Source, offset int, job *api.Job) Positions {
+	w := &jsonWalk{
+		src:       src,
+		offset:    offset,
+		decoder:   json.NewDecoder(bytes.NewReader(src.Text[offset:])),
+		lines:     newLineTable(src.Text),
+		positions: Positions{},
+	}
+	w.decoder.UseNumber()
+	w.outermost(reflect.ValueOf(job))
+	return w.positions
+}
+
+// A jsonWalk is on its way through a text.
+type jsonWalk struct {
+	src       Source
+	offset    int
+	decoder   *json.Decoder
+	lines     lineTable
+	positions Positions
+}
+
+// token takes the next token and returns it with the range it has.
+func (w *jsonWalk) token() (json.Token, Range) {
+	before := int(w.decoder.InputOffset())
+	token, err := w.decoder.Token()
+	if err != nil {
+		return nil, Range{}
+	}
+	after := w.offset + int(w.decoder.InputOffset())
+	from := w.offset + before
+	for from < after && strings.IndexByte(" \t\r\n,:", w.src.Text[from]) >= 0 {
+		from++
+	}
+	return token, Range{File: w.src.Name, Start: w.lines.pos(from), End: w.lines.pos(after)}
+}
+
+// outermost goes through the object around the job, or the job itself.
+func (w *jsonWalk) outermost(job reflect.Value) {
+	_, at := w.token()
+	w.positions[Root] = at
+	for w.decoder.More() {
+		key, at := w.token()
+		if name, _ := key.(string); strings.EqualFold(name, "Job") {
+			w.positions[Root] = at
+			w.value(job, Root)
+			continue
+		}
+		w.member(key, at, job.Elem(), Root)
+	}
+}
+
+// value goes through one value and returns where it is; nowhere for null, which
+// says no more than a member that is left out.
+func (w *jsonWalk) value(v reflect.Value, path Path) Range {
+	token, at := w.token()
+	if token == nil {
+		return Range{}
+	}
+	delim, isDelim := token.(json.Delim)
+	if !isDelim {
+		return at
+	}
+	v = inner(v)
+	for i := 0; w.decoder.More(); i++ {
+		if delim == '[' {
+			w.element(v, i, path)
+			continue
+		}
+		key, keyAt := w.token()
+		w.member(key, keyAt, v, path)
+	}
+	_, end := w.token()
+	at.End = end.End
+	return at
+}
+
+// member goes through a member of an object whose key has been taken.
+func (w *jsonWalk) member(key json.Token, at Range, object reflect.Value, path Path) {
+	name, _ := key.(string)
+	var v reflect.Value
+	switch object.Kind() {
+	case reflect.Struct:
+		name, v = fieldOf(object, name)
+	case reflect.Map:
+		if v = object.MapIndex(reflect.ValueOf(name)); v.IsValid() && inner(v).Kind() == reflect.Struct {
+			path = path.Parent().Label(path.Name(), name)
+			w.positions[path] = at
+			w.value(v, path)
+			return
+		}
+	}
+	path = path.Attr(name)
+	valueAt := w.value(v, path)
+	if inner(v).Kind() != reflect.Struct {
+		at = valueAt
+	}
+	if !valueAt.IsZero() {
+		w.positions[path] = at
+	}
+}
+
+// element goes through an element of an array. Lists of blocks have the path
+// of their kind, which its elements number.
+func (w *jsonWalk) element(list reflect.Value, i int, path Path) {
+	var v reflect.Value
+	if list.Kind() == reflect.Slice && i < list.Len() {
+		v = list.Index(i)
+	}
+	parent, kind := path.Parent(), path.Name()
+	path = parent.Index(kind, i)
+	if port, ok := inner(v).Interface().(api.Port); ok {
+		path = parent.Label("port", port.Label)
+	}
+	w.positions[path] = w.value(v, path)
+}
+
+// inner returns what is behind pointers and interfaces; the zero struct for
+// what is not there.
+func inner(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return reflect.ValueOf(false)
+	}
+	return v
+}
+
+// fieldOf returns the field that encoding/json stores a member in, and the
+// name it has in a job file.
+func fieldOf(object reflect.Value, name string) (string, reflect.Value) {
+	t := object.Type()
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		if !strings.EqualFold(sf.Name, name) {
+			continue
+		}
+		hclName, _, _ := strings.Cut(sf.Tag.Get("hcl"), ",")
+		if hclName == "" {
+			hclName = strings.ToLower(sf.Name)
+		}
+		return hclName, object.Field(i)
+	}
+	return name, reflect.Value{}
+}
+
+// A lineTable finds lines by offset.
+type lineTable struct {
+	text   []byte
+	starts []int // of the lines
+}
+
+func newLineTable(text []byte) lineTable {
+	t := lineTable{text: text, starts: []int{0}}
+	for i, c := range text {
+		if c == '\n' {
+			t.starts = append(t.starts, i+1)
+		}
+	}
+	return t
+}
+
+// pos returns the place of an offset, which is cut to the text.
+func (t lineTable) pos(offset int) Pos {
+	offset = min(max(offset, 0), len(t.text))
+	line, found := slices.BinarySearch(t.starts, offset)
+	if !found {
+		line--
+	}
+	return Pos{
+		Line:   line + 1,
+		Column: utf8.RuneCount(t.text[t.starts[line]:offset]) + 1,
+		Byte:   offset,
+	}
+}

@@ -1,0 +1,91 @@
+package jobspec
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// explainCall says which call failed, and underlines all of it.
+func (p *parser) explainCall(diag *hcl.Diagnostic, out *Problem) {
+	call, ok := diag.Extra.(hclsyntax.FunctionCallDiagExtra)
+	if !ok || call.FunctionCallError() == nil {
+		return
+	}
+	out.Summary = fmt.Sprintf("%s() fails", call.CalledFunctionName())
+	out.Detail = call.FunctionCallError().Error()
+	if diag.Context != nil {
+		out.Range = rangeOf(*diag.Context)
+	}
+	if expr, ok := diag.Expression.(*hclsyntax.FunctionCallExpr); ok && strings.HasPrefix(expr.Name, "file") {
+		out.Remedy = p.fileBeside(expr, diag.EvalContext)
+	}
+}
+
+// fileBeside says so when a file that is not there lies beside the job file:
+// the paths of file functions are relative to the current directory.
+func (p *parser) fileBeside(expr *hclsyntax.FunctionCallExpr, ctx *hcl.EvalContext) string {
+	if len(expr.Args) == 0 {
+		return ""
+	}
+	v, diags := expr.Args[0].Value(ctx)
+	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String || filepath.IsAbs(v.AsString()) {
+		return ""
+	}
+	beside := filepath.Join(filepath.Dir(p.src.Name), v.AsString())
+	if _, err := os.Stat(beside); err != nil {
+		return ""
+	}
+	return fmt.Sprintf("the path is relative to the current directory; write %s(%q)", expr.Name, beside)
+}
+
+// explainUnknownFunction tells what to call in place of a function that other
+// users of HCL have.
+func explainUnknownFunction(diag *hcl.Diagnostic, out *Problem) {
+	unknown, ok := diag.Extra.(hclsyntax.FunctionCallUnknownDiagExtra)
+	if !ok {
+		return
+	}
+	name := unknown.CalledFunctionNamespace() + unknown.CalledFunctionName()
+	out.Summary, out.Detail = fmt.Sprintf("there is no function %q", name), ""
+	if remedy := replacementFor(name); remedy != "" {
+		out.Remedy = remedy
+	}
+}
+
+// replacementFor returns what to write for a function of Terraform that job
+// files do not have.
+func replacementFor(name string) string {
+	if t, ok := strings.CutPrefix(name, "to"); ok {
+		switch t {
+		case "string", "number", "bool":
+			return fmt.Sprintf("write convert(value, %s)", t)
+		case "list", "set", "map":
+			return fmt.Sprintf("write convert(value, %s(string))", t)
+		}
+	}
+	switch name {
+	case "regex", "regexall", "regexreplace":
+		return "regex_replace(text, pattern, replacement) is what there is"
+	case "templatefile":
+		return "use a template block, or file() with replace()"
+	case "env":
+		return `declare a variable and set it with NOMAD_VAR_name; at run time write "${env["NAME"]}" or "${NAME}"`
+	case "startswith", "endswith", "strcontains":
+		return "compare with substr(), or use regex_replace()"
+	case "timestamp":
+		return "pass the time in as a variable"
+	case "one":
+		return "write value[0]"
+	case "alltrue", "anytrue":
+		return "use contains() on the list"
+	case "sum", "setsubtract", "transpose", "matchkeys":
+		return "write a for expression"
+	}
+	return ""
+}

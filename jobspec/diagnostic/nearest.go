@@ -1,0 +1,48 @@
+package diagnostic
+
+import "slices"
+
+// Nearest returns the name among known that name is most likely a slip for, or
+// "" if none is near enough.
+func Nearest(name string, known []string) string {
+	best, distance := "", len(name)/3
+	if len(name) > maxName {
+		return ""
+	}
+	for _, candidate := range slices.Sorted(slices.Values(known)) {
+		if d := slips(name, candidate); d > 0 && (d < distance || best == "" && d == distance) {
+			best, distance = candidate, d
+		}
+	}
+	return best
+}
+
+// maxName is the length of a name beyond which it is no slip for another.
+const maxName = 64
+
+// slips counts the least number of letters to add, leave out, change or swap
+// with their neighbour to make b of a.
+func slips(a, b string) int {
+	if d := len(a) - len(b); d > len(a)/3 || -d > len(a)/3 {
+		return len(a)
+	}
+	before, last, this := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		this[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			this[j+1] = min(last[j+1]+1, this[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				this[j+1] = min(this[j+1], before[j-1]+1)
+			}
+		}
+		before, last, this = last, this, before
+	}
+	return last[len(b)]
+}

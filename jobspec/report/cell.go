@@ -1,0 +1,107 @@
+package report
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/width"
+)
+
+// A cell is one character as it is shown.
+type cell struct {
+	text  string
+	width int // in columns
+}
+
+const tabStop = 4
+
+// cellsOf returns the characters of the parts of a line, one cell each. Tabs
+// become blanks, and what could disturb a terminal becomes a replacement
+// character.
+func cellsOf(parts ...[]byte) []cell {
+	var runes []rune
+	for _, part := range parts {
+		runes = append(runes, []rune(string(part))...)
+	}
+	cells := make([]cell, len(runes))
+	column := 0
+	for i, r := range runes {
+		c := cell{string(r), widthOf(r)}
+		switch {
+		case r == '\t':
+			c.width = tabStop - column%tabStop
+			c.text = strings.Repeat(" ", c.width)
+		case isControl(r):
+			c = cell{string(unicode.ReplacementChar), 1}
+		}
+		cells[i] = c
+		column += c.width
+	}
+	return cells
+}
+
+func widthOfAll(cells []cell) int {
+	total := 0
+	for _, c := range cells {
+		total += c.width
+	}
+	return total
+}
+
+// widthOf returns the columns a character takes.
+//
+// See https://www.unicode.org/reports/tr11/.
+func widthOf(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	default:
+		return 1
+	}
+}
+
+// isControl reports whether a character could do more to a terminal than be
+// shown: control characters, and those that turn the direction of writing.
+func isControl(r rune) bool {
+	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// printable returns text without what could disturb a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if isControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
+// wrap breaks text into lines of at most columns; a word that is longer has a
+// line of its own. No columns mean no limit.
+func wrap(text string, columns int) []string {
+	var lines []string
+	for _, paragraph := range strings.Split(text, "\n") {
+		line, used := "", 0
+		for _, word := range strings.Fields(paragraph) {
+			word = printable(word)
+			n := widthOfAll(cellsOf([]byte(word)))
+			if line != "" && columns > 0 && used+1+n > columns {
+				lines = append(lines, line)
+				line, used = "", 0
+			}
+			if line != "" {
+				line += " "
+				used++
+			}
+			line += word
+			used += n
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,104 @@
+// Package report writes problems of a job file for people: what is wrong, where,
+// the line of the source with the place underlined, why, and what to do.
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"taskrun/jobspec"
+)
+
+// Kind is a part of a report that has a look of its own.
+type Kind int
+
+const (
+	// Failure is the severity and the summary of an error.
+	Failure Kind = iota
+	// Caution is the severity and the summary of a warning.
+	Caution
+	// Location is the file and line.
+	Location
+	// Gutter is the number of a source line, and the bar behind it.
+	Gutter
+	// Mark is the underline.
+	Mark
+	// Remedy is what to do.
+	Remedy
+)
+
+// Style is how reports look.
+type Style interface {
+	// Width returns the columns there are; 0 means no limit.
+	Width() int
+	// Paint returns text in the look of a kind. It must not change what the
+	// text is without that look.
+	Paint(kind Kind, text string) string
+}
+
+// Plain is a style without looks, of that many columns.
+type Plain int
+
+// Width returns the columns there are.
+func (p Plain) Width() int { return int(p) }
+
+// Paint returns text as it is.
+func (Plain) Paint(_ Kind, text string) string { return text }
+
+// Render writes one problem. The sources, by file name, give the line to show;
+// without it the report does not show one.
+//
+//	error: unknown attribute "drivr" in task
+//	  web.nomad.hcl:4:7
+//	  4 |       drivr = "raw_exec"
+//	    |       ^^^^^
+//	  did you mean "driver"?
+func Render(w io.Writer, p jobspec.Problem, sources map[string][]byte, style Style) error {
+	var b strings.Builder
+	kind := Failure
+	if p.Severity == jobspec.Warning {
+		kind = Caution
+	}
+	for i, line := range wrap(fmt.Sprintf("%s: %s", p.Severity, p.Summary), style.Width()) {
+		if i > 0 {
+			line = indent + line
+		}
+		b.WriteString(style.Paint(kind, line) + "\n")
+	}
+	if !p.Range.IsZero() {
+		b.WriteString(indent + style.Paint(Location, location(p.Range)) + "\n")
+		writeSnippet(&b, p.Range, sources[p.Range.File], style)
+	}
+	for _, line := range wrap(p.Detail, style.Width()-len(indent)) {
+		b.WriteString(indent + line + "\n")
+	}
+	for _, line := range wrap(p.Remedy, style.Width()-len(indent)) {
+		b.WriteString(indent + style.Paint(Remedy, line) + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// RenderAll writes problems with an empty line between them.
+func RenderAll(w io.Writer, problems jobspec.Problems, sources map[string][]byte, style Style) error {
+	for i, p := range problems {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := Render(w, p, sources, style); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indent is before all but the first line.
+const indent = "  "
+
+// location returns the place in the form that editors and terminals know.
+func location(r jobspec.Range) string {
+	return fmt.Sprintf("%s:%d:%d", printable(r.File), r.Start.Line, r.Start.Column)
+}

@@ -1,0 +1,171 @@
+package syntax
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/diagnostic"
+)
+
+// explain makes the parser's diagnostics more helpful: it recognises input
+// that is meant for another tool, leaves out what only follows from an earlier
+// fault, and says what to write.
+func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
+	if !diags.HasErrors() {
+		return diags
+	}
+	if template := findTemplate(diags, text, name); template != nil {
+		return hcl.Diagnostics{template}
+	}
+	for i, diag := range diags {
+		if isOpenString(diag) {
+			// From here on the parser takes strings for code and code for
+			// strings.
+			diag.Summary, diag.Detail = "this string is not closed", ""
+			diagnostic.SetRemedy(diag, `add the closing quote; text of several lines goes between <<EOT and EOT`)
+			return diags[:i+1]
+		}
+		reword(diag, text)
+	}
+	return withoutEchoes(diags)
+}
+
+func isOpenString(diag *hcl.Diagnostic) bool {
+	return diag.Summary == "Invalid multi-line string"
+}
+
+// reword says in our words what the parser says in general ones, and what to do
+// about the slips of those who come from older job files.
+func reword(diag *hcl.Diagnostic, text []byte) {
+	say := func(summary, detail, remedy string) {
+		diag.Summary, diag.Detail = summary, detail
+		diagnostic.SetRemedy(diag, remedy)
+	}
+	at := subject(diag, text)
+	switch diag.Summary {
+	case "Invalid argument name":
+		say("the name of an attribute has no quotes", "quoted names are HCL1, which Nomad has left behind",
+			`write the name without quotes; one with dots goes into a map: env = { "A.B" = "1" }`)
+	case "Invalid single-argument block definition":
+		detail := ""
+		if bytes.HasPrefix(at, []byte(",")) {
+			detail = "commas between attributes are HCL1, which Nomad has left behind"
+		}
+		say("a block on one line holds one attribute", detail, "write each attribute on a line of its own")
+	case "Unclosed configuration block":
+		say("this block is not closed", "the file ends before its }; a } further down may close another block than it seems", "add the missing }")
+	case "Unterminated template string":
+		say("this text is not closed", "", "add the closing quote, or the end marker on a line of its own")
+		if begin, ok := openHeredoc(text); ok && diag.Subject != nil {
+			*diag.Subject = rangeOf(text, diag.Subject.Filename, begin)
+		}
+	case "Invalid character":
+		if bytes.HasPrefix(at, []byte("'")) {
+			say("single quotes are not valid", "", `write "…"`)
+		}
+	case "Invalid escape sequence":
+		say("invalid escape sequence", `valid are \n \r \t \" \\ \uXXXX \UXXXXXXXX`, `write \\ for a backslash`)
+	case "Invalid string literal":
+		if strings.Contains(diag.Detail, "Template sequences") {
+			say("the name of a block cannot be computed", "", "write it out, or use a dynamic block with labels = […]")
+		}
+	case "Attribute redefined":
+		if name, line, ok := redefined(diag.Detail); ok {
+			say(name+" is given twice", "the first is on line "+line, "delete one of them")
+		}
+	}
+}
+
+// redefined takes the name and the line of the first definition out of the
+// parser's `The argument "a" was already set at file:1,2-3. …`.
+func redefined(detail string) (name, line string, ok bool) {
+	found := regexp.MustCompile(`^The argument ("[^"]*") was already set at .*:(\d+),\d+-[\d,]+\. `).FindStringSubmatch(detail)
+	if found == nil {
+		return "", "", false
+	}
+	return found[1], found[2], true
+}
+
+// openHeredoc returns where the heredoc begins that is open at the end of a
+// text.
+func openHeredoc(text []byte) (at []int, ok bool) {
+	s := scanner{text: text}
+	for s.at < len(text) {
+		s.step()
+	}
+	if n := len(s.open); n > 0 && s.open[n-1].bracket == heredoc {
+		return s.open[n-1].at, true
+	}
+	return nil, false
+}
+
+// subject returns the text a diagnostic is about.
+func subject(diag *hcl.Diagnostic, text []byte) []byte {
+	if diag.Subject == nil || !diag.Subject.CanSliceBytes(text) {
+		return nil
+	}
+	return diag.Subject.SliceBytes(text)
+}
+
+// withoutEchoes drops the second fault found at one place.
+func withoutEchoes(diags hcl.Diagnostics) hcl.Diagnostics {
+	seen := map[hcl.Range]bool{}
+	kept := diags[:0]
+	for _, diag := range diags {
+		if diag.Subject != nil && seen[*diag.Subject] {
+			continue
+		}
+		if diag.Subject != nil {
+			seen[*diag.Subject] = true
+		}
+		kept = append(kept, diag)
+	}
+	return kept
+}
+
+// findTemplate returns a diagnostic if the text is a template that another tool
+// fills in before Nomad reads it.
+func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnostic {
+	// Levant and nomad-pack write [[ .name ]] or [[- if …]]; a list in a list
+	// never begins like that.
+	levant := regexp.MustCompile(`\[\[-?\s*(/\*|[.$]|(if|else|end|range|with|define|template|var|include|file\w*|env|key)\b)`)
+	if at := levant.FindIndex(text); at != nil {
+		return diagnostic.Error(rangeOf(text, name, at), "this is a template for a job file, not a job file",
+			"[[ … ]] is filled in by Levant or nomad-pack before Nomad reads the file.",
+			"render it first: levant render FILE | taskrun up -")
+	}
+	// {{ … }} is fine in strings, where templates of tasks are; it is a fault
+	// only on a line that the parser cannot read.
+	for _, diag := range diags {
+		if diag.Subject == nil || !diag.Subject.CanSliceBytes(text) {
+			continue
+		}
+		begin := bytes.LastIndexByte(text[:diag.Subject.Start.Byte], '\n') + 1
+		line, _, _ := bytes.Cut(text[begin:], []byte("\n"))
+		if i := bytes.Index(line, []byte("{{")); i >= 0 && bytes.Contains(line, []byte("}}")) {
+			return diagnostic.Error(rangeOf(text, name, []int{begin + i, begin + i + 2}), "this is a template for a job file, not a job file",
+				"{{ … }} outside of a string is filled in by another tool, such as Helm or consul-template, before Nomad reads the file.",
+				fmt.Sprintf("render %s first", name))
+		}
+	}
+	return nil
+}
+
+// rangeOf returns the range between two offsets in a text.
+func rangeOf(text []byte, name string, at []int) hcl.Range {
+	return hcl.Range{Filename: name, Start: posOf(text, at[0]), End: posOf(text, at[1])}
+}
+
+func posOf(text []byte, offset int) hcl.Pos {
+	before := text[:offset]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return hcl.Pos{
+		Line:   bytes.Count(before, []byte("\n")) + 1,
+		Column: len([]rune(string(before[begin:]))) + 1,
+		Byte:   offset,
+	}
+}
