@@ -163,12 +163,18 @@ func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string
 	lines.Buffer(nil, 1<<20)
 	allocs = map[string]*alloc{}
 	for lines.Scan() {
-		var l line
-		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+		var of struct {
+			AllocID string `json:"alloc_id"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &of); err != nil {
 			t.Fatalf("not JSON: %q: %v", lines.Text(), err)
 		}
-		if l.AllocID == "" {
-			continue
+		if of.AllocID == "" {
+			continue // not of an allocation
+		}
+		var l line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatalf("%q: %v", lines.Text(), err)
 		}
 		a := allocs[l.AllocID]
 		if a == nil {
@@ -258,6 +264,12 @@ var (
 func normalise(a *alloc) {
 	if a.Trace != nil && strings.HasSuffix(*a.Trace, "no such file or directory") {
 		a.Trace = nil
+	}
+	if a.Trace != nil {
+		// A poststart task begins when the main task runs, not when that has
+		// come to write its first line.
+		trace := strings.Replace(*a.Trace, "post start\nmain start\n", "main start\npost start\n", 1)
+		a.Trace = &trace
 	}
 	for name, tk := range a.Tasks {
 		if over := len(tk.Events) - ring; over > 0 {
