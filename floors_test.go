@@ -35,8 +35,8 @@ var floors = []floor{
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
-	{"engine/tasklog", "engine/event", "", "output is announced as events"},
-	{"engine/lifecycle", "", "", "pure: values in, decisions out"},
+	{"engine/tasklog", "engine/event", "drivers", "output is announced as events"},
+	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
@@ -86,6 +86,7 @@ var homes = []home{
 	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},
+	{"golang.org/x/text", "jobspec/... cmd/ui", "", "how wide text is"},
 	{"github.com/agext/levenshtein", "jobspec/...", "", "did you mean"},
 	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
 	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},
