@@ -11,7 +11,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/jobspec"
-	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 )
 
 // standIns are drivers of Nomad that taskrun does not have, with the one that
@@ -72,7 +72,7 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 		Path:    at.Attr("driver"),
 	}
 	standIn, isNomads := standIns[name]
-	near := decode.Suggest(name, slices.Concat(names, slices.Collect(maps.Keys(standIns))))
+	near := diagnostic.Nearest(name, slices.Concat(names, slices.Collect(maps.Keys(standIns))))
 	switch {
 	case isNomads && lookOnly:
 		return nil

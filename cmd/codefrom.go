@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -73,7 +72,7 @@ func (c *codeFrom) codeIn(a *ui.Alloc) (code int, ended bool) {
 			continue
 		}
 		switch {
-		case t.State != "dead", t.Failed && (!failed || a.Retry >= 0):
+		case t.State != "dead", failed && a.Retry >= 0, t.Failed && !failed:
 			return 0, false
 		case t.ExitCode != nil:
 			code = *t.ExitCode
@@ -90,5 +89,3 @@ func (c *codeFrom) codeIn(a *ui.Alloc) (code int, ended bool) {
 	}
 	return 0, false
 }
-
-var _ fmt.Stringer = (*codeFrom)(nil)

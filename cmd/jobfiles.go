@@ -2,8 +2,8 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -78,9 +78,9 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 	var files []jobFile
 	var problems jobspec.Problems
 	for _, name := range names {
-		src, err := a.source(name)
+		src, err := jobspec.Read(ctx, name, a.streams.In)
 		if err != nil {
-			problems = append(problems, jobspec.Problem{Summary: err.Error()})
+			problems = append(problems, unread(err))
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ})
@@ -90,19 +90,13 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 	return files, problems, ctx.Err()
 }
 
-// source reads a job file.
-func (a *app) source(name string) (src jobspec.Source, err error) {
-	src.Name = name
-	if name == "-" {
-		src.Name = "stdin"
-		src.Text, err = io.ReadAll(a.streams.In)
-	} else {
-		src.Text, err = os.ReadFile(name)
+// unread is the problem of a file that cannot be read.
+func unread(err error) jobspec.Problem {
+	var p jobspec.Problem
+	if errors.As(err, &p) {
+		return p
 	}
-	if err != nil {
-		err = fmt.Errorf("cannot read job file %q: %w", name, err)
-	}
-	return src, err
+	return jobspec.Problem{Summary: err.Error()}
 }
 
 // check canonicalises the jobs of files that have no errors and validates

@@ -63,8 +63,8 @@ func notices(files []jobFile) (problems jobspec.Problems) {
 				Summary:  fmt.Sprintf("taskrun does not carry out %q blocks yet: %s", g.block, g.instead),
 				Path:     places[0],
 			}
-			if n := len(places) - 1; n > 0 {
-				p.Detail = fmt.Sprintf("so it is in %d more places", n)
+			if n := len(places); n > 1 {
+				p.Detail = fmt.Sprintf("the job has %d of them", n)
 			}
 			found = append(found, p)
 		}

@@ -2,12 +2,14 @@ package cmd
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
+	"taskrun/jobspec/report"
 )
 
 // problemFormat is how validate shows problems, the value of its --output.
@@ -40,7 +42,7 @@ func (a *app) showProblems(format problemFormat, files []jobFile, problems jobsp
 		a.printProblems(files, problems)
 	case formatJSON:
 		for _, p := range problems {
-			if err = ui.WriteDiagnostic(a.streams.Out, time.Now(), diagnostic(p)); err != nil {
+			if err = ui.WriteDiagnostic(a.streams.Out, time.Now(), asDiagnostic(p)); err != nil {
 				return err
 			}
 		}
@@ -55,23 +57,62 @@ func (a *app) showProblems(format problemFormat, files []jobFile, problems jobsp
 	return err
 }
 
-// printProblems writes problems as text to stderr.
-func (a *app) printProblems(_ []jobFile, problems jobspec.Problems) {
+// printProblems writes problems as text to stderr, each with its place in the
+// source.
+func (a *app) printProblems(files []jobFile, problems jobspec.Problems) {
+	sources := make(map[string][]byte)
+	for _, f := range files {
+		maps.Copy(sources, f.Sources)
+	}
+	style := problemStyle{a.streams.ErrStyle(a.colour), 0}
+	if a.streams.ErrTerm {
+		style.width = a.streams.Width()
+	}
+	_ = report.RenderAll(a.streams.Err, problems, sources, style) // there is no other place to tell
+}
+
+// printWarnings writes warnings in a line each: what follows is the run.
+func (a *app) printWarnings(problems jobspec.Problems) {
 	style := a.streams.ErrStyle(a.colour)
 	for _, p := range problems {
-		paint := style.Bad
-		if p.Severity == jobspec.Warning {
-			paint = style.Waiting
+		text := p.Summary
+		if p.Detail != "" {
+			text += "; " + p.Detail
 		}
-		fmt.Fprintf(a.streams.Err, "%s %s\n", paint(p.Severity.String()+":"), p.Error())
-		if p.Remedy != "" {
-			fmt.Fprintf(a.streams.Err, "  %s\n", p.Remedy)
+		place := ""
+		if !p.Range.IsZero() {
+			place = fmt.Sprintf("%s:%d: ", p.Range.File, p.Range.Start.Line)
 		}
+		fmt.Fprintf(a.streams.Err, "%s %s%s\n", style.Waiting("warning:"), place, text)
 	}
 }
 
-// diagnostic is a problem as a JSON object tells it.
-func diagnostic(p jobspec.Problem) ui.Diagnostic {
+// problemStyle is the look of problems on a stream.
+type problemStyle struct {
+	*ui.Style
+	width int
+}
+
+func (s problemStyle) Width() int { return s.width }
+
+func (s problemStyle) Paint(kind report.Kind, text string) string {
+	switch kind {
+	case report.Failure, report.Mark:
+		return s.Bad(text)
+	case report.Caution:
+		return s.Waiting(text)
+	case report.Remedy:
+		return s.Note(text)
+	case report.Location:
+		return s.Strong(text)
+	case report.Gutter:
+		return s.Quiet(text)
+	}
+	return text
+}
+
+// asDiagnostic is a problem as a JSON object tells it.
+func asDiagnostic(p jobspec.Problem) ui.Diagnostic {
 	detail := p.Detail
 	if p.Remedy != "" {
 		detail = strings.TrimPrefix(detail+"; "+p.Remedy, "; ")

@@ -124,14 +124,15 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]j
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, notices(files)...)
 	problems = append(opts.strictly(problems), withoutPeriodic(files)...)
-	format := formatPlain
-	if opts.mode == ui.JSON {
-		format = formatJSON
+	switch {
+	case opts.mode == ui.JSON:
+		err = a.showProblems(formatJSON, files, problems)
+	case problems.HasErrors():
+		a.printProblems(files, problems)
+	case opts.mode == ui.Plain:
+		a.printWarnings(problems)
 	}
-	if opts.mode == ui.Quiet && !problems.HasErrors() {
-		format = formatQuiet
-	}
-	if err := a.showProblems(format, files, problems); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if problems.HasErrors() {

@@ -11,7 +11,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/jobspec"
-	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
 )
 
 // Check finds what is wrong with the config block of a task whatever its
@@ -66,7 +66,7 @@ func (c *checker) body(body map[string]any, spec hcldec.Spec, at jobspec.Path) {
 }
 
 func remedyFor(name string, known []string) string {
-	if near := decode.Suggest(name, known); near != "" {
+	if near := diagnostic.Nearest(name, known); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return "it has " + strings.Join(known, ", ")

@@ -1,0 +1,184 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+// options is what a command's flags are bound to.
+type options struct {
+	dir     string
+	timeout time.Duration
+	fast    bool
+	vars    []string
+}
+
+func flagsOf(o *options) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	flags.StringVar(&o.dir, "data-dir", "default", "")
+	flags.DurationVar(&o.timeout, "timeout", time.Second, "")
+	flags.BoolVar(&o.fast, "fail-fast", false, "")
+	flags.StringArrayVar(&o.vars, "var", nil, "")
+	return flags
+}
+
+// write writes a config file and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// apply resolves args, environment and file.
+func apply(t *testing.T, args []string, env map[string]string, file string) (options, error) {
+	t.Helper()
+	var o options
+	flags := flagsOf(&o)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	err := Apply(flags, Sources{
+		Env: func(name string) string { return env[name] }, File: file, Keys: append(Options(flags), "of-another-command"),
+	})
+	return o, err
+}
+
+func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
+	t.Parallel()
+	args := []string{"--data-dir=flag", "--timeout=4s", "--fail-fast=false", "--var=from=flag"}
+	env := map[string]string{
+		"TASKRUN_DATA_DIR": "env", "TASKRUN_TIMEOUT": "3s", "TASKRUN_FAIL_FAST": "true",
+		"TASKRUN_VAR": "from=env\nmsg=hello, world\n",
+	}
+	files := map[string]string{
+		"config.toml": "data-dir = \"file\"\ntimeout = \"2s\"\nfail-fast = true\nvar = [\"from=file\", \"Case=Kept\"]\nof-another-command = 1\n",
+		"config.yaml": "data-dir: file\ntimeout: 2s\nfail-fast: true\nvar: [from=file, Case=Kept]\nof-another-command: 1\n",
+		"config.json": `{"data-dir": "file", "timeout": "2s", "fail-fast": true, "var": ["from=file", "Case=Kept"], "of-another-command": 1}`,
+	}
+	for name, text := range files {
+		file := write(t, name, text)
+		for _, c := range []struct {
+			name string
+			args []string
+			env  map[string]string
+			file string
+			want options
+		}{
+			{"default", nil, nil, "", options{"default", time.Second, false, nil}},
+			{"file", nil, nil, file, options{"file", 2 * time.Second, true, []string{"from=file", "Case=Kept"}}},
+			{"environment", nil, env, file, options{"env", 3 * time.Second, true, []string{"from=env", "msg=hello, world"}}},
+			{"flag", args, env, file, options{"flag", 4 * time.Second, false, []string{"from=flag"}}},
+			{"empty variable is unset", nil, map[string]string{"TASKRUN_DATA_DIR": ""}, file, options{"file", 2 * time.Second, true, []string{"from=file", "Case=Kept"}}},
+		} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				got, err := apply(t, c.args, c.env, c.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(options{})); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}
+
+func TestWrongConfigIsRefusedWithItsOrigin(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, file, text string
+		env              map[string]string
+		want             []string
+	}{
+		{"unknown key", "config.toml", "data_dir = \"x\"\n", nil, []string{"config.toml", `unknown key "data_dir"`, "data-dir"}},
+		{"unknown table", "config.toml", "[up]\noutput = \"json\"\n", nil, []string{`unknown key "up"`}},
+		{"table where a list is needed", "config.yaml", "var:\n  name: value\n", nil, []string{`key "var"`, "write a list"}},
+		{"list where one value is needed", "config.yaml", "timeout: [1s, 2s]\n", nil, []string{`key "timeout"`, "not a list"}},
+		{"wrong value in the file", "config.yaml", "timeout: soon\n", nil, []string{"config.yaml", `key "timeout"`, "soon"}},
+		{"wrong value in the environment", "", "", map[string]string{"TASKRUN_TIMEOUT": "soon"}, []string{"TASKRUN_TIMEOUT", "soon"}},
+		{"syntax error", "config.json", "{", nil, []string{"cannot read config file", "config.json"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			file := ""
+			if c.file != "" {
+				file = write(t, c.file, c.text)
+			}
+			_, err := apply(t, nil, c.env, file)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestMissingFileIsAnErrorOnlyWhenNamed(t *testing.T) {
+	t.Parallel()
+	if _, err := apply(t, nil, nil, filepath.Join(t.TempDir(), "config.toml")); err == nil {
+		t.Error("a named file that does not exist was accepted")
+	}
+	home := t.TempDir()
+	path, err := Find(func(name string) string { return map[string]string{"HOME": home}[name] })
+	if path != "" || err != nil {
+		t.Errorf("found %q, %v in an empty home", path, err)
+	}
+}
+
+func TestFileIsFoundInTheConfigDirectory(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		env   func(root string) map[string]string
+		files []string
+		want  string // "": an error
+	}{
+		{"below HOME", func(r string) map[string]string { return map[string]string{"HOME": r} }, []string{".config/taskrun/config.yaml"}, ".config/taskrun/config.yaml"},
+		{"XDG_CONFIG_HOME", func(r string) map[string]string {
+			return map[string]string{"HOME": r, "XDG_CONFIG_HOME": filepath.Join(r, "xdg")}
+		}, []string{"xdg/taskrun/config.json", ".config/taskrun/config.toml"}, "xdg/taskrun/config.json"},
+		{"relative XDG_CONFIG_HOME is ignored", func(r string) map[string]string {
+			return map[string]string{"HOME": r, "XDG_CONFIG_HOME": "xdg"}
+		}, []string{".config/taskrun/config.toml"}, ".config/taskrun/config.toml"},
+		{"two files", func(r string) map[string]string { return map[string]string{"HOME": r} }, []string{".config/taskrun/config.yaml", ".config/taskrun/config.toml"}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			for _, name := range c.files {
+				path := filepath.Join(root, name)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			env := c.env(root)
+			got, err := Find(func(name string) string { return env[name] })
+			if c.want == "" {
+				if err == nil {
+					t.Errorf("chose %q of two", got)
+				}
+				return
+			}
+			if err != nil || got != filepath.Join(root, c.want) {
+				t.Errorf("found %q, %v, want %q", got, err, c.want)
+			}
+		})
+	}
+}

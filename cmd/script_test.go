@@ -1,0 +1,76 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(leakTest{m}, map[string]func(){
+		"taskrun": func() { os.Exit(Main()) }, //nolint:forbidigo // here the test binary is taskrun
+	})
+}
+
+// leakTest looks for goroutines that tests left behind.
+type leakTest struct{ m *testing.M }
+
+func (t leakTest) Run() int {
+	code := t.m.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// TestJourneys plays testdata/script: what a user types and sees. Each script
+// has a home and a data directory of its own. A command of the scripts beyond
+// those of testscript is
+//
+//	exits CODE COMMAND...   the command ends with that exit code
+func TestJourneys(t *testing.T) {
+	t.Parallel()
+	jobs, err := filepath.Abs("../testdata/jobs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
+			env.Setenv("JOBS", jobs)
+			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}

@@ -1,0 +1,330 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// begin is when every run in these tests begins.
+var begin = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
+
+// story plays what happens to a run of one job to a verdict.
+type story struct {
+	*verdict
+	now     time.Time
+	actions []action // but for carryOn
+}
+
+// testJob is a job of one group, app, with tasks main and side, and the
+// poststop task after.
+func testJob(kind string, count int) *api.Job {
+	j := api.NewServiceJob("j", "j", "global", 50)
+	j.Type = &kind
+	g := api.NewTaskGroup("app", count)
+	after := api.NewTask("after", "raw_exec")
+	after.Lifecycle = &api.TaskLifecycle{Hook: api.TaskLifecycleHookPoststop}
+	g.Tasks = []*api.Task{api.NewTask("main", "raw_exec"), api.NewTask("side", "raw_exec"), after}
+	j.TaskGroups = []*api.TaskGroup{g}
+	j.Canonicalize()
+	return j
+}
+
+// place is the allocation of an index; every replacement has another ID.
+func place(index int, id string) *event.Alloc {
+	return &event.Alloc{Job: "j", Group: "app", Name: fmt.Sprintf("j.app[%d]", index), ID: id}
+}
+
+func (s *story) did(a action, _ string) *story {
+	if a != carryOn {
+		s.actions = append(s.actions, a)
+	}
+	return s
+}
+
+func (s *story) event(a *event.Alloc, task string, body event.Body) *story {
+	return s.did(s.observe(event.Event{Time: s.now, Alloc: a, Task: task, Body: body}))
+}
+
+func (s *story) runs(id string, tasks ...string) *story {
+	for _, t := range tasks {
+		s.event(place(0, id), t, event.TaskState{State: "running"})
+	}
+	return s
+}
+
+func (s *story) dies(id, task string, code int) *story {
+	return s.event(place(0, id), task, event.TaskState{State: "dead", ExitCode: &code})
+}
+
+func (s *story) fails(id, task string, code int) *story {
+	return s.event(place(0, id), task, event.TaskState{State: "dead", Failed: true, ExitCode: &code})
+}
+
+func (s *story) alloc(id, status string) *story {
+	return s.event(place(0, id), "", event.AllocStatus{Status: status, Retry: -1})
+}
+
+func (s *story) replaced(old, id string) *story {
+	return s.event(place(0, id), "", event.AllocStatus{Status: "pending", Replaces: old, Retry: -1})
+}
+
+func (s *story) retried(id string) *story {
+	return s.event(place(0, id), "", event.AllocStatus{Status: "failed", Retry: 5 * time.Second})
+}
+
+func TestExitCodes(t *testing.T) {
+	t.Parallel()
+	complete := func(s *story) { s.alloc("a", "complete") }
+	for _, c := range []struct {
+		name   string
+		policy policy
+		play   func(*story)
+		code   int
+		want   []action
+	}{
+		{"complete", policy{}, complete, 0, nil},
+		{"failed", policy{}, func(s *story) { s.alloc("a", "failed") }, 1, nil},
+		{"failed, then replaced and complete", policy{}, func(s *story) {
+			s.retried("a").replaced("a", "b").alloc("b", "complete")
+		}, 0, nil},
+		{"failed, then replaced and failed", policy{}, func(s *story) {
+			s.retried("a").replaced("a", "b").alloc("b", "failed")
+		}, 1, nil},
+		{"ended without having run", policy{}, func(*story) {}, 1, nil},
+		{"ended without having completed", policy{}, func(s *story) { s.alloc("a", "running") }, 1, nil},
+
+		{"interrupted", policy{}, func(s *story) { s.did(s.signal(syscall.SIGINT)).alloc("a", "complete") }, 130, []action{stopRun}},
+		{"terminated", policy{}, func(s *story) { s.did(s.signal(syscall.SIGTERM)).alloc("a", "complete") }, 143, []action{stopRun}},
+		{"hung up", policy{}, func(s *story) { s.did(s.signal(syscall.SIGHUP)).alloc("a", "complete") }, 129, []action{stopRun}},
+		{"interrupted twice", policy{}, func(s *story) {
+			s.did(s.signal(syscall.SIGINT)).did(s.signal(syscall.SIGTERM)).alloc("a", "complete")
+		}, 130, []action{stopRun, killRun}},
+		{"interrupted before anything ran", policy{}, func(s *story) { s.did(s.signal(syscall.SIGINT)) }, 130, []action{stopRun}},
+		{"a failure beats an interrupt", policy{}, func(s *story) { s.did(s.signal(syscall.SIGINT)).alloc("a", "failed") }, 1, []action{stopRun}},
+		{"an interrupted replacement", policy{}, func(s *story) {
+			s.retried("a").replaced("a", "b").did(s.signal(syscall.SIGINT)).alloc("b", "complete")
+		}, 130, []action{stopRun}},
+		{"interrupted before the replacement", policy{}, func(s *story) { s.retried("a").did(s.signal(syscall.SIGINT)) }, 1, []action{stopRun}},
+
+		{"timeout", policy{timeout: time.Minute}, func(s *story) { s.did(s.overdue()).alloc("a", "complete") }, 124, []action{stopRun}},
+		{"a failure beats a timeout", policy{}, func(s *story) { s.did(s.overdue()).alloc("a", "failed") }, 1, []action{stopRun}},
+		{"the first cause counts", policy{}, func(s *story) {
+			s.did(s.overdue()).did(s.signal(syscall.SIGINT)).alloc("a", "complete")
+		}, 124, []action{stopRun, stopRun}},
+
+		{"stdout closed", policy{}, func(s *story) { s.did(s.closed(syscall.EPIPE)).alloc("a", "complete") }, 141, []action{stopRun}},
+		{"stdout closed beats a failure", policy{}, func(s *story) { s.did(s.closed(syscall.EPIPE)).alloc("a", "failed") }, 141, []action{stopRun}},
+		{"stdout full", policy{}, func(s *story) { s.did(s.closed(syscall.ENOSPC)).alloc("a", "complete") }, 125, []action{stopRun}},
+		{"not cleaned up", policy{}, func(s *story) { s.alloc("a", "complete").broke(errors.New("left")) }, 125, nil},
+		{"failed and not cleaned up", policy{}, func(s *story) { s.alloc("a", "failed").broke(errors.New("left")) }, 1, nil},
+
+		{"fail fast", policy{failFast: true}, func(s *story) { s.retried("a") }, 1, []action{stopRun}},
+		{"fail fast, complete", policy{failFast: true}, complete, 0, nil},
+		{"until, failed", policy{until: time.Second}, func(s *story) { s.retried("a") }, 1, []action{stopRun}},
+		{"until, complete before", policy{until: time.Second}, complete, 0, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := &story{verdict: newVerdict(c.policy, []*api.Job{testJob("batch", 1)}), now: begin}
+			c.play(s)
+			if got := s.code(); got != c.code {
+				t.Errorf("exit code %d, want %d", got, c.code)
+			}
+			if fmt.Sprint(s.actions) != fmt.Sprint(c.want) {
+				t.Errorf("actions %v, want %v", s.actions, c.want)
+			}
+		})
+	}
+}
+
+func TestExitCodeFromTask(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		play func(*story)
+		code int
+		want []action
+	}{
+		{"ends well", func(s *story) { s.dies("a", "main", 0).alloc("a", "complete") }, 0, []action{stopRun}},
+		{"ends well although another failed before", func(s *story) {
+			s.fails("a", "side", 9).dies("a", "main", 0).alloc("a", "failed")
+		}, 0, []action{stopRun}},
+		{"fails for good", func(s *story) { s.fails("a", "main", 7).alloc("a", "failed") }, 7, []action{stopRun}},
+		{"killed by a signal", func(s *story) { s.fails("a", "main", 137).alloc("a", "failed") }, 137, []action{stopRun}},
+		{"another task ends", func(s *story) { s.dies("a", "side", 3).alloc("a", "complete") }, 0, nil},
+		{"fails, then runs again elsewhere and ends well", func(s *story) {
+			s.fails("a", "main", 7).retried("a").replaced("a", "b").dies("b", "main", 0).alloc("b", "complete")
+		}, 0, []action{stopRun}},
+		{"killed because another failed, and runs again", func(s *story) {
+			s.fails("a", "side", 9).retried("a").dies("a", "main", 130).replaced("a", "b").dies("b", "main", 4)
+		}, 4, []action{stopRun}},
+		{"could not be started", func(s *story) {
+			s.event(place(0, "a"), "main", event.TaskState{State: "dead", Failed: true}).alloc("a", "failed")
+		}, 1, []action{stopRun}},
+		{"never started since another failed", func(s *story) {
+			s.fails("a", "side", 9).alloc("a", "failed").event(place(0, "a"), "main", event.TaskState{State: "dead"})
+		}, 1, []action{stopRun}},
+		{"restarts are not the end", func(s *story) {
+			code := 3
+			s.event(place(0, "a"), "main", event.TaskState{State: "pending", Restarts: 1, ExitCode: &code})
+			s.runs("a", "main").dies("a", "main", 0)
+		}, 0, []action{stopRun}},
+		{"a code that no process has", func(s *story) { s.fails("a", "main", 256).alloc("a", "failed") }, 255, []action{stopRun}},
+		{"interrupted", func(s *story) {
+			s.did(s.signal(syscall.SIGINT)).dies("a", "main", 130).alloc("a", "complete")
+		}, 130, []action{stopRun}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			jobs := []*api.Job{testJob("batch", 1)}
+			from, err := findCodeFrom("main", jobs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &story{verdict: newVerdict(policy{codeFrom: from}, jobs), now: begin}
+			c.play(s)
+			if got := s.code(); got != c.code {
+				t.Errorf("exit code %d, want %d", got, c.code)
+			}
+			if fmt.Sprint(s.actions) != fmt.Sprint(c.want) {
+				t.Errorf("actions %v, want %v", s.actions, c.want)
+			}
+		})
+	}
+}
+
+func TestExitCodeFromSeveralInstancesIsTheWorst(t *testing.T) {
+	t.Parallel()
+	jobs := []*api.Job{testJob("batch", 3)}
+	from, err := findCodeFrom("app/main", jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &story{verdict: newVerdict(policy{codeFrom: from}, jobs), now: begin}
+	for i, code := range []int{2, 5, 0} {
+		if len(s.actions) > 0 {
+			t.Fatalf("stopped after %d of 3 instances", i)
+		}
+		a := place(i, fmt.Sprint(i))
+		s.event(a, "main", event.TaskState{State: "dead", Failed: code > 0, ExitCode: &code})
+		if code > 0 {
+			s.event(a, "", event.AllocStatus{Status: "failed", Retry: -1})
+		}
+	}
+	if got := s.code(); got != 5 || len(s.actions) != 1 {
+		t.Errorf("exit code %d after %v, want 5 after one stop", got, s.actions)
+	}
+}
+
+func TestUntilIsFulfilledWhenEveryTaskHasRunForSoLong(t *testing.T) {
+	t.Parallel()
+	const wait = 10 * time.Second
+	for _, c := range []struct {
+		name string
+		kind string
+		play func(*story)
+		due  time.Duration // after begin; 0: not in sight
+	}{
+		{"nothing runs yet", "service", func(*story) {}, 0},
+		{"all run", "service", func(s *story) { s.runs("a", "main", "side") }, wait},
+		{"one is pending", "service", func(s *story) { s.runs("a", "main") }, 0},
+		{"the last one counts", "service", func(s *story) {
+			s.runs("a", "main")
+			s.now = begin.Add(3 * time.Second)
+			s.runs("a", "side")
+		}, wait + 3*time.Second},
+		{"a restart starts over", "service", func(s *story) {
+			s.runs("a", "main", "side")
+			s.now = begin.Add(5 * time.Second)
+			s.event(place(0, "a"), "main", event.TaskState{State: "pending", Restarts: 1})
+			s.event(place(0, "a"), "main", event.TaskState{State: "running", Restarts: 1})
+		}, wait + 5*time.Second},
+		{"in a restart", "service", func(s *story) {
+			s.runs("a", "main", "side").event(place(0, "a"), "main", event.TaskState{State: "pending", Restarts: 1})
+		}, 0},
+		{"one has ended well", "batch", func(s *story) { s.runs("a", "main", "side").dies("a", "side", 0) }, wait},
+		{"all have ended", "batch", func(s *story) { s.dies("a", "main", 0).dies("a", "side", 0) }, 0},
+		{"one has failed", "batch", func(s *story) { s.runs("a", "main").fails("a", "side", 1) }, 0},
+		{"stopped by something else", "service", func(s *story) {
+			s.runs("a", "main", "side").did(s.signal(syscall.SIGINT))
+		}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := &story{verdict: newVerdict(policy{until: wait}, []*api.Job{testJob(c.kind, 1)}), now: begin}
+			c.play(s)
+			at, ok := s.due()
+			if !ok {
+				at = begin
+			}
+			if got := at.Sub(begin); got != c.due {
+				t.Fatalf("due after %v, want %v", got, c.due)
+			}
+			if c.due == 0 {
+				return
+			}
+			if a, _ := s.tick(at.Add(-time.Nanosecond)); a != carryOn {
+				t.Error("stopped too early")
+			}
+			if a, _ := s.tick(at); a != stopRun {
+				t.Error("not stopped when due")
+			}
+			if s.alloc("a", "complete"); s.code() != 0 {
+				t.Errorf("exit code %d, want 0", s.code())
+			}
+		})
+	}
+}
+
+func TestUntilWaitsForEveryAllocation(t *testing.T) {
+	t.Parallel()
+	s := &story{verdict: newVerdict(policy{until: time.Second}, []*api.Job{testJob("service", 2)}), now: begin}
+	s.runs("a", "main", "side")
+	if _, ok := s.due(); ok {
+		t.Error("due with one of two allocations")
+	}
+}
+
+func TestTimeoutNamesWhoHasNotEnded(t *testing.T) {
+	t.Parallel()
+	s := &story{verdict: newVerdict(policy{timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
+	s.runs("a", "main")
+	_, said := s.overdue()
+	if want := "the timeout of 1m0s has passed with main running, side pending: stopping"; said != want {
+		t.Errorf("said %q, want %q", said, want)
+	}
+}
+
+func TestTaskOfExitCodeFromMustBeOne(t *testing.T) {
+	t.Parallel()
+	two := testJob("batch", 1)
+	other := api.NewTaskGroup("other", 1)
+	other.Tasks = []*api.Task{api.NewTask("main", "raw_exec")}
+	two.TaskGroups = append(two.TaskGroups, other)
+	for _, c := range []struct {
+		name string
+		err  string
+	}{
+		{"side", ""},
+		{"app/main", ""},
+		{"j/other/main", ""},
+		{"main", `cannot take the exit code from task "main": it may be j/app/main or j/other/main`},
+		{"man", `cannot take the exit code from task "man": no job has it`},
+		{"", `cannot take the exit code from task "": no job has it`},
+	} {
+		_, err := findCodeFrom(c.name, []*api.Job{two})
+		if got := fmt.Sprint(err); c.err == "" && err != nil || c.err != "" && got != c.err {
+			t.Errorf("%q: %v, want %s", c.name, err, c.err)
+		}
+		if err != nil && exitCode(err) != exitUsage {
+			t.Errorf("%q: exit code %d", c.name, exitCode(err))
+		}
+	}
+}
