@@ -24,7 +24,7 @@ type Config struct {
 	Task        string
 	MaxFiles    int   // per stream, at least 1
 	MaxFileSize int64 // bytes, at least 1; no file grows larger
-	Disabled    bool  // write no files; pieces are announced from memory
+	Disabled    bool  // write no output to disk; announce it from memory
 
 	// Announce is called for each piece of output, in the order of reading
 	// over both streams. The source may be read during the call; who keeps it

@@ -157,5 +157,3 @@ func (r *files) close() {
 		r.current.Release()
 	}
 }
-
-func fileName(prefix string, index int) string { return fmt.Sprintf("%s.%d", prefix, index) }

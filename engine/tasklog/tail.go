@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"taskrun/engine/event"
 )
@@ -100,29 +98,4 @@ func (t *tailReader) result() [][]byte {
 		all = all[:len(all)-1]
 	}
 	return all[max(0, len(all)-t.lines):]
-}
-
-// list returns the numbers of a stream's files in ascending order.
-func list(root *os.Root, prefix string) ([]int, error) {
-	dir, err := root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	var indexes []int
-	for _, name := range names {
-		digits, ok := strings.CutPrefix(name, prefix+".")
-		if !ok {
-			continue
-		}
-		if n, err := strconv.Atoi(digits); err == nil && n >= 0 && fileName(prefix, n) == name {
-			indexes = append(indexes, n)
-		}
-	}
-	slices.Sort(indexes)
-	return indexes, nil
 }
