@@ -55,19 +55,18 @@ func (b *bell) wait(n int) (time.Time, error) {
 func (b *bell) close() { b.file.Close() }
 
 // firstAct measures from the start of a runner to the first thing its only
-// task does. The runners take turns, so that a busy moment hits all of them.
+// task does.
 func firstAct(o options, dir string, runners []runner) ([]measure, error) {
 	times := map[string][]float64{}
-	for i := range o.runs + warmUps {
-		for _, r := range runners {
-			took, err := oneAct(dir, r)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.name, err)
-			}
-			if i >= warmUps {
-				times[r.name] = append(times[r.name], took.Seconds())
-			}
+	err := inTurns(o.runs+warmUps, runners, func(turn int, r runner) error {
+		took, err := oneAct(dir, r)
+		if turn >= warmUps {
+			times[r.name] = append(times[r.name], took.Seconds())
 		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return []measure{{
 		what: "up to the task's first act", format: milliseconds, values: medians(times),

@@ -48,14 +48,6 @@ func run(o options, parts []string) error {
 		return err
 	}
 	runners := append([]runner{taskrun(path, "plain"), shell()}, peers()...)
-	if path := os.Getenv("NOMAD"); path != "" {
-		nomad, agent, err := startNomad(path, dir)
-		if err != nil {
-			return err
-		}
-		defer stop(agent)
-		runners = append(runners, nomad)
-	}
 	bench := map[string]func(options, string, []runner) ([]measure, error){
 		"act": firstAct, "tasks": manyTasks, "output": output, "commands": commands,
 	}

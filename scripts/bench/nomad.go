@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
@@ -27,26 +26,49 @@ client {
 }
 `
 
-// startNomad starts a real Nomad's agent in dev mode, on the loopback interface
-// only, and returns when it is ready for jobs. The runner is the nomad command
-// that submits a job to it. The agent must be stopped.
-func startNomad(path, dir string) (runner, *exec.Cmd, error) {
+// nomad is a real Nomad: the command that submits a job to an agent in dev
+// mode, which is up already and listens on the loopback interface only.
+func nomad(path string) runner {
+	var address string
+	jobs := 0
+	return runner{
+		name: "nomad", path: path,
+		start: func() (stop func(), err error) {
+			address, stop, err = startAgent(path)
+			return stop, err
+		},
+		file: func(tasks []string) string {
+			jobs++ // a job that has ended would only be updated
+			return strings.Replace(jobFile(tasks), `"bench"`, fmt.Sprintf(`"bench%d"`, jobs), 1)
+		},
+		args: func(_, file string) []string {
+			return []string{"job", "run", "-detach", "-address=" + address, file}
+		},
+	}
+}
+
+// startAgent returns the address of an agent that is ready for jobs.
+func startAgent(path string) (address string, stopAgent func(), err error) {
+	config, err := os.CreateTemp("", "bench*.hcl")
+	if err != nil {
+		return "", nil, err
+	}
+	defer os.Remove(config.Name())
+	defer config.Close()
 	ports, err := freePorts(3)
 	if err != nil {
-		return runner{}, nil, err
+		return "", nil, err
 	}
-	config := filepath.Join(dir, "agent.hcl")
-	text := fmt.Sprintf(agentConfig, ports[0], ports[1], ports[2])
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		return runner{}, nil, err
+	if _, err := fmt.Fprintf(config, agentConfig, ports[0], ports[1], ports[2]); err != nil {
+		return "", nil, err
 	}
-	agent := exec.Command(path, "agent", "-dev", "-bind=127.0.0.1", "-config="+config)
+	agent := exec.Command(path, "agent", "-dev", "-bind=127.0.0.1", "-config="+config.Name())
 	log, err := agent.StdoutPipe()
 	if err != nil {
-		return runner{}, nil, err
+		return "", nil, err
 	}
 	if err := agent.Start(); err != nil {
-		return runner{}, nil, err
+		return "", nil, err
 	}
 	lines, last, ready := bufio.NewScanner(log), "", false
 	for !ready && lines.Scan() {
@@ -55,19 +77,10 @@ func startNomad(path, dir string) (runner, *exec.Cmd, error) {
 	}
 	if !ready {
 		stop(agent)
-		return runner{}, nil, fmt.Errorf("cannot start %q: its agent ended, with %q", path, last)
+		return "", nil, fmt.Errorf("cannot start %q: its agent ended, with %q", path, last)
 	}
 	go func() { _, _ = io.Copy(io.Discard, log) }() // or it would block
-	address := fmt.Sprintf("-address=http://127.0.0.1:%d", ports[0])
-	jobs := 0
-	return runner{
-		name: "nomad", path: path, agent: true,
-		file: func(tasks []string) string {
-			jobs++ // a job that has ended would only be updated
-			return strings.Replace(jobFile(tasks), `"bench"`, fmt.Sprintf(`"bench%d"`, jobs), 1)
-		},
-		args: func(_, file string) []string { return []string{"job", "run", "-detach", address, file} },
-	}, agent, nil
+	return fmt.Sprintf("http://127.0.0.1:%d", ports[0]), func() { stop(agent) }, nil
 }
 
 func freePorts(n int) ([]int, error) {

@@ -25,34 +25,33 @@ func output(o options, dir string, runners []runner) ([]measure, error) {
 		return nil, err
 	}
 	disk, stdout := map[string][]float64{}, map[string][]float64{}
-	for range outputRuns {
-		for _, r := range runners {
-			task := "cat " + text
-			if r.name == "sh -c" {
-				task += " | cat" // through a pipe, as with the others
-			}
-			if !r.agent {
-				got, err := shown(dir, r, task, size)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", r.name, err)
-				}
-				stdout[r.name] = append(stdout[r.name], got)
-			}
-			switch r.name {
-			case "taskrun":
-				r = taskrun(r.path, "quiet")
-			case "sh -c":
-				task += " >kept"
-			case "nomad":
-			default:
-				continue // keeps nothing
-			}
-			got, err := kept(dir, r, task, size)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", r.name, err)
-			}
-			disk[r.name] = append(disk[r.name], got)
+	err = inTurns(outputRuns, runners, func(_ int, r runner) error {
+		task := "cat " + text
+		if r.name == "sh -c" {
+			task += " | cat" // through a pipe, as with the others
 		}
+		if r.start == nil {
+			got, err := shown(dir, r, task, size)
+			if err != nil {
+				return err
+			}
+			stdout[r.name] = append(stdout[r.name], got)
+		}
+		switch r.name {
+		case "taskrun":
+			r = taskrun(r.path, "quiet")
+		case "sh -c":
+			task += " >kept"
+		case "nomad":
+		default:
+			return nil // keeps nothing
+		}
+		got, err := kept(dir, r, task, size)
+		disk[r.name] = append(disk[r.name], got)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	return []measure{
 		{

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,11 +13,14 @@ import (
 // A runner is a program that runs tasks, each a line for sh, until they have
 // ended.
 type runner struct {
-	name  string
-	path  string
-	file  func(tasks []string) string     // the text of its file
-	args  func(dir, file string) []string // its arguments; dir is empty
-	agent bool                            // it hands the tasks to an agent and does not wait for them
+	name string
+	path string
+	file func(tasks []string) string     // the text of its file
+	args func(dir, file string) []string // its arguments; dir is empty
+
+	// start starts the agent that the tasks are handed to and returns what stops
+	// it; nil for a runner that runs them itself.
+	start func() (stop func(), err error)
 }
 
 // command returns the command that runs the tasks, with its files in dir.
@@ -35,6 +39,45 @@ func taskrun(path, view string) runner {
 	return runner{name: "taskrun", path: path, file: jobFile, args: func(dir, file string) []string {
 		return []string{"up", "--output", view, "--data-dir", filepath.Join(dir, "data"), file}
 	}}
+}
+
+// inTurns calls f n times for each runner. They take turns, in another order
+// each time, so that a busy moment hits all of them alike. Those with an agent
+// come last and alone: it is busy even when its tasks have ended.
+func inTurns(n int, runners []runner, f func(turn int, r runner) error) error {
+	alone := func(r runner) bool { return r.start != nil }
+	crowd := slices.DeleteFunc(slices.Clone(runners), alone)
+	for turn := range n {
+		rand.Shuffle(len(crowd), func(i, j int) { crowd[i], crowd[j] = crowd[j], crowd[i] })
+		for _, r := range crowd {
+			if err := f(turn, r); err != nil {
+				return fmt.Errorf("%s: %w", r.name, err)
+			}
+		}
+	}
+	for _, r := range runners {
+		if !alone(r) {
+			continue
+		}
+		if err := withAgent(n, r, f); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	return nil
+}
+
+func withAgent(n int, r runner, f func(turn int, r runner) error) error {
+	stop, err := r.start()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	for turn := range n {
+		if err := f(turn, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // shell runs the tasks as background jobs of one sh.
@@ -56,6 +99,9 @@ func peers() []runner {
 		{name: "process-compose", path: os.Getenv("PROCESS_COMPOSE"), file: composeFile, args: func(_, file string) []string {
 			return []string{"-t=false", "--no-server", "--disable-dotenv", "-L", os.DevNull, "-f", file}
 		}},
+	}
+	if path := os.Getenv("NOMAD"); path != "" {
+		all = append(all, nomad(path))
 	}
 	return slices.DeleteFunc(all, func(r runner) bool { return r.path == "" })
 }

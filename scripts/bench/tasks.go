@@ -35,7 +35,7 @@ func manyTasks(o options, dir string, runners []runner) ([]measure, error) {
 		m.values = map[string]float64{}
 	}
 	for _, r := range runners {
-		if r.agent {
+		if r.start != nil {
 			continue // what runs the tasks is not the process that was started
 		}
 		c, err := oneCrowd(o, dir, r)
