@@ -23,6 +23,8 @@ type TaskConfig struct {
 	User      string            // empty: the user that runs taskrun
 	Resources Resources
 	AllocDir  string // directory of the allocation
+	Mounts    []Mount
+	Devices   []Device
 
 	// Config is the task's config block, interpolated and decoded against the
 	// driver's TaskConfigSchema.

@@ -55,6 +55,27 @@ type AllocPostrun interface {
 	Postrun(ctx context.Context) error
 }
 
+// AllocUpdate is called when the job has changed in a way that leaves the
+// allocation running, before the tasks' own hooks. It may be called beside any
+// other phase, but never beside itself.
+type AllocUpdate interface {
+	AllocHook
+	Update(ctx context.Context, job *api.Job, group *api.TaskGroup) error
+}
+
+// AllocDestroy is called when the allocation has ended and nothing of it is to
+// be kept, also when no other phase was called before.
+type AllocDestroy interface {
+	AllocHook
+	Destroy(ctx context.Context) error
+}
+
+// AllocShutdown is called when the engine ends and leaves the tasks running.
+type AllocShutdown interface {
+	AllocHook
+	Shutdown()
+}
+
 // Catalog lists the hooks, in the order in which they are called.
 type Catalog struct {
 	Alloc []AllocFactory

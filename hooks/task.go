@@ -19,7 +19,13 @@
 //	Poststart  killed                 event, and on
 //	Prekill    never                  event, and on
 //	Exited     killed                 event, and on
+//	Update     killed                 event, and on
 //	Stop       never                  event, and on
+//
+// A hook that is Done is not called before later starts; its variables, mounts
+// and devices stay. State is what a hook wants to be told before the next
+// start; it is replaced as a whole. When the engine ends and leaves the tasks
+// running, Shutdown is called instead of Stop.
 package hooks
 
 import (
@@ -67,18 +73,26 @@ type TaskPrestart interface {
 
 // PrestartRequest is the input of TaskPrestart.
 type PrestartRequest struct {
-	State map[string]string // what the hook stored in its last response
-	Env   *taskenv.Env      // with what earlier hooks added
+	State      map[string]string // what the hook stored in its last response
+	Task       *api.Task
+	Resources  drivers.Resources
+	TaskDir    string       // the task's own directory
+	VaultToken string       // empty unless an earlier hook gave one
+	Env        *taskenv.Env // with what earlier hooks added
 }
 
 // PrestartResponse is what a hook gives the task.
 type PrestartResponse struct {
-	Env   map[string]string // replaces what the hook gave before
-	State map[string]string // replaces what the hook stored before
-	// Done: the hook is not called again; its Env stays.
+	Env     map[string]string // replaces what the hook gave before
+	Mounts  []drivers.Mount   // replace, unless empty, those of the hook before
+	Devices []drivers.Device  // likewise
+	State   map[string]string // replaces what the hook stored before
+	// Done: the hook is not called again; what it gave stays.
 	Done bool
 	// Output, when set, is where the task's output goes.
 	Output Output
+	// VaultToken, when set, is the task's token.
+	VaultToken string
 }
 
 // Output captures what a task writes.
@@ -98,6 +112,32 @@ type TaskPoststart interface {
 type PoststartRequest struct {
 	Network *drivers.Network // nil unless the driver made one
 	Env     *taskenv.Env
+	// Exec runs a command in the task; nil when the driver cannot.
+	Exec func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
+	// Stats tells what the task uses; nil when the driver cannot.
+	Stats func(ctx context.Context, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error)
+}
+
+// TaskUpdate is called when the job has changed in a way that leaves the task
+// running. It may be called at any time, beside any other phase, but never
+// beside itself.
+type TaskUpdate interface {
+	TaskHook
+	Update(ctx context.Context, req *UpdateRequest) error
+}
+
+// UpdateRequest is the input of TaskUpdate.
+type UpdateRequest struct {
+	Job   *api.Job
+	Group *api.TaskGroup
+	Task  *api.Task
+}
+
+// TaskShutdown is called when the engine ends and leaves the task running. It
+// must not touch what the task still needs.
+type TaskShutdown interface {
+	TaskHook
+	Shutdown()
 }
 
 // TaskPrekill is called before the task is killed or restarted by order, but

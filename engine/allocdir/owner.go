@@ -11,13 +11,16 @@ import (
 type Owner struct{ UID, GID int }
 
 // OwnerOf returns the owner of the directories of a task that runs as a user,
-// given by login name. It is nil when they stay with whom taskrun runs as:
+// given by login name or uid. It is nil when they stay with whom taskrun runs as:
 // without a user, and where taskrun is not root and could not give them away.
 func OwnerOf(name string) (*Owner, error) {
 	if name == "" || os.Geteuid() != 0 {
 		return nil, nil
 	}
 	u, err := user.Lookup(name)
+	if byID, idErr := user.LookupId(name); err != nil && idErr == nil {
+		u, err = byID, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot find user %q: %w", name, err)
 	}

@@ -83,3 +83,11 @@ func (t *Tally) Dead() (n int) {
 	}
 	return n
 }
+
+// Live is how many tasks of any stage are not dead.
+func (t *Tally) Live() (n int) {
+	for stage := range stages {
+		n += t.live(stage)
+	}
+	return n
+}

@@ -68,12 +68,18 @@ type Alloc struct {
 	stop     chan struct{}
 	stopOnce sync.Once
 	hard     context.Context // done: no time for grace is left
+	leaving  context.Context // done: tasks are left to themselves
+	leave    context.CancelFunc
+	updates  updates
+
+	created time.Time
 
 	// Owned by Run, and written with mu held where State reads it.
 	mu          sync.Mutex
 	machine     *lifecycle.Alloc
 	status      string
 	description string
+	updating    bool // hooks take in an update
 	health      *healthWatch
 	healthy     *bool
 	children    sync.WaitGroup
@@ -82,11 +88,14 @@ type Alloc struct {
 // New returns an allocation and tells of its tasks. It does nothing until Run.
 func New(cfg Config) *Alloc {
 	a := &Alloc{
-		cfg:   cfg,
-		inbox: make(chan func()),
-		over:  make(chan struct{}),
-		stop:  make(chan struct{}),
+		cfg:     cfg,
+		inbox:   make(chan func()),
+		over:    make(chan struct{}),
+		updates: updates{ready: make(chan struct{}, 1)},
+		stop:    make(chan struct{}),
+		created: time.Now(),
 	}
+	a.leaving, a.leave = context.WithCancel(context.Background())
 	members := make([]lifecycle.Task, len(cfg.Group.Tasks))
 	for i, spec := range cfg.Group.Tasks {
 		t := newTask(a, i, spec)
@@ -103,15 +112,23 @@ func New(cfg Config) *Alloc {
 	return a
 }
 
-// Config returns what the allocation was made of.
-func (a *Alloc) Config() Config { return a.cfg }
+// Config returns what the allocation is made of.
+func (a *Alloc) Config() Config {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cfg
+}
 
 // Stop orders the allocation to end as `nomad alloc stop` would: kill signals,
 // grace, then poststop tasks. It returns at once and may be called often.
 func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
 
-// Run runs the allocation and returns when every task has ended for good. When
-// ctx ends, what still runs is killed without grace.
+// Leave ends Run and leaves the tasks running as they are, for an engine to
+// come. It returns at once.
+func (a *Alloc) Leave() { a.leave() }
+
+// Run runs the allocation and returns when every task has ended for good, or
+// was left. When ctx ends, what still runs is killed without grace.
 func (a *Alloc) Run(ctx context.Context) Result {
 	a.hard = ctx
 	a.publishStatus()
@@ -124,7 +141,8 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	defer a.endHealth()
 
 	stop, hard := a.stop, ctx.Done()
-	deadline := a.deadline()
+	deadline := a.overdueTimer()
+	defer deadline.Stop()
 	for !a.machine.Ended() {
 		select {
 		case f := <-a.inbox:
@@ -134,8 +152,10 @@ func (a *Alloc) Run(ctx context.Context) Result {
 			stop = nil
 			a.endHealth()
 			a.happens(lifecycle.Input{Kind: lifecycle.Stop})
-		case <-deadline:
+		case <-deadline.C:
 			a.happens(lifecycle.Input{Kind: lifecycle.Overdue})
+		case <-a.updates.ready:
+			a.update(deadline)
 		case <-hard:
 			hard = nil
 			a.endHealth()
@@ -146,7 +166,11 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	}
 	close(a.over)
 	a.children.Wait()
-	a.postrun()
+	if a.leaving.Err() != nil && a.machine.Tally().Live() > 0 {
+		a.shutdown()
+	} else {
+		a.postrun()
+	}
 	return Result{Status: a.status, Failed: a.finishedAt()}
 }
 
@@ -181,12 +205,4 @@ func (a *Alloc) publishStatus() {
 		body.Retry = a.cfg.Retry(a.finishedAt())
 	}
 	a.cfg.Bus.Publish(a.cfg.Alloc, "", body)
-}
-
-// deadline returns a channel that tells when max_run_duration has passed.
-func (a *Alloc) deadline() <-chan time.Time {
-	if d := a.cfg.Group.MaxRunDuration; d != nil && *d > 0 {
-		return time.After(*d)
-	}
-	return nil
 }

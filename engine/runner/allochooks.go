@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"taskrun/engine/event"
@@ -71,4 +72,27 @@ func (a *Alloc) postrun() {
 			})
 		}
 	}
+}
+
+// shutdown calls the hooks when the engine ends and leaves the tasks running.
+func (a *Alloc) shutdown() {
+	for _, h := range a.hooks {
+		if h, ok := h.(hooks.AllocShutdown); ok {
+			h.Shutdown()
+		}
+	}
+}
+
+// Destroy removes what is left of an allocation that has ended. It may be
+// called without Run.
+func (a *Alloc) Destroy(ctx context.Context) error {
+	var failures []error
+	for _, h := range a.hooks {
+		if h, ok := h.(hooks.AllocDestroy); ok {
+			if err := h.Destroy(ctx); err != nil {
+				failures = append(failures, fmt.Errorf("destroy hook %q failed: %w", h.Name(), err))
+			}
+		}
+	}
+	return errors.Join(failures...)
 }

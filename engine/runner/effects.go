@@ -48,7 +48,7 @@ func (a *Alloc) causeEvent(e lifecycle.Effect) *api.TaskEvent {
 	case lifecycle.MainTasksDead:
 		return event.MainTasksDead()
 	default:
-		return event.SiblingFailed(a.tasks[e.Sibling].spec.Name)
+		return event.SiblingFailed(a.tasks[e.Sibling].name)
 	}
 }
 
@@ -62,7 +62,7 @@ func (a *Alloc) killEvent(t *task) *api.TaskEvent {
 // shutdownDelay waits for the group's shutdown_delay, but no longer than there
 // are tasks.
 func (a *Alloc) shutdownDelay() {
-	d := a.cfg.Group.ShutdownDelay
+	d := a.Config().Group.ShutdownDelay
 	if d == nil || *d <= 0 {
 		return
 	}

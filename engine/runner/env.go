@@ -5,7 +5,7 @@ import "taskrun/jobspec/taskenv"
 func (t *task) newEnv() *taskenv.Builder {
 	a := t.alloc.cfg
 	info := taskenv.AllocInfo{ID: a.Alloc.ID, Name: a.Alloc.Name, Index: a.Index}
-	return taskenv.NewBuilder(a.Node, info, a.Job, a.Group, t.spec).
+	return taskenv.NewBuilder(a.Node, info, a.Job, a.Group, t.spec()).
 		SetClientDir(a.Dir).
 		SetHostEnv(a.HostEnv).
 		SetPorts(a.Ports)

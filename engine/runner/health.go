@@ -60,7 +60,7 @@ func (a *Alloc) checkHealth() {
 	if !healthy {
 		blamed := watch.Blame(tasks)
 		for _, t := range a.tasks {
-			if message, ok := blamed[t.spec.Name]; ok {
+			if message, ok := blamed[t.name]; ok {
 				t.apply("", event.AllocUnhealthy(message))
 			}
 		}
@@ -82,7 +82,7 @@ func (a *Alloc) healthTasks() []health.Task {
 	tasks := make([]health.Task, len(a.tasks))
 	for i, t := range a.tasks {
 		tasks[i] = health.Task{
-			Name: t.spec.Name, Stage: t.stage, Phase: phase(t.state), Failed: t.state.Failed,
+			Name: t.name, Stage: t.stage, Phase: phase(t.state), Failed: t.state.Failed,
 			Started: t.state.StartedAt, Finished: !t.state.FinishedAt.IsZero(),
 		}
 	}

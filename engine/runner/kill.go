@@ -19,6 +19,7 @@ type runEnd struct {
 	killed  bool                // it was to end for good
 	killErr error               // what went wrong with that
 	restart bool                // it was to be started again, which is no failure
+	left    bool                // it goes on without us
 }
 
 // wait waits for the end of the task's run, which an order may hasten.
@@ -37,6 +38,11 @@ func (t *task) wait() runEnd {
 		result, err := t.stop(ended)
 		req.done <- err
 		return runEnd{result: result, restart: !req.failure}
+	case <-t.alloc.leaving.Done():
+		if t.isLeft() {
+			return runEnd{left: true}
+		}
+		<-t.killed.Done()
 	case <-t.killed.Done():
 	}
 	t.prekill()
@@ -50,7 +56,7 @@ func (t *task) wait() runEnd {
 // shutdownDelay waits for the task's shutdown_delay, and returns the result if
 // the task ends meanwhile.
 func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResult {
-	d := t.spec.ShutdownDelay
+	d := t.spec().ShutdownDelay
 	if d <= 0 {
 		return nil
 	}
@@ -75,7 +81,7 @@ func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResu
 func (t *task) stop(ended <-chan *drivers.ExitResult) (*drivers.ExitResult, error) {
 	var failure error
 	for _, pause := range stopRetries {
-		failure = t.driver.StopTask(t.alloc.hard, t.id, t.killTimeout(), t.spec.KillSignal)
+		failure = t.driver.StopTask(t.alloc.hard, t.id, t.killTimeout(), t.spec().KillSignal)
 		if failure == nil || errors.Is(failure, drivers.ErrTaskNotFound) {
 			return <-ended, nil
 		}

@@ -93,7 +93,7 @@ func (a *Alloc) ask(f func()) bool {
 
 func (a *Alloc) task(name string) *task {
 	for _, t := range a.tasks {
-		if t.spec.Name == name {
+		if t.name == name {
 			return t
 		}
 	}
@@ -140,7 +140,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	var failures []error
 	for i, req := range requests {
 		if err := await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
-			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", a.tasks[i].spec.Name, err))
+			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", a.tasks[i].name, err))
 		}
 	}
 	return errors.Join(failures...)
@@ -166,7 +166,7 @@ func (a *Alloc) Signal(name, signal string) error {
 	}
 	signaler, ok := t.driver.(drivers.Signaler)
 	if !ok {
-		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec.Driver)
+		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec().Driver)
 	}
 	var handle string
 	a.ask(func() {

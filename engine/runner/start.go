@@ -23,7 +23,7 @@ func (t *task) start() error {
 		return nil
 	}
 	env := t.snapshot()
-	config, err := env.DecodeConfig(t.spec.Config, t.driver.TaskConfigSchema())
+	config, err := env.DecodeConfig(t.spec().Config, t.driver.TaskConfigSchema())
 	if err != nil {
 		t.report("", event.FailedValidation(faults(err)))
 		return err
@@ -46,21 +46,26 @@ func (t *task) start() error {
 }
 
 func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
-	a := t.alloc.cfg
-	return &drivers.TaskConfig{
-		ID:        fmt.Sprintf("%s/%s/%s", a.Alloc.ID, t.spec.Name, event.NewID()[:8]),
+	a := t.alloc.Config()
+	cfg := &drivers.TaskConfig{
+		ID:        fmt.Sprintf("%s/%s/%s", a.Alloc.ID, t.name, event.NewID()[:8]),
 		AllocID:   a.Alloc.ID,
 		Namespace: *a.Job.Namespace,
 		JobName:   *a.Job.Name,
 		JobID:     *a.Job.ID,
 		GroupName: *a.Group.Name,
-		Name:      t.spec.Name,
+		Name:      t.name,
 		Env:       env.Map(),
-		User:      t.spec.User,
-		Resources: resources(t.spec.Resources),
+		User:      t.spec().User,
+		Resources: resources(t.spec().Resources),
 		AllocDir:  a.Dir,
 		Output:    t.output,
 	}
+	for _, h := range t.hooks {
+		cfg.Mounts = append(cfg.Mounts, h.mounts...)
+		cfg.Devices = append(cfg.Devices, h.devices...)
+	}
+	return cfg
 }
 
 // faults words an error of a task's config as Nomad does: as a list under a

@@ -78,7 +78,7 @@ func (a *Alloc) State() State {
 	s := State{Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy}
 	for _, t := range a.tasks {
 		state := t.state
-		s.Tasks[t.spec.Name] = &state
+		s.Tasks[t.name] = &state
 	}
 	return s
 }

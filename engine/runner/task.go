@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -19,7 +20,8 @@ import (
 type task struct {
 	alloc  *Alloc
 	index  int // in the group
-	spec   *api.Task
+	name   string
+	job    atomic.Pointer[jobSpec]
 	stage  lifecycle.Stage
 	driver drivers.Driver
 
@@ -45,13 +47,14 @@ type task struct {
 	tracker restart.Tracker
 	id      string // of the driver's task
 	network *drivers.Network
+	vault   string // token
 }
 
 func newTask(a *Alloc, index int, spec *api.Task) *task {
 	t := &task{
 		alloc:   a,
 		index:   index,
-		spec:    spec,
+		name:    spec.Name,
 		stage:   lifecycle.StageOf(spec.Lifecycle),
 		driver:  a.cfg.Drivers[spec.Driver],
 		gate:    make(chan struct{}, 1),
@@ -61,11 +64,22 @@ func newTask(a *Alloc, index int, spec *api.Task) *task {
 		policy:  restart.PolicyOf(*a.cfg.Job.Type, spec),
 		tracker: restart.Tracker{Start: time.Now()},
 	}
+	t.job.Store(&jobSpec{a.cfg.Job, a.cfg.Group, spec})
 	t.killed, t.cancel = context.WithCancel(context.Background())
 	t.env = t.newEnv()
 	t.hooks = t.newHooks()
 	return t
 }
+
+// jobSpec is the part of a version of the job that concerns a task.
+type jobSpec struct {
+	job   *api.Job
+	group *api.TaskGroup
+	task  *api.Task
+}
+
+// spec is the task as the newest version of the job has it.
+func (t *task) spec() *api.Task { return t.job.Load().task }
 
 // apply adds an event to the task and, unless state is empty, changes its
 // state. For the allocation's goroutine.
@@ -91,7 +105,7 @@ func (t *task) apply(state string, e *api.TaskEvent) {
 }
 
 func (t *task) publish(body event.Body) {
-	t.alloc.cfg.Bus.Publish(t.alloc.cfg.Alloc, t.spec.Name, body)
+	t.alloc.cfg.Bus.Publish(t.alloc.cfg.Alloc, t.name, body)
 }
 
 // report tells the allocation of an event and a change of state.
@@ -104,14 +118,19 @@ func (t *task) emit(e *api.TaskEvent) { t.report("", e) }
 
 // killTimeout is how long the task may take to end once it was told to.
 func (t *task) killTimeout() time.Duration {
-	return min(*t.spec.KillTimeout, t.alloc.cfg.MaxKillTimeout)
+	return min(*t.spec().KillTimeout, t.alloc.cfg.MaxKillTimeout)
 }
 
 // run takes the task through its life and returns when it will never run
-// again.
+// again, or is left to itself.
 func (t *task) run() {
 	for {
 		for t.runOnce() {
+		}
+		if t.isLeft() {
+			t.shutdownHooks()
+			t.alloc.post(func() { t.happens(lifecycle.Ends) })
+			return
 		}
 		t.report(dead, nil)
 		if t.stage == lifecycle.Poststop || !t.park() {
@@ -128,6 +147,8 @@ func (t *task) park() bool {
 	t.alloc.post(func() { t.happens(lifecycle.Parks) })
 	select {
 	case <-t.killed.Done():
+		return false
+	case <-t.alloc.leaving.Done():
 		return false
 	case reason := <-t.revive:
 		t.report("", event.RestartSignaled(reason))
@@ -152,6 +173,9 @@ func (t *task) runOnce() bool {
 	}
 	t.poststart()
 	end := t.wait()
+	if end.left {
+		return false
+	}
 	if t.output != nil {
 		t.output.Drain()
 	}
@@ -191,11 +215,16 @@ func (t *task) awaitGate() bool {
 	case <-t.gate:
 		return !t.isKilled()
 	case <-t.killed.Done():
-		return false
+	case <-t.alloc.leaving.Done():
 	}
+	return false
 }
 
 func (t *task) isKilled() bool { return t.killed.Err() != nil }
+
+// isLeft reports whether the task is to be left to itself. One that is killed
+// is not.
+func (t *task) isLeft() bool { return t.alloc.leaving.Err() != nil && !t.isKilled() }
 
 // decide applies the restart policy and waits for the delay. It reports
 // whether the task is to be started again.
@@ -223,6 +252,7 @@ func (t *task) sleep(d time.Duration) bool {
 	case <-timer.C:
 		return !t.isKilled()
 	case <-t.killed.Done():
-		return false
+	case <-t.alloc.leaving.Done():
 	}
+	return false
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"time"
 
 	"taskrun/drivers"
@@ -15,9 +16,11 @@ import (
 // taskHook is a hook and what it left behind in earlier calls.
 type taskHook struct {
 	hooks.TaskHook
-	done  bool
-	state map[string]string
-	gave  bool // variables
+	done    bool
+	state   map[string]string
+	gave    bool // variables
+	mounts  []drivers.Mount
+	devices []drivers.Device
 }
 
 func (t *task) newHooks() []*taskHook {
@@ -25,11 +28,11 @@ func (t *task) newHooks() []*taskHook {
 		Alloc:    t.alloc.cfg.Alloc,
 		Job:      t.alloc.cfg.Job,
 		Group:    t.alloc.cfg.Group,
-		Task:     t.spec,
+		Task:     t.spec(),
 		AllocDir: t.alloc.cfg.Dir,
 		Emit:     t.emit,
 		Publish: func(at time.Time, body event.Body) {
-			t.alloc.cfg.Bus.PublishAt(at, t.alloc.cfg.Alloc, t.spec.Name, body)
+			t.alloc.cfg.Bus.PublishAt(at, t.alloc.cfg.Alloc, t.name, body)
 		},
 	}
 	var list []*taskHook
@@ -48,7 +51,14 @@ func (t *task) prestart() error {
 		if !ok || h.done {
 			continue
 		}
-		req := hooks.PrestartRequest{State: maps.Clone(h.state), Env: t.snapshot()}
+		req := hooks.PrestartRequest{
+			State:      maps.Clone(h.state),
+			Task:       t.spec(),
+			Resources:  resources(t.spec().Resources),
+			TaskDir:    filepath.Join(t.alloc.cfg.Dir, t.name),
+			VaultToken: t.vault,
+			Env:        t.snapshot(),
+		}
 		var resp hooks.PrestartResponse
 		if err := pre.Prestart(t.killed, &req, &resp); err != nil {
 			if !t.isKilled() {
@@ -60,21 +70,50 @@ func (t *task) prestart() error {
 			}
 			return wrapped
 		}
-		h.done, h.state = resp.Done, resp.State
-		if len(resp.Env) > 0 || h.gave {
-			h.gave = len(resp.Env) > 0
-			t.env.SetHookEnv(h.Name(), resp.Env)
-			t.built = nil
-		}
-		if resp.Output != nil {
-			t.output = resp.Output
-		}
+		t.take(h, &resp)
 	}
 	return nil
 }
 
+// take keeps what a hook gave the task.
+func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
+	h.done, h.state = resp.Done, resp.State
+	if len(resp.Mounts) > 0 {
+		h.mounts = resp.Mounts
+	}
+	if len(resp.Devices) > 0 {
+		h.devices = resp.Devices
+	}
+	if len(resp.Env) > 0 || h.gave {
+		h.gave = len(resp.Env) > 0
+		t.env.SetHookEnv(h.Name(), resp.Env)
+		t.built = nil
+	}
+	if resp.VaultToken != "" && resp.VaultToken != t.vault {
+		t.vault = resp.VaultToken
+		if v := t.spec().Vault; v != nil && v.Env != nil && *v.Env {
+			t.env.SetVaultToken(t.vault, *v.Namespace)
+			t.built = nil
+		}
+	}
+	if resp.Output != nil {
+		t.output = resp.Output
+	}
+}
+
 func (t *task) poststart() {
 	req := hooks.PoststartRequest{Network: t.network}
+	id := t.id
+	if d, ok := t.driver.(drivers.Execer); ok {
+		req.Exec = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error) {
+			return d.ExecTask(ctx, id, cmd)
+		}
+	}
+	if d, ok := t.driver.(drivers.StatsCollector); ok {
+		req.Stats = func(ctx context.Context, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
+			return d.TaskStats(ctx, id, interval)
+		}
+	}
 	for _, h := range t.hooks {
 		if post, ok := h.TaskHook.(hooks.TaskPoststart); ok {
 			req.Env = t.snapshot()
@@ -103,6 +142,14 @@ func (t *task) stopHooks() {
 	for _, h := range t.hooks {
 		if st, ok := h.TaskHook.(hooks.TaskStop); ok {
 			t.called(h, st.Stop(context.WithoutCancel(t.killed)))
+		}
+	}
+}
+
+func (t *task) shutdownHooks() {
+	for _, h := range t.hooks {
+		if sd, ok := h.TaskHook.(hooks.TaskShutdown); ok {
+			sd.Shutdown()
 		}
 	}
 }

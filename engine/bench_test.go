@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	"taskrun/engine/event"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+// BenchmarkTasks runs mock tasks, in one group or one allocation each, from
+// the submission until all have ended. The time of a task must not depend on
+// how many there are.
+func BenchmarkTasks(b *testing.B) {
+	for _, n := range []int{100, 1000, 10_000} {
+		for name, shape := range map[string]func(int) *api.Job{"group": oneGroup, "count": manyAllocs} {
+			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
+				for b.Loop() {
+					runOnce(b, shape(n))
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/task")
+			})
+		}
+	}
+}
+
+func oneGroup(n int) *api.Job {
+	tasks := make([]*api.Task, n)
+	for i := range tasks {
+		tasks[i] = newTask(fmt.Sprint("t", i))
+	}
+	return newJob("batch", tasks...)
+}
+
+func manyAllocs(n int) *api.Job {
+	job := newJob("batch", newTask("t"))
+	job.TaskGroups[0].Count = &n
+	return job
+}
+
+func runOnce(b *testing.B, job *api.Job) {
+	b.Helper()
+	job.Canonicalize()
+	e := engine.New(engine.Config{
+		DataDir: b.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+		Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+	})
+	if err := e.Submit(job); err != nil {
+		b.Fatal(err)
+	}
+	<-e.Done()
+	if err := e.Close(context.Background()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// TestManyRestartsLeaveMemoryAsItWas restarts a task ten thousand times and
+// compares the heap with that after the first thousand.
+func TestManyRestartsLeaveMemoryAsItWas(t *testing.T) {
+	t.Parallel()
+	const first, all = 1000, 10_000
+	var after [2]uint64
+	synctest.Test(t, func(t *testing.T) {
+		job := newJob("service", with(newTask("t", "run_for", "1s", "exit_code", 1), func(t *api.Task) {
+			t.RestartPolicy = &api.RestartPolicy{
+				Attempts: new(all), Delay: new(time.Second), Interval: new(100 * 24 * time.Hour), Mode: new("fail"),
+			}
+		}))
+		job.Canonicalize()
+		e := engine.New(engine.Config{
+			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+		})
+		sub := e.Subscribe(true)
+		if err := e.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		for restarts := uint64(0); restarts < all; {
+			ev, ok := sub.Next(t.Context())
+			if !ok {
+				t.Fatalf("the events end after %d restarts", restarts)
+			}
+			s, isState := ev.Body.(event.TaskState)
+			if !isState || s.Restarts == restarts {
+				continue
+			}
+			switch restarts = s.Restarts; restarts {
+			case first:
+				after[0] = heap()
+			case all:
+				after[1] = heap()
+			}
+		}
+		e.Kill()
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		sub.Close()
+	})
+	const slack = 512 << 10
+	if after[1] > after[0]+slack {
+		t.Errorf("the heap has %d KiB after %d restarts and %d KiB after %d", after[0]>>10, first, after[1]>>10, all)
+	}
+	t.Logf("heap: %d KiB after %d restarts, %d KiB after %d", after[0]>>10, first, after[1]>>10, all)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

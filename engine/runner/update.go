@@ -1,0 +1,113 @@
+package runner
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+	"taskrun/hooks"
+)
+
+// updates holds the newest version of the job that was not taken in yet.
+type updates struct {
+	ready chan struct{} // of capacity 1
+
+	mu     sync.Mutex
+	newest *Update
+}
+
+// Update is a new version of a job that leaves its allocation running: the
+// same tasks, with other settings around them.
+type Update struct {
+	Job   *api.Job // canonicalised, read only
+	Group *api.TaskGroup
+}
+
+// Update changes the job under the running allocation. It returns at once; of
+// several versions that come fast only the newest is taken in. The group's and
+// the tasks' shutdown_delay and max_run_duration count at once, kill_timeout
+// for what is said at once, and all else from a task's next start.
+func (a *Alloc) Update(u Update) {
+	a.updates.mu.Lock()
+	a.updates.newest = &u
+	a.updates.mu.Unlock()
+	select {
+	case a.updates.ready <- struct{}{}:
+	default:
+	}
+}
+
+// update takes in the newest version, and has the hooks do so. The hooks run
+// beside the owner, one update after another.
+func (a *Alloc) update(deadline *time.Timer) {
+	if a.updating {
+		return // it comes back when the last update is through
+	}
+	a.updates.mu.Lock()
+	u := a.updates.newest
+	a.updates.newest = nil
+	a.updates.mu.Unlock()
+	if u == nil {
+		return
+	}
+	before := a.cfg.Group.MaxRunDuration
+	a.mu.Lock()
+	a.cfg.Job, a.cfg.Group = u.Job, u.Group
+	a.mu.Unlock()
+	if after := u.Group.MaxRunDuration; after != nil && (before == nil || *before != *after) {
+		deadline.Reset(time.Until(a.created.Add(*after)))
+	} else if after == nil {
+		deadline.Stop()
+	}
+	for _, spec := range u.Group.Tasks {
+		if t := a.task(spec.Name); t != nil {
+			t.job.Store(&jobSpec{u.Job, u.Group, spec})
+		}
+	}
+	a.updating = true
+	a.children.Go(func() {
+		a.updateHooks(u)
+		a.post(func() {
+			a.updating = false
+			select { // another may have come meanwhile
+			case a.updates.ready <- struct{}{}:
+			default:
+			}
+		})
+	})
+}
+
+func (a *Alloc) updateHooks(u *Update) {
+	for _, h := range a.hooks {
+		if h, ok := h.(hooks.AllocUpdate); ok {
+			if err := h.Update(a.hard, u.Job, u.Group); err != nil {
+				a.cfg.Bus.Publish(a.cfg.Alloc, "", event.Notice{Text: fmt.Sprintf("update hook %q failed: %v", h.Name(), err)})
+			}
+		}
+	}
+	for _, t := range a.tasks {
+		if t.isKilled() {
+			continue
+		}
+		spec := t.job.Load()
+		for _, h := range t.hooks {
+			if up, ok := h.TaskHook.(hooks.TaskUpdate); ok {
+				t.called(h, up.Update(t.killed, &hooks.UpdateRequest{Job: spec.job, Group: spec.group, Task: spec.task}))
+			}
+		}
+	}
+}
+
+// overdueTimer fires when max_run_duration has passed since the allocation was
+// made; it never does without one.
+func (a *Alloc) overdueTimer() *time.Timer {
+	if d := a.cfg.Group.MaxRunDuration; d != nil && *d > 0 {
+		return time.NewTimer(time.Until(a.created.Add(*d)))
+	}
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return timer
+}
