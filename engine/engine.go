@@ -27,6 +27,10 @@ const defaultMaxKillTimeout = 30 * time.Second
 // keptRuns is how many runs of a job stay on disk.
 const keptRuns = 5
 
+// keptAllocs is how many allocations that were replaced stay on disk for each
+// that runs.
+const keptAllocs = 5
+
 // Config is what an engine needs to know of its surroundings.
 type Config struct {
 	DataDir string                    // where runs are kept; see allocdir

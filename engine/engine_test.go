@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -761,4 +762,31 @@ func TestPeriodicJobLaunchedByOrder(t *testing.T) {
 	if len(h.jobs) != 1 || h.lasted != time.Minute {
 		t.Errorf("launched %q, ended after %v", h.jobs, h.lasted)
 	}
+}
+
+func TestReplacedAllocationsDoNotFillTheDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		job := newJob("service", newTask("t", "exit_code", 1))
+		job.TaskGroups[0].ReschedulePolicy = nil // replaced without end
+		job.Canonicalize()
+		dir := t.TempDir()
+		e := engine.New(engine.Config{
+			DataDir: dir, Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+		})
+		if err := e.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(48 * time.Hour)
+		allocs, err := filepath.Glob(filepath.Join(dir, "jobs", "*", "runs", "*", "alloc", "*"))
+		if err != nil || len(allocs) == 0 || len(allocs) > 7 {
+			t.Errorf("%d allocations on disk: %v", len(allocs), err)
+		}
+		e.Stop()
+		<-e.Done()
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -94,6 +94,7 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 	policy := restart.ReschedulePolicyOf(g.ReschedulePolicy)
 	var earlier []restart.Replacement
 	var previous string
+	var kept []*runner.Alloc // that have ended
 	for e.stopping.Err() == nil {
 		cfg := r.allocConfig(g, index, previous)
 		cfg.Retry = func(failed time.Time) time.Duration {
@@ -106,7 +107,7 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 		cfg.OnVerdict = func(v health.Verdict) {
 			r.report(verdict{*g.Name, v, cfg.Retry(time.Now()) >= 0})
 		}
-		result := r.runAlloc(cfg)
+		alloc, result := r.runAlloc(cfg)
 		if result.Status != api.AllocClientStatusFailed {
 			return
 		}
@@ -116,6 +117,12 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 		}
 		earlier = policy.Keep(earlier, restart.Replacement{Time: time.Now(), Delay: delay})
 		previous = cfg.Alloc.ID
+		if kept = append(kept, alloc); len(kept) > keptAllocs {
+			if err := kept[0].Destroy(e.hard); err != nil {
+				r.notice("cannot remove allocation %s: %v", kept[0].Config().Alloc.ID, err)
+			}
+			kept = kept[1:]
+		}
 	}
 }
 
@@ -143,19 +150,21 @@ func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runne
 	}
 }
 
-func (r *jobRun) runAlloc(cfg runner.Config) runner.Result {
+func (r *jobRun) runAlloc(cfg runner.Config) (*runner.Alloc, runner.Result) {
 	e := r.engine
 	ports, release, err := e.ports.claim(cfg.Group)
 	if err != nil {
-		r.notice("%s: %v", cfg.Alloc.Name, err)
-		return runner.Result{Status: api.AllocClientStatusFailed, Failed: time.Now()}
+		e.bus.Publish(cfg.Alloc, "", event.AllocStatus{
+			Status: api.AllocClientStatusFailed, Description: err.Error(), Replaces: cfg.Replaces, Retry: cfg.Retry(time.Now()),
+		})
+		return runner.New(cfg), runner.Result{Status: api.AllocClientStatusFailed, Failed: time.Now()}
 	}
 	defer release()
 	cfg.Ports = ports
 	alloc := runner.New(cfg)
 	defer e.track(alloc)()
 	defer context.AfterFunc(e.stopping, alloc.Stop)()
-	return alloc.Run(e.hard)
+	return alloc, alloc.Run(e.hard)
 }
 
 // sleepUntil waits; false: the job is to end.

@@ -9,6 +9,20 @@ import (
 	"strings"
 )
 
+// Remove removes an allocation's directory with all that is in it. It refuses
+// one in which something is mounted. A missing one is no error.
+func Remove(allocDir string) error {
+	r, err := newRemover(filepath.Dir(allocDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.remove(filepath.Base(allocDir))
+}
+
 // RemoveSecrets removes secrets and private of every task of an allocation.
 func RemoveSecrets(allocDir string) error {
 	entries, err := os.ReadDir(allocDir)

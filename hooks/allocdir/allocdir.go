@@ -24,3 +24,6 @@ func (h *hook) Prerun(context.Context) error {
 
 // Postrun removes what only the tasks might see.
 func (h *hook) Postrun(context.Context) error { return allocdir.RemoveSecrets(h.dir) }
+
+// Destroy removes the directories.
+func (h *hook) Destroy(context.Context) error { return allocdir.Remove(h.dir) }
