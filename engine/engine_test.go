@@ -242,6 +242,18 @@ func TestEvents(t *testing.T) {
 			status: "complete: All tasks have completed",
 			lasted: time.Minute + 10*time.Second,
 		},
+		"kill skips shutdown_delay": {
+			job: newJob("service", with(newTask("t", "run_for", "1h"), func(t *api.Task) { t.ShutdownDelay = 10 * time.Second })),
+			actions: map[time.Duration]func(*engine.Engine){
+				time.Minute: kill,
+			},
+			want: map[string][]string{"t": {
+				received, setup, started, killing,
+				"Skipping shutdown delay: Skipping shutdown_delay of 10s before killing the task.", exit0, killed,
+			}},
+			status: "complete: All tasks have completed",
+			lasted: time.Minute,
+		},
 		"shutdown_delay of the group": {
 			job: func() *api.Job {
 				j := newJob("service", newTask("t", "run_for", "1h"))
