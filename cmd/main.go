@@ -5,6 +5,7 @@ package cmd
 import (
 	"context"
 	"os"
+	"sync"
 
 	"taskrun/cmd/ui"
 	"taskrun/drivers/catalog"
@@ -15,7 +16,7 @@ func Main() int {
 	a := &app{
 		streams: ui.System(),
 		environ: os.Environ(),
-		drivers: catalog.New,
+		drivers: sync.OnceValue(catalog.New),
 		signals: watchSignals,
 		colour:  ui.ColourAuto,
 	}

@@ -77,7 +77,7 @@ func (a *app) printWarnings(problems jobspec.Problems) {
 	for _, p := range problems {
 		text := p.Summary
 		if p.Detail != "" {
-			text += "; " + p.Detail
+			text += "; " + strings.Join(strings.Fields(p.Detail), " ")
 		}
 		place := ""
 		if !p.Range.IsZero() {

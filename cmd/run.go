@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 
@@ -33,7 +34,7 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if err := r.engine.Submit(jobs...); err != nil {
 		shown.Close()
 		decided.Close()
-		return 0, err
+		return 0, errors.Join(err, r.close(ctx))
 	}
 	over := make(chan struct{})
 	go func() {

@@ -163,8 +163,7 @@ func (a *app) dataDir(given string) (string, error) {
 
 // submitError decides the exit code when the engine refused the jobs.
 func submitError(err error) error {
-	var inUse *allocdir.InUseError
-	if errors.As(err, &inUse) {
+	if errors.Is(err, allocdir.ErrInUse) {
 		return usageError("%w", err).withHint("wait for it or stop it, or run this one beside it with --data-dir")
 	}
 	return err

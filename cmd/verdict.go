@@ -128,8 +128,11 @@ func (v *verdict) signal(sig os.Signal) (action, string) {
 
 // closed takes in that stdout cannot be written to any more.
 func (v *verdict) closed(err error) (action, string) {
-	if errors.Is(err, syscall.EPIPE) {
+	switch {
+	case errors.Is(err, syscall.EPIPE):
 		return v.stop(cause{text: "stdout was closed", code: exitPipe, own: true})
+	case errors.Is(err, syscall.EIO): // SIGHUP says the same, a little later
+		return v.stop(cause{text: "the terminal was closed", code: exitHangup})
 	}
 	return v.stop(cause{text: fmt.Sprintf("cannot write to stdout: %v", err), code: exitInternal, own: true})
 }

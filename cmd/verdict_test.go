@@ -121,6 +121,9 @@ func TestExitCodes(t *testing.T) {
 
 		{"stdout closed", policy{}, func(s *story) { s.did(s.closed(syscall.EPIPE)).alloc("a", "complete") }, 141, []action{stopRun}},
 		{"stdout closed beats a failure", policy{}, func(s *story) { s.did(s.closed(syscall.EPIPE)).alloc("a", "failed") }, 141, []action{stopRun}},
+		{"terminal closed", policy{}, func(s *story) {
+			s.did(s.closed(syscall.EIO)).did(s.signal(syscall.SIGHUP)).alloc("a", "complete")
+		}, 129, []action{stopRun, stopRun}},
 		{"stdout full", policy{}, func(s *story) { s.did(s.closed(syscall.ENOSPC)).alloc("a", "complete") }, 125, []action{stopRun}},
 		{"not cleaned up", policy{}, func(s *story) { s.alloc("a", "complete").broke(errors.New("left")) }, 125, nil},
 		{"failed and not cleaned up", policy{}, func(s *story) { s.alloc("a", "failed").broke(errors.New("left")) }, 1, nil},

@@ -143,9 +143,11 @@ func (d *Display) Broken() <-chan error { return d.broken }
 
 // Say tells the user something at once, even while stdout is blocked.
 func (d *Display) Say(text string) {
-	if said := d.view.said(time.Now(), text); said != "" {
-		_, _ = io.WriteString(d.streams.Err, said)
+	said := d.view.said(time.Now(), text)
+	if said != "" && d.streams.ErrTerm {
+		said = "\r" + said // over the ^C that the terminal shows
 	}
+	_, _ = io.WriteString(d.streams.Err, said) // if stderr is gone there is nobody to tell
 }
 
 // End shows how the run ended.

@@ -1,0 +1,62 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/allocdir"
+)
+
+func TestExitCodeOfErrors(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		err    error
+		code   int
+		stderr string
+		stdout string // with --output json, but for the time
+	}{
+		{"none", nil, 0, "", ""},
+		{"told already", silent(exitFailed), 1, "", ""},
+		{"nothing to tell", silent(exitOK), 0, "", ""},
+		{
+			"wrong call", usageError("cannot do %q", "that").withHint("do this"), 2,
+			"taskrun: cannot do \"that\"\ndo this\n",
+			`"severity":"error","summary":"cannot do \"that\"","detail":"do this","file":"","line":0,"column":0}` + "\n",
+		},
+		{"wrapped", fmt.Errorf("outer: %w", usageError("inner")), 2, "taskrun: outer: inner\n", ""},
+		{"our own", fs.ErrPermission, 125, "taskrun: permission denied\n", ""},
+		{"closed stdout", fmt.Errorf("write: %w", syscall.EPIPE), 141, "", ""},
+		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
+		{
+			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}), 2,
+			"taskrun: job \"j\" is running: process 7\nwait for it or stop it, or run this one beside it with --data-dir\n", "",
+		},
+		{"refused by the engine", submitError(errors.New("disk full")), 125, "taskrun: disk full\n", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := exitCode(c.err); got != c.code {
+				t.Errorf("exit code %d, want %d", got, c.code)
+			}
+			streams, _, stderr := ui.Test()
+			(&app{streams: streams, colour: ui.ColourAuto}).printError(c.err)
+			if got := stderr.String(); got != c.stderr {
+				t.Errorf("stderr says %q, want %q", got, c.stderr)
+			}
+			if c.stdout == "" {
+				return
+			}
+			streams, stdout, _ := ui.Test()
+			(&app{streams: streams, jsonErrors: true}).printError(c.err)
+			if got := withoutTime(stdout.String()); got != c.stdout {
+				t.Errorf("stdout says %q, want %q", got, c.stdout)
+			}
+		})
+	}
+}

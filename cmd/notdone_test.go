@@ -1,0 +1,68 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"taskrun/jobspec"
+)
+
+// TestEveryGapIsNoticedAtItsPlace parses a job with one block for each row of
+// notDone. A line of it that ends with "# block" is where the notice belongs.
+func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/notdone.nomad.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for i, line := range strings.Split(string(text), "\n") {
+		if _, block, ok := strings.Cut(line, " # "); ok {
+			want = append(want, fmt.Sprintf("%d: %s", i+1, block))
+		}
+	}
+	if len(want) != len(notDone) {
+		t.Errorf("the job has %d blocks that are not done, the table %d", len(want), len(notDone))
+	}
+
+	file, problems := jobspec.Parse(jobspec.Source{Name: "notdone.nomad.hcl", Text: text}, jobspec.Options{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	var got []string
+	found := notices([]jobFile{{file, "notdone.nomad.hcl"}})
+	found.Sort()
+	for _, p := range found {
+		block := strings.Split(p.Summary, `"`)[1]
+		got = append(got, fmt.Sprintf("%d: %s", p.Range.Start.Line, block))
+		if p.Severity != jobspec.Warning {
+			t.Errorf("%s is no warning", p.Summary)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestJobWithoutGapsHasNoNotice(t *testing.T) {
+	t.Parallel()
+	src, err := jobspec.Read(t.Context(), "../testdata/jobs/hello.nomad.hcl", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, problems := jobspec.Parse(src, jobspec.Options{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	files := []jobFile{{file, src.Name}}
+	if problems := append(check(files), notices(files)...); len(problems) > 0 {
+		t.Errorf("the example has problems: %v", problems)
+	}
+}

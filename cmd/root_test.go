@@ -1,0 +1,144 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/config"
+	"taskrun/cmd/ui"
+)
+
+// samples are three values of each option: for the file, the environment and
+// the command line, as the flag shows them.
+var samples = map[string][3]string{
+	"canonical":      {"true", "false", "true"},
+	"color":          {"always", "never", "auto"},
+	"data-dir":       {"/file", "/env", "/flag"},
+	"driver":         {"a=file", "b=env", "c=flag"},
+	"exit-code-from": {"file", "env", "flag"},
+	"fail-fast":      {"true", "false", "true"},
+	"output":         {"json", "quiet", "plain"},
+	"strict":         {"true", "false", "true"},
+	"time":           {"iso", "elapsed", "none"},
+	"timeout":        {"1s", "2s", "3s"},
+	"until":          {"running=1s", "running=2s", "running=3s"},
+	"var":            {"[from=file]", "[from=env]", "[from=flag]"},
+	"var-file":       {"[file.hcl]", "[env.hcl]", "[flag.hcl]"},
+}
+
+// TestEveryOptionMayComeFromEverywhere sets each flag of each command in all
+// the ways there are. A new flag needs a row of samples.
+func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
+	t.Parallel()
+	root := (&app{colour: ui.ColourAuto}).rootCommand()
+	for _, c := range root.Commands() {
+		for _, name := range config.Options(allFlags(c)) {
+			sample, ok := samples[name]
+			if !ok {
+				t.Errorf("%s --%s: there is no sample", c.Name(), name)
+				continue
+			}
+			def := allFlags(c).Lookup(name).DefValue
+			t.Run(c.Name()+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				value := func(s string) string { return strings.Trim(s, "[]") }
+				file := filepath.Join(t.TempDir(), "config.yaml")
+				if err := os.WriteFile(file, []byte(name+": "+value(sample[0])+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				env := []string{config.EnvName(name) + "=" + value(sample[1])}
+				flag := "--" + name + "=" + value(sample[2])
+				withFile := "--config=" + file
+				for _, step := range []struct {
+					why  string
+					env  []string
+					args []string
+					want string
+				}{
+					{"default", nil, nil, def},
+					{"file", nil, []string{withFile}, sample[0]},
+					{"environment before file", env, []string{withFile}, sample[1]},
+					{"flag before environment", env, []string{withFile, flag}, sample[2]},
+				} {
+					if got := resolved(t, c.Name(), name, step.env, step.args); got != step.want {
+						t.Errorf("%s: %q, want %q", step.why, got, step.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// allFlags are the flags of a command and those of its parents.
+func allFlags(c *cobra.Command) *pflag.FlagSet {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.AddFlagSet(c.LocalFlags())
+	all.AddFlagSet(c.InheritedFlags())
+	return all
+}
+
+// resolved returns the value that a flag of a command ends up with.
+func resolved(t *testing.T, command, flag string, env, args []string) string {
+	t.Helper()
+	streams, _, _ := ui.Test()
+	streams.Env = func(name string) string {
+		for _, kv := range env {
+			if k, v, _ := strings.Cut(kv, "="); k == name {
+				return v
+			}
+		}
+		return ""
+	}
+	a := &app{streams: streams, colour: ui.ColourAuto}
+	root := a.rootCommand()
+	c, _, err := root.Find([]string{command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.configure(c); err != nil {
+		t.Fatal(err)
+	}
+	return c.Flags().Lookup(flag).Value.String()
+}
+
+func TestNomadsSpellingOfFlags(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ in, want string }{
+		{"up -var a=1 -var-file=f job", "up --var a=1 --var-file=f job"},
+		{"exec -task web -job x -- sh -var y", "exec --task web --job x -- sh -var y"},
+		{"up --var a=1 -v -vara", "up --var a=1 -v -vara"},
+	} {
+		if got := nomadSpelling(strings.Fields(c.in)); !slices.Equal(got, strings.Fields(c.want)) {
+			t.Errorf("%q became %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestReplacementsOfDrivers(t *testing.T) {
+	t.Parallel()
+	r := replacements{}
+	for _, s := range []string{"docker=mock_driver,exec=raw_exec", "java=mock_driver"} {
+		if err := r.Set(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{"docker=mock_driver", "exec=raw_exec", "java=mock_driver"}
+	if diff := cmp.Diff(want, r.GetSlice()); diff != "" {
+		t.Error(diff)
+	}
+	for _, s := range []string{"", "docker", "=raw_exec", "docker=", "a=b,"} {
+		if err := r.Set(s); err == nil {
+			t.Errorf("%q was accepted", s)
+		}
+	}
+}

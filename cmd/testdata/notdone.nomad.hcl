@@ -1,0 +1,79 @@
+job "notdone" {
+  multiregion { # multiregion
+    region "global" {}
+  }
+  periodic { # periodic
+    crons = ["@daily"]
+  }
+
+  group "g" {
+    volume "data" { # volume
+      type   = "host"
+      source = "data"
+    }
+    service { # service
+      name = "one"
+    }
+    service {
+      name = "two"
+    }
+    scaling { # scaling
+      max = 3
+    }
+    consul {} # consul
+    network { # network
+      mode = "bridge"
+    }
+
+    task "t" {
+      driver = "raw_exec"
+
+      template { # template
+        data        = "x"
+        destination = "local/x"
+      }
+      artifact { # artifact
+        source = "https://example.com/x"
+      }
+      volume_mount { # volume_mount
+        volume      = "data"
+        destination = "/data"
+      }
+      service { # service
+        name = "three"
+      }
+      vault {} # vault
+      consul {} # consul
+      identity {} # identity
+      secret "s" { # secret
+        provider = "vault"
+        path     = "x"
+      }
+      dispatch_payload { # dispatch_payload
+        file = "x"
+      }
+      csi_plugin { # csi_plugin
+        id   = "x"
+        type = "node"
+      }
+      scaling "cpu" { # scaling
+        max = 100
+      }
+      action "a" { # action
+        command = "x"
+      }
+      schedule { # schedule
+        cron {
+          start = "0 9 * * *"
+          end   = "0 17 * * *"
+        }
+      }
+      resources {
+        device "nvidia/gpu" {} # resources.device
+        numa { # resources.numa
+          affinity = "prefer"
+        }
+      }
+    }
+  }
+}
