@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"taskrun/engine/health"
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
+	"taskrun/engine/store"
 )
 
 // jobRun is one run of a job: for each group and index a slot, in which one
@@ -36,6 +38,10 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
 
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
+	history, err := store.NewHistory(&r.engine.bus, r.dir.Dir, r.isOurs)
+	if err != nil {
+		r.notice("job %q: %v", *r.job.ID, err)
+	}
 	switch {
 	case r.job.IsPeriodic():
 		r.runPeriodic()
@@ -49,12 +55,22 @@ func (r *jobRun) run() {
 	r.ended = true
 	r.mu.Unlock()
 	r.children.Wait()
+	if history != nil {
+		if err := history.Close(); err != nil {
+			r.notice("job %q: %v", *r.job.ID, err)
+		}
+	}
 	if err := r.dir.Prune(keptRuns); err != nil {
 		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
 	if err := r.dir.Close(); err != nil {
 		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
+}
+
+// isOurs reports whether a job is this one or runs in its name.
+func (r *jobRun) isOurs(id string) bool {
+	return id == *r.job.ID || strings.HasPrefix(id, *r.job.ID+"/")
 }
 
 // runGroups runs the allocations of every group and returns when they have

@@ -142,6 +142,13 @@ func (s *Subscription) Ready() bool {
 	return len(s.queue) > 0 || s.ended
 }
 
+// Finish ends the subscription once what is queued now was read. It may be
+// called from any goroutine.
+func (s *Subscription) Finish() {
+	s.bus.remove(s)
+	s.end()
+}
+
 // Close gives up what is queued and ends the subscription.
 func (s *Subscription) Close() {
 	s.bus.remove(s)
