@@ -71,22 +71,6 @@ func (a *app) printProblems(files []jobFile, problems jobspec.Problems) {
 	_ = report.RenderAll(a.streams.Err, problems, sources, style) // there is no other place to tell
 }
 
-// printWarnings writes warnings in a line each: what follows is the run.
-func (a *app) printWarnings(problems jobspec.Problems) {
-	style := a.streams.ErrStyle(a.colour)
-	for _, p := range problems {
-		text := p.Summary
-		if p.Detail != "" {
-			text += "; " + strings.Join(strings.Fields(p.Detail), " ")
-		}
-		place := ""
-		if !p.Range.IsZero() {
-			place = fmt.Sprintf("%s:%d: ", p.Range.File, p.Range.Start.Line)
-		}
-		fmt.Fprintf(a.streams.Err, "%s %s%s\n", style.Waiting("warning:"), place, text)
-	}
-}
-
 // problemStyle is the look of problems on a stream.
 type problemStyle struct {
 	*ui.Style
@@ -111,7 +95,16 @@ func (s problemStyle) Paint(kind report.Kind, text string) string {
 	return text
 }
 
-// asDiagnostic is a problem as a JSON object tells it.
+// asDiagnostics are problems as JSON objects and the views of a run tell them.
+func asDiagnostics(problems jobspec.Problems) []ui.Diagnostic {
+	list := make([]ui.Diagnostic, len(problems))
+	for i, p := range problems {
+		list[i] = asDiagnostic(p)
+	}
+	return list
+}
+
+// asDiagnostic is one of them.
 func asDiagnostic(p jobspec.Problem) ui.Diagnostic {
 	detail := p.Detail
 	if p.Remedy != "" {

@@ -73,13 +73,3 @@ warning: beware
 		})
 	}
 }
-
-func TestWarningsBeforeARunTakeALineEach(t *testing.T) {
-	t.Parallel()
-	streams, _, stderr := ui.Test()
-	(&app{streams: streams, colour: ui.ColourAuto}).printWarnings(faults)
-	want := "warning: a,b:c.hcl:2: it is 100% wrong; because, of: this\nwarning: beware\n"
-	if got := stderr.String(); got != want {
-		t.Errorf("stderr says %q, want %q", got, want)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
-		"taskrun": func() { os.Exit(Main()) }, //nolint:forbidigo // here the test binary is taskrun
+		"taskrun": func() { os.Exit(Main()) },
 	})
 }
 
@@ -36,6 +37,8 @@ func (t leakTest) Run() int {
 // those of testscript is
 //
 //	exits CODE COMMAND...   the command ends with that exit code
+//
+// and a condition [exists:PATH].
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
@@ -51,6 +54,14 @@ func TestJourneys(t *testing.T) {
 			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("JOBS", jobs)
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
+		},
+		Condition: func(cond string) (bool, error) {
+			path, ok := strings.CutPrefix(cond, "exists:")
+			if !ok {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			_, err := os.Stat(path)
+			return err == nil, nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})

@@ -13,6 +13,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/allocdir"
 	hooks "taskrun/hooks/catalog"
+	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -73,7 +74,7 @@ completed does not count as failed.`,
 
 func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	files, err := a.readToRun(ctx, args, opts)
+	files, warnings, err := a.readToRun(ctx, args, opts)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,8 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		}),
 		display: ui.New(a.streams, ui.Options{
 			Mode: opts.mode, Colour: a.colour, Time: opts.time,
-			Jobs: jobs(files), Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir,
+			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
+			Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir,
 		}),
 		verdict: newVerdict(p, jobs(files)),
 	}
@@ -110,35 +112,31 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	return silent(code)
 }
 
-// readToRun reads the files and tells of everything that is wrong with them or
-// will not be done. The error is silent: all was said.
-func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]jobFile, error) {
+// readToRun reads the files and tells of everything that keeps them from being
+// run; the error is silent then. The warnings are for the view of the run.
+func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]jobFile, jobspec.Problems, error) {
 	if err := opts.drivers.check(a.drivers()); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, notices(files)...)
 	problems = append(opts.strictly(problems), withoutPeriodic(files)...)
-	switch {
-	case opts.mode == ui.JSON:
-		err = a.showProblems(formatJSON, files, problems)
-	case problems.HasErrors():
-		a.printProblems(files, problems)
-	case opts.mode == ui.Plain:
-		a.printWarnings(problems)
+	if !problems.HasErrors() {
+		return files, problems, nil
 	}
-	if err != nil {
-		return nil, err
+	format := formatPlain
+	if opts.mode == ui.JSON {
+		format = formatJSON
 	}
-	if problems.HasErrors() {
-		return nil, silent(exitUsage)
+	if err := a.showProblems(format, files, problems); err != nil {
+		return nil, nil, err
 	}
-	return files, nil
+	return nil, nil, silent(exitUsage)
 }
 
 func (o *upOptions) policy(files []jobFile) (policy, error) {

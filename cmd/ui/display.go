@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"errors"
 	"io"
 	"time"
 
@@ -15,13 +16,14 @@ const pieceSize = 256 << 10
 
 // Options is what a display needs to know.
 type Options struct {
-	Mode    Mode
-	Colour  ColourMode
-	Time    TimeFormat
-	Jobs    []*api.Job // canonicalised
-	Begin   time.Time  // of the run
-	Version string
-	DataDir string
+	Mode     Mode
+	Colour   ColourMode
+	Time     TimeFormat
+	Jobs     []*api.Job   // canonicalised
+	Warnings []Diagnostic // found in the jobs
+	Begin    time.Time    // of the run
+	Version  string
+	DataDir  string
 }
 
 // Result is how a run ended.
@@ -117,7 +119,7 @@ func (d *Display) show(e event.Event) {
 
 // lost tells of output that was announced but cannot be read.
 func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		d.view.event(event.Event{Time: e.Time, Alloc: e.Alloc, Task: e.Task, Body: event.Notice{
 			Text: "cannot read output: " + err.Error(),
 		}})

@@ -41,7 +41,8 @@ func (c *closing) failure() []string {
 			lines = append(lines, "  "+s.Bad(text))
 		}
 	}
-	lines = append(lines, s.Quiet(fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))))
+	heading := fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))
+	lines = append(lines, s.Quiet(clip(heading, c.width)))
 	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
 		text := e.Time.Format("15:04:05.000") + " " + e.Type
 		if e.DisplayMessage != "" {

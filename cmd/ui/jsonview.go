@@ -58,6 +58,9 @@ func (v *jsonView) begin() {
 			PID: os.Getpid(), DataDir: v.opts.DataDir,
 		})
 	}
+	for _, d := range v.opts.Warnings {
+		v.write(jsonDiagnostic{jsonHead: head("diagnostic", v.opts.Begin), Diagnostic: d})
+	}
 }
 
 func (v *jsonView) event(e event.Event) {

@@ -35,6 +35,9 @@ func newPlain(d *Display, opts Options) *plain {
 }
 
 func (v *plain) begin() {
+	for _, d := range v.opts.Warnings {
+		writeLines(v.screen.err(), []string{v.errStyle.Waiting(d.Severity+":") + " " + d.line()})
+	}
 	for _, j := range v.opts.Jobs {
 		tasks, allocs := 0, 0
 		for _, g := range j.TaskGroups {
@@ -44,6 +47,18 @@ func (v *plain) begin() {
 		v.line(v.opts.Begin, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s): %s, %s",
 			*j.ID, *j.Type, plural(tasks, "task"), plural(allocs, "allocation")))
 	}
+}
+
+// line returns a diagnostic without its severity in one line.
+func (d Diagnostic) line() string {
+	text := d.Summary
+	if d.Detail != "" {
+		text += "; " + d.Detail
+	}
+	if d.File != "" {
+		text = fmt.Sprintf("%s:%d: %s", d.File, d.Line, text)
+	}
+	return oneLine(text)
 }
 
 func (v *plain) event(e event.Event) {

@@ -130,6 +130,9 @@ func TestViewsOfARun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.opts.Jobs = []*api.Job{shop()}
+			c.opts.Warnings = []Diagnostic{{
+				Severity: "warning", Summary: "this is\nodd", Detail: "and that too", File: "shop.nomad.hcl", Line: 7, Column: 3,
+			}}
 			s := newStage(t, c.columns, c.opts)
 			s.ends(c.play(s))
 			if s.screen != nil {

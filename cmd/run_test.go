@@ -1,0 +1,156 @@
+package cmd
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	hooks "taskrun/hooks/catalog"
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// mockJob is a service of one mock task with these options.
+func mockJob(t *testing.T, kind, config string) *api.Job {
+	t.Helper()
+	text := `job "j" {
+		type = "` + kind + `"
+		group "g" {
+			restart {
+				attempts = 0
+			}
+			task "t" {
+				driver       = "mock_driver"
+				kill_timeout = "20s"
+				config {
+					` + config + `
+				}
+			}
+		}
+	}`
+	file, problems := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, jobspec.Options{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	file.Job.Canonicalize()
+	return file.Job
+}
+
+// closedWriter is a stdout that nobody reads.
+type closedWriter struct{}
+
+func (closedWriter) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+func TestRunEndsWhenItShould(t *testing.T) {
+	t.Parallel()
+	// interrupts are the times of signals after the beginning.
+	for _, c := range []struct {
+		name       string
+		kind       string
+		config     string
+		policy     policy
+		interrupts []time.Duration
+		stdout     io.Writer
+		code       int
+		took       time.Duration
+		says       string
+	}{
+		{"by itself", "batch", `run_for = "90s"`, policy{}, nil, nil, 0, 90 * time.Second, "job j complete after 1m30s"},
+		{"after the timeout", "batch", `run_for = "1h"`, policy{timeout: time.Minute}, nil, nil, 124, time.Minute, "the timeout of 1m0s has passed with t running: stopping"},
+		{"a timeout that does not pass", "batch", `run_for = "90s"`, policy{timeout: time.Hour}, nil, nil, 0, 90 * time.Second, ""},
+		{"when all have run long enough", "service", `run_for = "1h"`, policy{until: 10 * time.Second}, nil, nil, 0, 10 * time.Second, "every task has run for 10s: stopping"},
+		{"with the first failure before that", "service", "run_for = \"5s\"\nexit_code = 3", policy{until: 10 * time.Second}, nil, nil, 1, 5 * time.Second, "j.g[0] failed: stopping"},
+		{"with the first failure", "service", "run_for = \"5s\"\nexit_code = 3", policy{failFast: true}, nil, nil, 1, 5 * time.Second, ""},
+		{"by a signal", "service", "run_for = \"1h\"\nkill_after = \"3s\"", policy{}, []time.Duration{time.Minute}, nil, 130, time.Minute + 3*time.Second, "stopping, again to kill"},
+		{"at once by the second signal", "service", "run_for = \"1h\"\nkill_after = \"15s\"", policy{}, []time.Duration{time.Minute, time.Minute + time.Second}, nil, 130, time.Minute + time.Second, "killing"},
+		{"when stdout is closed", "batch", "run_for = \"1h\"\nstdout_string = \"text\\n\"", policy{}, nil, closedWriter{}, 141, 0, "stdout was closed: stopping"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			job := mockJob(t, c.kind, c.config)
+			dataDir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				streams, _, stderr := ui.Test()
+				if c.stdout != nil {
+					streams.Out = c.stdout
+				}
+				signals := make(chan os.Signal)
+				stop := make(chan struct{})
+				defer close(stop)
+				begin := time.Now()
+				go func() {
+					for _, at := range c.interrupts {
+						select {
+						case <-time.After(time.Until(begin.Add(at))):
+							signals <- os.Interrupt
+						case <-stop:
+							return
+						}
+					}
+				}()
+				code := play(t, streams, dataDir, job, c.policy, signals)
+				if code != c.code {
+					t.Errorf("exit code %d, want %d", code, c.code)
+				}
+				if took := time.Since(begin); took != c.took {
+					t.Errorf("took %v, want %v", took, c.took)
+				}
+				if !strings.Contains(stderr.String(), c.says) {
+					t.Errorf("stderr does not say %q:\n%s", c.says, stderr)
+				}
+			})
+		})
+	}
+}
+
+// play runs a job with the mock driver and returns the exit code.
+func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p policy, signals <-chan os.Signal) int {
+	t.Helper()
+	jobs := []*api.Job{job}
+	r := &run{
+		engine: engine.New(engine.Config{
+			DataDir: dataDir,
+			Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks:   hooks.New(),
+			Node:    &taskenv.Node{},
+		}),
+		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
+		verdict: newVerdict(p, jobs),
+		signals: signals,
+	}
+	code, err := r.run(t.Context(), jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+func TestRefusedJobIsNotShown(t *testing.T) {
+	t.Parallel()
+	job := mockJob(t, "batch", "")
+	job.TaskGroups[0].Tasks[0].Driver = "no-such-driver"
+	streams, stdout, stderr := ui.Test()
+	jobs := []*api.Job{job}
+	r := &run{
+		engine:  engine.New(engine.Config{DataDir: t.TempDir()}),
+		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
+		verdict: newVerdict(policy{}, jobs),
+	}
+	if _, err := r.run(t.Context(), jobs); err == nil {
+		t.Error("the job was run")
+	}
+	if shown := bytes.Join([][]byte{stdout.Bytes(), stderr.Bytes()}, nil); len(shown) > 0 {
+		t.Errorf("shown: %s", shown)
+	}
+}
