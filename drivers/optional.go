@@ -5,6 +5,14 @@ import (
 	"time"
 )
 
+// Recoverer is a driver that can find a task again that it, or an earlier
+// instance of it, has started.
+type Recoverer interface {
+	// RecoverTask registers the task of a handle again. A task that is
+	// registered and runs is no error; one that cannot be found is.
+	RecoverTask(handle *TaskHandle) error
+}
+
 // Execer is a driver that can run a command in a running task and capture its
 // output, as script checks and change scripts need it.
 type Execer interface {

@@ -173,6 +173,12 @@ func TestEvents(t *testing.T) {
 			want:   map[string][]string{"t": {received, setup, started, `Terminated: Exit Code: 0, Exit Message: "it \"broke\""`, noPolicy}},
 			status: "failed: Failed tasks",
 		},
+		"a driver that goes away and comes back": {
+			job:    newJob("batch", newTask("t", "run_for", "6s", "plugin_exit_after", "1s")),
+			want:   map[string][]string{"t": {received, setup, started, exit0}},
+			status: "complete: All tasks have completed",
+			lasted: 6 * time.Second,
+		},
 		"a start that cannot succeed": {
 			job: newJob("batch", with(newTask("t", "start_error", "no"), func(t *api.Task) {
 				t.RestartPolicy = &api.RestartPolicy{Attempts: new(3)}

@@ -9,6 +9,7 @@ package mock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
@@ -27,8 +28,9 @@ type Driver struct {
 }
 
 var (
-	_ drivers.Driver   = (*Driver)(nil)
-	_ drivers.Signaler = (*Driver)(nil)
+	_ drivers.Driver    = (*Driver)(nil)
+	_ drivers.Signaler  = (*Driver)(nil)
+	_ drivers.Recoverer = (*Driver)(nil)
 )
 
 // New returns a driver without tasks.
@@ -71,9 +73,30 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 		return nil, nil, err
 	}
 	d.tasks.Put(cfg.ID, t)
-	handle := &drivers.TaskHandle{Version: handleVersion, Config: cfg, State: drivers.TaskStateRunning}
+	handle := &drivers.TaskHandle{
+		Version: handleVersion, Config: cfg, State: drivers.TaskStateRunning,
+		DriverState: t.startedAt.AppendFormat(nil, time.RFC3339Nano),
+	}
 	network := t.network
 	return handle, &network, nil
+}
+
+// RecoverTask goes on with a task for what is left of its run_for, without its
+// output. A task that ended with drivers.ErrPluginShutdown goes on as well.
+func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
+	startedAt, err := time.Parse(time.RFC3339Nano, string(handle.DriverState))
+	if err != nil {
+		return fmt.Errorf("cannot recover task %q: its state is no time: %w", handle.Config.ID, err)
+	}
+	if t, err := d.tasks.Get(handle.Config.ID); err == nil && t.running() {
+		return nil
+	}
+	t, err := recovered(handle.Config, startedAt)
+	if err != nil {
+		return err
+	}
+	d.tasks.Put(handle.Config.ID, t)
+	return nil
 }
 
 // WaitTask tells how a task ends. With plugin_exit_after that is a result with

@@ -43,21 +43,44 @@ func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
-	killed := make(chan struct{})
-	t := &task{
-		config:    c,
-		name:      cfg.Name,
-		startedAt: time.Now(),
-		exit:      taskstore.NewExit(),
-		kill:      sync.OnceFunc(func() { close(killed) }),
-		killed:    killed,
-	}
+	t := newTask(c, cfg.Name, time.Now())
 	go t.play(
 		&player{script: c.stdout, w: stdout},
 		&player{script: c.stderr, w: stderr},
 	)
 	return t, nil
 }
+
+func newTask(c *config, name string, startedAt time.Time) *task {
+	killed := make(chan struct{})
+	return &task{
+		config:    c,
+		name:      name,
+		startedAt: startedAt,
+		exit:      taskstore.NewExit(),
+		kill:      sync.OnceFunc(func() { close(killed) }),
+		killed:    killed,
+	}
+}
+
+// recovered goes on with a task that was started earlier, in silence.
+func recovered(cfg *drivers.TaskConfig, startedAt time.Time) (*task, error) {
+	c, err := decodeConfig(cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	c.runFor = max(0, c.runFor-time.Since(startedAt))
+	c.stdout, c.stderr = script{}, script{}
+	t := newTask(c, cfg.Name, startedAt)
+	go t.play(&player{w: discard{}}, &player{w: discard{}})
+	return t, nil
+}
+
+// discard is an output that nobody wants.
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+func (discard) Close() error                { return nil }
 
 // end kills the task, if it runs, and waits for its end.
 func (t *task) end() {

@@ -25,6 +25,20 @@ type runEnd struct {
 // wait waits for the end of the task's run, which an order may hasten.
 func (t *task) wait() runEnd {
 	defer t.inlet.refuse()
+	for {
+		end := t.waitOnce()
+		if end.result == nil || !errors.Is(end.result.Err, drivers.ErrPluginShutdown) {
+			return end
+		}
+		// The driver went away, not the task: find it again.
+		if r, ok := t.driver.(drivers.Recoverer); !ok || r.RecoverTask(t.started) != nil {
+			end.result = nil
+			return end
+		}
+	}
+}
+
+func (t *task) waitOnce() runEnd {
 	ended, err := t.driver.WaitTask(context.WithoutCancel(t.alloc.hard), t.id)
 	if err != nil {
 		return runEnd{killed: t.isKilled()}

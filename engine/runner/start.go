@@ -30,12 +30,12 @@ func (t *task) start() error {
 	}
 	cfg := t.driverConfig(env)
 	cfg.Config = config
-	_, network, err := t.driver.StartTask(t.alloc.hard, cfg)
+	handle, network, err := t.driver.StartTask(t.alloc.hard, cfg)
 	if err != nil {
 		t.report("", event.DriverFailure(err))
 		return err
 	}
-	t.id, t.network = cfg.ID, network
+	t.id, t.started, t.network = cfg.ID, handle, network
 	id := cfg.ID
 	t.alloc.post(func() {
 		t.handle = id

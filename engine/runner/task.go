@@ -46,6 +46,7 @@ type task struct {
 	policy  restart.Policy
 	tracker restart.Tracker
 	id      string // of the driver's task
+	started *drivers.TaskHandle
 	network *drivers.Network
 	vault   string // token
 }
