@@ -52,8 +52,17 @@ variable.`,
 	flags := root.PersistentFlags()
 	flags.Var(&a.colour, "color", "use colours: auto, always or never")
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
+	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
 	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.versionCommand())
 	return root
+}
+
+// complete lets shells complete the values of a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the command has no such flag
+	}
 }
 
 // configure gives the flags that the command line left out their values.

@@ -16,6 +16,10 @@ import (
 // sweepTime is how long the engine may look for what tasks left behind.
 const sweepTime = 10 * time.Second
 
+// readTime is how long a reader of stdout may still take when the run was
+// killed.
+const readTime = time.Second
+
 // run is a run of jobs in the foreground. Two goroutines follow the events:
 // one shows them, and may have to wait for whoever reads stdout; the other
 // decides, and waits for nobody.
@@ -110,10 +114,17 @@ func (r *run) obey(a action, say string) {
 }
 
 // end shows how the run ended and returns the exit code. Nothing runs any
-// more: a signal only ends the waiting for a reader of stdout.
+// more: what may still take time is a reader of stdout. Who wants to kill the
+// run does not want to wait for that.
 func (r *run) end(over <-chan struct{}) int {
+	var impatient <-chan time.Time
+	if r.verdict.killed() {
+		impatient = time.After(readTime)
+	}
 	select {
 	case <-over:
+	case <-impatient:
+		return r.verdict.code()
 	case sig := <-r.signals:
 		r.verdict.signal(sig)
 		return r.verdict.code()

@@ -56,6 +56,9 @@ Exit codes:
   141  stdout was closed
 A failure beats 124, 129, 130 and 143. An allocation whose replacement
 completed does not count as failed.`,
+		Example: `  taskrun up job.nomad.hcl
+  taskrun up --until running=30s --timeout 5m --output json job.nomad.hcl
+  taskrun up --exit-code-from tests --driver docker=mock_driver job.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.up(cmd.Context(), args, opts) },
 	}
 	flags := cmd.Flags()
@@ -69,6 +72,9 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
+	complete(cmd, "until", "running", "running=10s")
 	return cmd
 }
 

@@ -29,6 +29,7 @@ errors.
 	opts.bind(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
 	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")
+	complete(cmd, "output", string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet))
 	return cmd
 }
 

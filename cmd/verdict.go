@@ -126,6 +126,9 @@ func (v *verdict) signal(sig os.Signal) (action, string) {
 	return stopRun, "stopping, again to kill"
 }
 
+// killed reports whether the user wanted the run to end at once.
+func (v *verdict) killed() bool { return v.signals > 1 }
+
 // closed takes in that stdout cannot be written to any more.
 func (v *verdict) closed(err error) (action, string) {
 	switch {
