@@ -26,6 +26,7 @@ type printer struct {
 	style   *Style
 	colours map[string]int // by task name
 	clock   *clock         // nil: no times
+	bare    bool           // no labels either
 
 	terminal bool // stdout is a terminal
 	cursor   bool // and one that can rewrite a line
@@ -77,11 +78,11 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 		if stream == event.Stderr {
 			mark = markStderr
 		}
-		label := p.label(p.style, e.Alloc.Name, e.Task)
-		s = &printed{
-			lines: lines{limit: maxHeld},
-			label: []byte(label + " " + p.style.Quiet(mark) + " "),
-			again: []byte(label + " " + p.style.Quiet(markContinue) + " "),
+		s = &printed{lines: lines{limit: maxHeld}}
+		if !p.bare {
+			label := p.label(p.style, e.Alloc.Name, e.Task) + " "
+			s.label = []byte(label + p.style.Quiet(mark) + " ")
+			s.again = []byte(label + p.style.Quiet(markContinue) + " ")
 		}
 		p.streams[key] = s
 	}

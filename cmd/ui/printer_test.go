@@ -147,6 +147,16 @@ func TestQuietRunOfOneTaskIsItsOutput(t *testing.T) {
 	}
 }
 
+func TestQuietRunOfOneTaskIsHarmlessOnATerminal(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 80, Options{Mode: Quiet, Jobs: []*api.Job{job("j", 1, task("a"))}})
+	s.writes(alloc("j", 0, "11111111"), "a", event.Stdout, "one\n\x1b[2Jtwo\n")
+	s.shows()
+	if got, want := s.screen.String(), "one\ntwo\n"; got != want {
+		t.Errorf("shown %q, want %q", got, want)
+	}
+}
+
 func TestLineOfAnyLengthIsPassedOn(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789", 300<<10)

@@ -11,23 +11,22 @@ import (
 // quiet shows only the tasks' output, and at the end what failed.
 //
 // A run of one task passes its output on byte by byte, so that it may be used
-// in a pipe in the task's place. With several, each line stands behind its
-// task's label.
+// in a pipe in the task's place; on a terminal it can do no more than show. With
+// several tasks, each line stands behind its task's label.
 type quiet struct {
 	*printer
 	d        *Display
 	opts     Options
-	single   bool
 	errStyle *Style
 }
 
 func newQuiet(d *Display, opts Options) *quiet {
 	p := newPrinter(d, opts, nil)
+	p.bare = len(p.labels.byTask) == 1
 	return &quiet{
 		printer:  p,
 		d:        d,
 		opts:     opts,
-		single:   len(p.labels.byTask) == 1,
 		errStyle: d.streams.ErrStyle(opts.Colour),
 	}
 }
@@ -46,7 +45,7 @@ func (v *quiet) event(e event.Event) {
 }
 
 func (v *quiet) output(e event.Event, stream event.Stream, piece []byte) {
-	if v.single && !v.terminal {
+	if v.bare && !v.terminal {
 		_, _ = v.screen.out().Write(piece)
 		return
 	}
