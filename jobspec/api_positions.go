@@ -128,7 +128,9 @@ func (w *jsonWalk) element(list reflect.Value, i int, path Path) {
 	if port, ok := inner(v).Interface().(api.Port); ok {
 		path = parent.Label("port", port.Label)
 	}
-	w.positions[path] = w.value(v, path)
+	if at := w.value(v, path); !at.IsZero() {
+		w.positions[path] = at
+	}
 }
 
 // inner returns what is behind pointers and interfaces; the zero struct for

@@ -63,7 +63,8 @@ func (p Path) Name() string {
 }
 
 // Positions maps paths to the place in the source where they are defined: for
-// an attribute its name and value, for a block its header.
+// an attribute or a key of a map its value, for a block its header. Elements of
+// a list that is written out have places of their own, by index.
 type Positions map[Path]Range
 
 // At returns the place of p, or that of the nearest enclosing path that has one.
@@ -71,6 +72,9 @@ func (ps Positions) At(p Path) Range {
 	for ; p != ""; p = p.Parent() {
 		if r, ok := ps[p]; ok {
 			return r
+		}
+		if r, ok := ps[p.Parent().Attr(p.Name())]; ok {
+			return r // the list that p is an element of
 		}
 	}
 	return Range{}

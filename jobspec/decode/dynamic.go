@@ -2,11 +2,11 @@ package decode
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
@@ -167,18 +167,14 @@ func (d *Decoder) generatedLabels(g *generator, ctx *hcl.EvalContext) ([]label, 
 	if !ok {
 		return nil, false
 	}
-	list, err := convert.Convert(v, cty.List(cty.String))
-	if err != nil || list.IsNull() {
-		d.report(diagnostic.Error(g.labels.Range(), "labels must be a list of strings", "it is "+diagnostic.Describe(v), ""))
+	var texts []string
+	if m := assign(reflect.ValueOf(&texts).Elem(), v); m != nil {
+		d.report(m.diagnose("labels", g.labels))
 		return nil, false
 	}
-	var labels []label
-	for _, text := range list.AsValueSlice() {
-		if text.IsNull() {
-			d.report(diagnostic.Error(g.labels.Range(), "a label must not be null", "", ""))
-			return nil, false
-		}
-		labels = append(labels, label{text.AsString(), g.labels.Range()})
+	labels := make([]label, len(texts))
+	for i, text := range texts {
+		labels[i] = label{text, g.labels.Range()}
 	}
 	return labels, true
 }

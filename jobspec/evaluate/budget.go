@@ -13,51 +13,44 @@ import (
 const (
 	// wholeBudget is what the expressions of one file may produce, in bytes:
 	// many times what a job of ten thousand tasks needs.
-	wholeBudget = 256 << 20
-	// stepPrice is for one evaluation, whatever its result.
-	stepPrice = 128
+	wholeBudget = 64 << 20
+	// stepPrice is for one evaluation in a loop, whatever its result.
+	stepPrice = 512
 	// blockPrice is for one block that a dynamic block generates.
 	blockPrice = 4 << 10
 )
 
 // A budget bounds the memory and the time of evaluations. Values share their
 // parts, loops nest, and so a few lines can ask for more than a machine has.
-type budget struct{ left *int }
-
-func newBudget() budget {
-	left := wholeBudget
-	return budget{&left}
+type budget struct {
+	left    int
+	running bool // recover is deferred
 }
 
 // overspent is what unwinds an evaluation when the budget is used up: HCL's
 // loops collect errors and go on, so returning one would not end them.
 type overspent struct{}
 
-// spend takes the price of v from the budget and panics when there is too
+// spend takes the price of v from the budget, and panics when there is too
 // little left; recover turns that into a diagnostic.
-func (b budget) spend(v cty.Value) {
-	*b.left -= stepPrice
-	if *b.left -= function.Size(v, max(*b.left, 0)); *b.left < 0 {
+func (b *budget) spend(v cty.Value) {
+	if b.left -= function.Size(v, max(b.left, 0)); b.left < 0 && b.running {
 		panic(overspent{})
 	}
 }
 
-func (b budget) charge(v cty.Value, at hcl.Range) hcl.Diagnostics {
-	if *b.left -= stepPrice + function.Size(v, max(*b.left, 0)); *b.left < 0 {
+func (b *budget) chargeBlock(at hcl.Range) hcl.Diagnostics {
+	if b.left -= blockPrice; b.left < 0 {
 		return hcl.Diagnostics{tooLarge(at)}
 	}
 	return nil
 }
 
-func (b budget) chargeBlock(at hcl.Range) hcl.Diagnostics {
-	if *b.left -= blockPrice; *b.left < 0 {
-		return hcl.Diagnostics{tooLarge(at)}
-	}
-	return nil
-}
+// run begins an evaluation; recover is deferred to its end.
+func (b *budget) run() { b.running = true }
 
-// recover is deferred around an evaluation.
-func (b budget) recover(expr hclsyntax.Expression, v *cty.Value, diags *hcl.Diagnostics) {
+func (b *budget) recover(expr hclsyntax.Expression, v *cty.Value, diags *hcl.Diagnostics) {
+	b.running = false
 	switch r := recover(); r.(type) {
 	case nil:
 	case overspent:
@@ -77,14 +70,23 @@ func tooLarge(at hcl.Range) *hcl.Diagnostic {
 }
 
 // meter wraps the parts of a node that are evaluated many times, or whose
-// results are written out, so that each result is paid for.
-func (b budget) meter(node hclsyntax.Node) {
+// results are written out or converted, so that each result is paid for.
+func (b *budget) meter(node hclsyntax.Node) {
 	switch node := node.(type) {
 	case *hclsyntax.ForExpr:
 		node.CollExpr = b.metered(node.CollExpr)
 		node.KeyExpr = b.metered(node.KeyExpr)
 		node.ValExpr = b.metered(node.ValExpr)
 		node.CondExpr = b.metered(node.CondExpr)
+	case *hclsyntax.ConditionalExpr:
+		node.TrueResult = b.metered(node.TrueResult)
+		node.FalseResult = b.metered(node.FalseResult)
+	case *hclsyntax.FunctionCallExpr:
+		for i, arg := range node.Args {
+			if !isType(node, i) {
+				node.Args[i] = b.metered(arg)
+			}
+		}
 	case *hclsyntax.TemplateExpr:
 		for i, part := range node.Parts {
 			if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal || !isString(part) {
@@ -94,7 +96,7 @@ func (b budget) meter(node hclsyntax.Node) {
 	}
 }
 
-func (b budget) metered(expr hclsyntax.Expression) hclsyntax.Expression {
+func (b *budget) metered(expr hclsyntax.Expression) hclsyntax.Expression {
 	if expr == nil {
 		return nil
 	}
@@ -105,14 +107,20 @@ func (b budget) metered(expr hclsyntax.Expression) hclsyntax.Expression {
 type metered struct {
 	hclsyntax.Expression
 
-	budget budget
+	budget *budget
 }
 
 // Value evaluates the expression and takes the price of its value.
 func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := m.Expression.Value(ctx)
+	m.budget.left -= stepPrice
 	m.budget.spend(v)
 	return v, diags
+}
+
+// isType reports whether the i-th argument of a call is a type, not a value.
+func isType(call *hclsyntax.FunctionCallExpr, i int) bool {
+	return call.Name == "convert" && i == 1
 }
 
 func isString(expr hclsyntax.Expression) bool {

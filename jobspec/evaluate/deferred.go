@@ -20,14 +20,21 @@ func (s *Scope) prepare(expr hclsyntax.Expression, ctx *hcl.EvalContext) {
 	_ = hclsyntax.Walk(expr, &preparer{scope: s, ctx: ctx})
 }
 
+// prepareStrict is prepare for an expression in which a name without a value is
+// a fault.
+func (s *Scope) prepareStrict(expr hclsyntax.Expression) {
+	_ = hclsyntax.Walk(expr, &preparer{scope: s, strict: true})
+}
+
 // A preparer walks one expression. It never returns diagnostics.
 type preparer struct {
-	scope *Scope
-	ctx   *hcl.EvalContext
-	bound []map[string]struct{} // names of the enclosing for expressions
-	texts []*template           // enclosing JSON strings
-	words []hclsyntax.Node      // nodes in which names are words, not references
-	quiet int                   // how many of those are being walked
+	scope  *Scope
+	ctx    *hcl.EvalContext
+	strict bool                  // leave all references as they are
+	bound  []map[string]struct{} // names of the enclosing for expressions
+	texts  []*template           // enclosing JSON strings
+	words  []hclsyntax.Node      // nodes in which names are words, not references
+	quiet  int                   // how many of those are being walked
 }
 
 // Enter is called for a node before its children.
@@ -38,8 +45,10 @@ func (p *preparer) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *template:
 		p.texts = append(p.texts, node)
 	case *hclsyntax.FunctionCallExpr:
-		if node.Name == "convert" && len(node.Args) > 1 {
-			p.words = append(p.words, node.Args[1]) // a type
+		for i, arg := range node.Args {
+			if isType(node, i) {
+				p.words = append(p.words, arg)
+			}
 		}
 	case *hclsyntax.ObjectConsKeyExpr:
 		// A bare key is a name; with dots it is an error that HCL explains.
@@ -47,7 +56,7 @@ func (p *preparer) Enter(node hclsyntax.Node) hcl.Diagnostics {
 			p.words = append(p.words, node)
 		}
 	case *hclsyntax.ScopeTraversalExpr:
-		if p.quiet == 0 && !p.isWord(node) && !p.inScope(node.Traversal.RootName()) {
+		if !p.strict && p.quiet == 0 && !p.isWord(node) && !p.inScope(node.Traversal.RootName()) {
 			p.replace(node)
 		}
 	}
@@ -65,11 +74,13 @@ func (p *preparer) Exit(node hclsyntax.Node) hcl.Diagnostics {
 	case *template:
 		p.texts = p.texts[:len(p.texts)-1]
 	}
+	if p.quiet == 0 {
+		p.scope.budget.meter(node)
+	}
 	if p.isWord(node) {
 		p.quiet--
 		p.words = p.words[:len(p.words)-1]
 	}
-	p.scope.budget.meter(node)
 	return nil
 }
 

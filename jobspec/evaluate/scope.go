@@ -18,7 +18,7 @@ type Scope struct {
 	sources  map[string][]byte
 	prepared map[hclsyntax.Expression]struct{}
 	deferred []Reference
-	budget   budget
+	budget   *budget
 }
 
 // A Reference is one mention of a name that has no value yet.
@@ -38,7 +38,7 @@ func NewScope(functions map[string]function.Function, sources map[string][]byte)
 		},
 		sources:  sources,
 		prepared: map[hclsyntax.Expression]struct{}{},
-		budget:   newBudget(),
+		budget:   &budget{left: wholeBudget},
 	}
 }
 
@@ -55,14 +55,10 @@ func (s *Scope) Deferred() []Reference { return s.deferred }
 // context of the scope or a descendant of it. Without errors the value is
 // known, unless it depends on a variable whose value is missing.
 func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
-	switch literal := expr.(type) {
-	case *hclsyntax.LiteralValueExpr:
-		return literal.Val, s.budget.charge(literal.Val, literal.SrcRange)
-	case *hclsyntax.TemplateExpr:
-		if literal.IsStringLiteral() {
-			return literal.Value(nil)
-		}
+	if literal, ok := expr.(*hclsyntax.TemplateExpr); ok && literal.IsStringLiteral() {
+		return literal.Value(nil)
 	}
+	s.budget.run()
 	defer s.budget.recover(expr, &v, &diags)
 	s.prepare(expr, ctx)
 	v, diags = expr.Value(ctx)
@@ -79,11 +75,12 @@ func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.charg
 // and with a nil ctx to nothing at all, as the default of a variable may.
 func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
 	if native, ok := expr.(hclsyntax.Expression); ok {
+		s.budget.run()
 		defer s.budget.recover(native, &v, &diags)
-		_ = hclsyntax.VisitAll(native, func(node hclsyntax.Node) hcl.Diagnostics {
-			s.budget.meter(node)
-			return nil
-		})
+		s.prepareStrict(native)
 	}
-	return expr.Value(ctx)
+	if v, diags = expr.Value(ctx); !diags.HasErrors() {
+		s.budget.spend(v)
+	}
+	return v, diags
 }

@@ -16,6 +16,7 @@ import (
 const (
 	maxText     = 16 << 20 // bytes a call may produce
 	maxElements = 1 << 17  // elements a call may produce
+	maxCompared = 10_000   // elements a call may compare with one another
 	maxNesting  = 500      // levels of JSON or YAML brackets
 	maxCost     = 16       // of bcrypt: some four seconds
 )
@@ -120,6 +121,13 @@ func sizeLimit(args []cty.Value) error {
 		if left -= Size(arg, left); left < 0 {
 			return fmt.Errorf("the arguments hold more than %d bytes", maxText)
 		}
+	}
+	return nil
+}
+
+func distinctLimit(args []cty.Value) error {
+	if !args[0].IsNull() && args[0].LengthInt() > maxCompared {
+		return fmt.Errorf("the list has %d elements; at most %d are compared", args[0].LengthInt(), maxCompared)
 	}
 	return nil
 }

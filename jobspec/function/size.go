@@ -7,9 +7,13 @@ import (
 // elementCost stands for what a list or map spends on one element.
 const elementCost = 16
 
-// Size estimates how many bytes it takes to write v out in full. Values share
-// their parts, so a value of a few kilobytes can stand for gigabytes: the count
-// ends, with more than most, as soon as it exceeds most.
+// comparisonsPerByte weighs time against memory.
+const comparisonsPerByte = 32
+
+// Size estimates what it costs to do something with all of v, in bytes as if v
+// were written out. Values share their parts, so a value of a few kilobytes can
+// stand for gigabytes: the count ends, with more than most, as soon as it
+// exceeds most.
 func Size(v cty.Value, most int) int {
 	if v.IsNull() || !v.IsKnown() {
 		return 1
@@ -21,6 +25,11 @@ func Size(v cty.Value, most int) int {
 		return numberSize(v)
 	case t.IsCollectionType(), t.IsTupleType(), t.IsObjectType():
 		total := 1
+		if t.IsTupleType() {
+			// To make a list of it, the type of each element is compared with
+			// that of each other.
+			total += v.LengthInt() * v.LengthInt() / comparisonsPerByte
+		}
 		for it := v.ElementIterator(); it.Next() && total <= most; {
 			key, element := it.Element()
 			total += elementCost + Size(element, most-total)

@@ -80,7 +80,7 @@ func pure() map[string]function.Function {
 		"compact":         stdlib.CompactFunc,
 		"concat":          stdlib.ConcatFunc,
 		"contains":        stdlib.ContainsFunc,
-		"distinct":        stdlib.DistinctFunc,
+		"distinct":        limited(stdlib.DistinctFunc, distinctLimit),
 		"element":         stdlib.ElementFunc,
 		"flatten":         stdlib.FlattenFunc,
 		"index":           stdlib.IndexFunc,

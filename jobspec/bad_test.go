@@ -1,0 +1,122 @@
+package jobspec_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"taskrun/jobspec"
+)
+
+// accepted are faults to Nomad that are none here: it is found out without a
+// flag what a file is.
+var accepted = map[string]string{
+	"082-api-json-without-flag": "the API's JSON needs no flag",
+	"083-json-after-newline":    "JSON may begin with white space",
+}
+
+// elsewhere are faults for which Nomad names another line than the one at
+// fault, or none.
+var elsewhere = map[string][]place{
+	"006-no-job":                      {{"006-no-job.nomad.hcl", 1}},
+	"015-env-null-value":              {{"015-env-null-value.nomad.hcl", 6}}, // the key, not the map
+	"031-unset-variable":              {{"031-unset-variable.nomad.hcl", 1}},
+	"032-undeclared-var-flag":         {{"--var other", 1}},
+	"033-undeclared-name-in-var-file": {{"033-undeclared-name-in-var-file.vars.hcl", 1}},
+	"035-var-flag-wrong-type":         {{"--var b", 1}},
+	"036-env-wrong-type":              {{"NOMAD_VAR_n", 1}},
+	"044-tuple-length":                {{"--var x", 1}},
+	"069-levant-brackets":             {{"069-levant-brackets.nomad.hcl", 1}}, // the first of them
+	"073-ambiguous-object-key":        {{"073-ambiguous-object-key.nomad.hcl", 3}},
+	"074-heredoc-not-closed":          {{"074-heredoc-not-closed.nomad.hcl", 6}}, // where it begins
+	"077-config-error-behind-body-error": {
+		{"077-config-error-behind-body-error.nomad.hcl", 2},
+		{"077-config-error-behind-body-error.nomad.hcl", 7},
+		{"077-config-error-behind-body-error.nomad.hcl", 8},
+	},
+	"084-empty-file": {{"084-empty-file.nomad.hcl", 1}},
+}
+
+// A place is a line of a file.
+type place struct {
+	file string
+	line int
+}
+
+func TestParseFindsWhatNomadRefuses(t *testing.T) {
+	t.Parallel()
+	for _, path := range jobFiles(t, "testdata/bad") {
+		name := caseName(path)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, problems := parseCase(t, path)
+			if accepted[name] != "" {
+				if problems.HasErrors() {
+					t.Fatalf("refused: %v", problems)
+				}
+				return
+			}
+			if file.Job != nil {
+				t.Error("there is a job")
+			}
+			want := elsewhere[name]
+			if want == nil {
+				want = nomadsPlaces(t, strings.TrimSuffix(path, filepath.Ext(path)))
+			}
+			found := map[place]bool{}
+			for _, problem := range problems {
+				found[place{filepath.Base(problem.Range.File), problem.Range.Start.Line}] = true
+				if _, ok := file.Sources[problem.Range.File]; !ok {
+					t.Errorf("no source for %v", problem)
+				}
+			}
+			for _, p := range want {
+				if !found[p] {
+					t.Errorf("nothing found at %s:%d, but: %v", p.file, p.line, problems)
+				}
+			}
+			if len(found) > len(want) {
+				t.Errorf("more than %v is found: %v", want, problems)
+			}
+		})
+	}
+}
+
+// nomadsPlaces returns the lines that Nomad's message names.
+func nomadsPlaces(t *testing.T, base string) []place {
+	t.Helper()
+	text, err := os.ReadFile(strings.TrimSuffix(base, ".nomad") + ".error")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[place]bool{}
+	var places []place
+	for _, found := range regexp.MustCompile(`(?m)^(\S+\.(?:hcl|json)):(\d+),`).FindAllStringSubmatch(string(text), -1) {
+		line, _ := strconv.Atoi(found[2])
+		if p := (place{found[1], line}); !seen[p] {
+			seen[p] = true
+			places = append(places, p)
+		}
+	}
+	if len(places) == 0 {
+		t.Fatal("Nomad names no place")
+	}
+	return places
+}
+
+func TestNothingIsSaidTwice(t *testing.T) {
+	t.Parallel()
+	for _, path := range jobFiles(t, "testdata/bad") {
+		_, problems := parseCase(t, path)
+		seen := map[jobspec.Range]bool{}
+		for _, problem := range problems {
+			if seen[problem.Range] {
+				t.Errorf("%s: a second problem at %v: %v", path, problem.Range, problems)
+			}
+			seen[problem.Range] = true
+		}
+	}
+}
