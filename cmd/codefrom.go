@@ -50,7 +50,7 @@ func (c *codeFrom) code(m *ui.Model, jobs []*api.Job) (worst int, ended bool) {
 		}
 	}
 	for _, a := range m.Final() {
-		if a.Job != c.job || a.Group != c.group {
+		if !a.Of(c.job) || a.Group != c.group {
 			continue
 		}
 		code, ok := c.codeIn(a)

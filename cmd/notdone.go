@@ -14,7 +14,6 @@ import (
 // what happens instead. The list shrinks as features arrive.
 var notDone = []gap{
 	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
-	{"periodic", ofJob((*api.Job).IsPeriodic), "the job runs once, now"},
 
 	{"volume", volumes, "the tasks run without it"},
 	{"service", inGroups(func(g *api.TaskGroup) int { return len(g.Services) }), "it is not registered and its checks are not run"},
@@ -30,7 +29,6 @@ var notDone = []gap{
 	{"consul", ofTasks(func(t *api.Task) bool { return t.Consul != nil }), "there is no Consul here"},
 	{"identity", ofTasks(func(t *api.Task) bool { return t.Identity != nil || len(t.Identities) > 0 }), "the task gets no token"},
 	{"secret", inTasks(func(t *api.Task) int { return len(t.Secrets) }), "the secret is not fetched"},
-	{"dispatch_payload", ofTasks(func(t *api.Task) bool { return t.DispatchPayload != nil }), "there is no payload"},
 	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs as any other"},
 	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
 	{"action", inTasks(func(t *api.Task) int { return len(t.Actions) }), "it cannot be called"},
@@ -70,25 +68,6 @@ func notices(files []jobFile) (problems jobspec.Problems) {
 		}
 		f.Positions.Place(found)
 		problems = append(problems, found...)
-	}
-	return problems
-}
-
-// withoutPeriodic lets periodic jobs run once, as their notice says, and
-// refuses what cannot be run without being dispatched.
-func withoutPeriodic(files []jobFile) (problems jobspec.Problems) {
-	for _, f := range files {
-		switch {
-		case f.Job == nil:
-		case f.Job.IsParameterized():
-			problems = append(problems, jobspec.Problem{
-				Summary: "a parameterized job cannot be run before it is dispatched, which taskrun does not do yet",
-				Remedy:  "remove the parameterized block to run the job once",
-				Range:   f.Positions.At(jobspec.Root.Attr("parameterized")),
-			})
-		default:
-			f.Job.Periodic = nil
-		}
 	}
 	return problems
 }

@@ -24,6 +24,7 @@ var samples = map[string][3]string{
 	"driver":         {"a=file", "b=env", "c=flag"},
 	"exit-code-from": {"file", "env", "flag"},
 	"fail-fast":      {"true", "false", "true"},
+	"now":            {"true", "false", "true"},
 	"output":         {"json", "quiet", "plain"},
 	"strict":         {"true", "false", "true"},
 	"time":           {"iso", "elapsed", "none"},

@@ -28,6 +28,7 @@ type run struct {
 	display *ui.Display
 	verdict *verdict
 	signals <-chan os.Signal
+	now     bool // periodic jobs are launched at once
 }
 
 // run runs jobs until they have ended and returns the exit code. On error they
@@ -39,6 +40,9 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		shown.Close()
 		decided.Close()
 		return 0, errors.Join(err, r.close(ctx))
+	}
+	if r.now {
+		r.launch(jobs)
 	}
 	over := make(chan struct{})
 	go func() {
@@ -56,6 +60,18 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		r.verdict.broke(err)
 	}
 	return r.end(over), nil
+}
+
+// launch runs the periodic jobs once.
+func (r *run) launch(jobs []*api.Job) {
+	for _, j := range jobs {
+		if !j.IsPeriodic() {
+			continue
+		}
+		if _, err := r.engine.Launch(*j.ID); err != nil {
+			r.display.Say(err.Error()) // the run is being stopped already
+		}
+	}
 }
 
 // follow carries out what the verdict wants until there are no more events.

@@ -10,22 +10,33 @@ import (
 // min_healthy_time does.
 const untilRunning = 10 * time.Second
 
-// until is the value of --until: running, or running=<duration>.
-type until struct{ running time.Duration } // 0: not given
+// until is the value of --until: running, running=<duration>, or healthy.
+type until struct {
+	running time.Duration // 0: not given
+	healthy bool
+}
 
 // String, Set and Type make it the value of a flag.
 func (u *until) String() string {
-	if u.running == 0 {
+	switch {
+	case u.healthy:
+		return "healthy"
+	case u.running == 0:
 		return ""
 	}
 	return "running=" + u.running.String()
 }
 
-// Set accepts running and running=<duration>.
+// Set accepts running, running=<duration> and healthy.
 func (u *until) Set(s string) error {
+	*u = until{}
+	if s == "healthy" {
+		u.healthy = true
+		return nil
+	}
 	what, text, given := strings.Cut(s, "=")
 	if what != "running" {
-		return fmt.Errorf("%q is not running or running=10s", s)
+		return fmt.Errorf("%q is not running, running=10s or healthy", s)
 	}
 	d := untilRunning
 	if given {
@@ -42,4 +53,4 @@ func (u *until) Set(s string) error {
 }
 
 // Type names the value in help texts.
-func (u *until) Type() string { return "running[=10s]" }
+func (u *until) Type() string { return "running[=10s]|healthy" }

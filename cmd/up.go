@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/engine"
 	"taskrun/engine/allocdir"
+	"taskrun/engine/health"
 	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
@@ -27,6 +28,7 @@ type upOptions struct {
 	failFast bool
 	codeFrom string
 	dataDir  string
+	now      bool
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -68,13 +70,14 @@ completed does not count as failed.`,
 	flags.Var(&opts.mode, "output", "plain, json or quiet")
 	flags.Var(&opts.time, "time", "what stands before lines: clock, elapsed, iso or none")
 	flags.DurationVar(&opts.timeout, "timeout", 0, "stop the run after this time, e.g. 10m")
-	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart")
+	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart, or every service is healthy")
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
-	complete(cmd, "until", "running", "running=10s")
+	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
 }
 
@@ -107,6 +110,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 			Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir,
 		}),
 		verdict: newVerdict(p, jobs(files)),
+		now:     opts.now,
 	}
 	var stop func()
 	r.signals, stop = a.signals()
@@ -131,7 +135,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]j
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, notices(files)...)
-	problems = append(opts.strictly(problems), withoutPeriodic(files)...)
+	problems = opts.strictly(problems)
 	if !problems.HasErrors() {
 		return files, problems, nil
 	}
@@ -146,9 +150,17 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]j
 }
 
 func (o *upOptions) policy(files []jobFile) (policy, error) {
-	p := policy{until: o.until.running, timeout: o.timeout, failFast: o.failFast}
+	p := policy{until: o.until.running, healthy: o.until.healthy, timeout: o.timeout, failFast: o.failFast}
 	if o.timeout < 0 {
 		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
+	}
+	if o.until.healthy {
+		for _, j := range jobs(files) {
+			if health.NewDeployment(j, time.Time{}) == nil {
+				return p, usageError("cannot run job %q until it is healthy: it has no deployment, as services with an update block have", *j.ID).
+					withHint("use --until running")
+			}
+		}
 	}
 	var err error
 	if o.codeFrom != "" {

@@ -12,11 +12,13 @@ import (
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
+	"taskrun/engine/health"
 )
 
 // policy is what the user wants of the end of a run.
 type policy struct {
 	until    time.Duration // > 0: stop well once every task has run this long
+	healthy  bool          // stop well once every deployment is successful
 	timeout  time.Duration // for what is said about it
 	failFast bool          // the first failed allocation ends the run
 	codeFrom *codeFrom     // nil: the exit code is that of the run
@@ -45,6 +47,8 @@ type verdict struct {
 	model   *ui.Model
 	cause   cause
 	signals int
+
+	deployments int // that were successful
 }
 
 // cause is why a run was stopped.
@@ -65,13 +69,29 @@ func (v *verdict) observe(e event.Event) (action, string) {
 	if v.cause.text != "" {
 		return carryOn, ""
 	}
-	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.failFast || v.until > 0) {
+	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.failFast || v.until > 0 || v.healthy) {
 		return v.stop(cause{text: e.Alloc.Name + " failed", code: exitFailed})
+	}
+	if d, ok := e.Body.(event.Deployment); ok && v.healthy {
+		return v.deployed(d)
 	}
 	if v.codeFrom != nil {
 		if code, ok := v.codeFrom.code(v.model, v.jobs); ok {
 			return v.stop(cause{text: fmt.Sprintf("task %q has ended", v.codeFrom), code: code, own: true})
 		}
+	}
+	return carryOn, ""
+}
+
+// deployed takes in the state of a job's deployment.
+func (v *verdict) deployed(d event.Deployment) (action, string) {
+	switch d.Status {
+	case health.DeploymentSuccessful:
+		if v.deployments++; v.deployments == len(v.jobs) {
+			return v.stop(cause{text: "every allocation is healthy"})
+		}
+	case health.DeploymentFailed:
+		return v.stop(cause{text: fmt.Sprintf("the deployment of job %q has failed: %s", d.Job, d.Description), code: exitFailed, own: true})
 	}
 	return carryOn, ""
 }
@@ -214,6 +234,9 @@ func (v *verdict) unfinished() string {
 // allocations is how many allocations jobs have at a time.
 func allocations(jobs []*api.Job) (n int) {
 	for _, j := range jobs {
+		if j.IsPeriodic() || j.IsParameterized() {
+			continue // what runs in their name comes when it comes
+		}
 		for _, g := range j.TaskGroups {
 			n += instances(j, g)
 		}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +37,7 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
 
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
-	history, err := store.NewHistory(&r.engine.bus, r.dir.Dir, r.isOurs)
+	history, err := store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
 	if err != nil {
 		r.notice("job %q: %v", *r.job.ID, err)
 	}
@@ -66,11 +65,6 @@ func (r *jobRun) run() {
 	if err := r.dir.Close(); err != nil {
 		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
-}
-
-// isOurs reports whether a job is this one or runs in its name.
-func (r *jobRun) isOurs(id string) bool {
-	return id == *r.job.ID || strings.HasPrefix(id, *r.job.ID+"/")
 }
 
 // runGroups runs the allocations of every group and returns when they have
@@ -144,13 +138,17 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 
 func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runner.Config {
 	e := r.engine
-	id := event.NewID()
+	id, parent := event.NewID(), ""
+	if r.job.ParentID != nil {
+		parent = *r.job.ParentID
+	}
 	return runner.Config{
 		Alloc: &event.Alloc{
-			Job:   *r.job.ID,
-			Group: *g.Name,
-			Name:  fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index),
-			ID:    id,
+			Job:    *r.job.ID,
+			Group:  *g.Name,
+			Name:   fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index),
+			ID:     id,
+			Parent: parent,
 		},
 		Index:          index,
 		Job:            r.job,

@@ -2,9 +2,6 @@ job "notdone" {
   multiregion { # multiregion
     region "global" {}
   }
-  periodic { # periodic
-    crons = ["@daily"]
-  }
 
   group "g" {
     volume "data" { # volume
@@ -48,9 +45,6 @@ job "notdone" {
       secret "s" { # secret
         provider = "vault"
         path     = "x"
-      }
-      dispatch_payload { # dispatch_payload
-        file = "x"
       }
       csi_plugin { # csi_plugin
         id   = "x"

@@ -158,7 +158,7 @@ func (c *closing) status(job string) string {
 		status = "stopped"
 	}
 	for _, a := range c.model.Final() {
-		if a.Job == job && a.Status == api.AllocClientStatusFailed {
+		if a.Of(job) && a.Status == api.AllocClientStatusFailed {
 			status = api.AllocClientStatusFailed
 		}
 	}

@@ -197,7 +197,7 @@ func (v *jsonView) end(r Result) {
 			Allocs: []jsonAlloc{},
 		}
 		for _, a := range m.Allocs {
-			if a.Job == *j.ID {
+			if a.Of(*j.ID) {
 				s.Allocs = append(s.Allocs, jsonAllocOf(a))
 			}
 		}

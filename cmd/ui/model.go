@@ -125,10 +125,9 @@ func (a *Alloc) add(name string, spec *api.Task) *Task {
 
 func (m *Model) group(id *event.Alloc) *api.TaskGroup {
 	for _, j := range m.jobs {
-		if *j.ID != id.Job {
-			continue
+		if id.Of(*j.ID) {
+			return j.LookupTaskGroup(id.Group)
 		}
-		return j.LookupTaskGroup(id.Group)
 	}
 	return nil
 }

@@ -18,7 +18,14 @@ type Alloc struct {
 	Group string
 	Name  string // <job>.<group>[<index>]
 	ID    string
+	// Parent is the ID of the periodic or parameterized job in whose name the
+	// job runs; empty for any other.
+	Parent string
 }
+
+// Of reports whether the allocation belongs to a job, or to one that runs in
+// its name.
+func (a *Alloc) Of(job string) bool { return a.Job == job || a.Parent == job && job != "" }
 
 // Event is one thing that happened.
 type Event struct {

@@ -24,21 +24,20 @@ type History struct {
 	done chan error
 }
 
-// NewHistory begins to write the events of a job and its children to the
-// directory of their run, until the bus or the history is closed. Jobs tells
-// whether a job is one of them.
-func NewHistory(bus *event.Bus, runDir string, ours func(job string) bool) (*History, error) {
+// NewHistory begins to write the events of a job, and of those that run in its
+// name, to the directory of their run, until the bus or the history is closed.
+func NewHistory(bus *event.Bus, runDir, job string) (*History, error) {
 	file, err := os.OpenFile(filepath.Join(runDir, historyFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep the history of the run: %w", err)
 	}
 	h := &History{sub: bus.Subscribe(false), file: file, done: make(chan error, 1)}
-	go func() { h.done <- h.write(ours) }()
+	go func() { h.done <- h.write(job) }()
 	return h, nil
 }
 
 // write copies events in batches: it goes to the file when no more are queued.
-func (h *History) write(ours func(job string) bool) (failure error) {
+func (h *History) write(job string) (failure error) {
 	w := bufio.NewWriter(h.file)
 	enc := json.NewEncoder(w)
 	for {
@@ -49,7 +48,7 @@ func (h *History) write(ours func(job string) bool) (failure error) {
 		if !ok {
 			return firstOf(failure, w.Flush())
 		}
-		if job := jobOf(e); job == "" || !ours(job) {
+		if !concerns(e, job) {
 			continue
 		}
 		// A full disk must not end the run; the first failure is told at its
@@ -58,14 +57,11 @@ func (h *History) write(ours func(job string) bool) (failure error) {
 	}
 }
 
-func jobOf(e event.Event) string {
+func concerns(e event.Event, job string) bool {
 	if d, ok := e.Body.(event.Deployment); ok {
-		return d.Job
+		return d.Job == job
 	}
-	if e.Alloc == nil {
-		return ""
-	}
-	return e.Alloc.Job
+	return e.Alloc != nil && e.Alloc.Of(job)
 }
 
 func firstOf(a, b error) error {

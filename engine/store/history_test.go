@@ -22,7 +22,7 @@ func TestHistoryHoldsEveryEventOfItsJob(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var bus event.Bus
-	h, err := store.NewHistory(&bus, dir, func(job string) bool { return job == "web" })
+	h, err := store.NewHistory(&bus, dir, "web")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestHistoryOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bus event.Bus
-	h, err := store.NewHistory(&bus, dir, func(string) bool { return true })
+	h, err := store.NewHistory(&bus, dir, "web")
 	if err != nil {
 		t.Fatal(err)
 	}
