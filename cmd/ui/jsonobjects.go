@@ -2,7 +2,7 @@ package ui
 
 import "time"
 
-// Objects of the view, as the documentation of --output json lists them.
+// Objects of the view that are no events: those write themselves.
 type (
 	jsonHead struct {
 		Type string    `json:"type"`
@@ -22,28 +22,6 @@ type (
 		PID     int    `json:"pid"`
 		Socket  string `json:"socket"` // empty: no socket is served
 		DataDir string `json:"data_dir"`
-	}
-	jsonTaskEvent struct {
-		jsonHead
-		jsonOrigin
-		Event   string            `json:"event"`
-		Message string            `json:"message"`
-		Details map[string]string `json:"details"`
-	}
-	jsonTaskState struct {
-		jsonHead
-		jsonOrigin
-		State    string `json:"state"`
-		Failed   bool   `json:"failed"`
-		Restarts uint64 `json:"restarts"`
-	}
-	jsonAllocStatus struct {
-		jsonHead
-		jsonOrigin
-		Status      string `json:"status"`
-		Description string `json:"description"`
-		Replaces    string `json:"replaces,omitempty"`
-		RetryMS     *int64 `json:"retry_ms,omitempty"`
 	}
 	jsonDiagnostic struct {
 		jsonHead

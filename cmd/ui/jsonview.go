@@ -69,27 +69,18 @@ func (v *jsonView) event(e event.Event) {
 		if body.Type == api.TaskTerminated {
 			v.endTask(e)
 		}
-		v.write(jsonTaskEvent{head("task_event", e.Time), origin(e), body.Type, body.DisplayMessage, body.Details})
 	case event.TaskState:
 		if body.State == "dead" {
 			v.endTask(e)
 		}
-		v.write(jsonTaskState{head("task_state", e.Time), origin(e), body.State, body.Failed, body.Restarts})
-	case event.AllocStatus:
-		o := jsonAllocStatus{
-			jsonHead: head("alloc_status", e.Time), jsonOrigin: origin(e),
-			Status: body.Status, Description: body.Description, Replaces: body.Replaces,
-		}
-		if body.Retry >= 0 {
-			ms := body.Retry.Milliseconds()
-			o.RetryMS = &ms
-		}
-		v.write(o)
 	case event.Gap:
 		v.diagnose(e, "output was left out", plural(int(body.Bytes), "byte")+" of "+body.Stream.String()+": the reader was too slow")
+		return
 	case event.Notice:
 		v.diagnose(e, body.Text, "")
+		return
 	}
+	v.write(e)
 }
 
 func (v *jsonView) diagnose(e event.Event, summary, detail string) {
