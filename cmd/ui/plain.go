@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/health"
 )
 
 // plain shows a run as lines for people: the tasks' output on stdout, what
@@ -78,6 +79,19 @@ func (v *plain) event(e event.Event) {
 	case event.AllocStatus:
 		if symbol, text := v.allocStatus(e, body); text != "" {
 			v.line(e.Time, "", symbol, text)
+		}
+	case event.AllocHealth:
+		if body.Healthy {
+			v.line(e.Time, "", s.Good("✓"), e.Alloc.Name+" is healthy")
+		} else {
+			v.line(e.Time, "", s.Bad("✗"), s.Bad(e.Alloc.Name+" is not healthy"))
+		}
+	case event.Deployment:
+		switch body.Status {
+		case health.DeploymentSuccessful:
+			v.line(e.Time, "", s.Good("✓"), fmt.Sprintf("job %s: %s", body.Job, body.Description))
+		case health.DeploymentFailed:
+			v.line(e.Time, "", s.Bad("✗"), s.Bad(fmt.Sprintf("job %s: the deployment has failed: %s", body.Job, body.Description)))
 		}
 	case event.Gap:
 		v.line(e.Time, v.taskLabel(e), s.Waiting("▲"),
