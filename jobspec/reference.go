@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
 )
 
 // suspectReferences warns of references that no run will resolve: Nomad keeps
@@ -21,7 +22,7 @@ func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 			continue
 		}
 		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
-			"it stays in the value as it is written", suggestRoot(ref.Root)))
+			"it stays in the value as it is written", whatElse(ref)))
 	}
 	return diags
 }
@@ -39,11 +40,15 @@ func isRuntimeName(root string) bool {
 	return slices.Contains(runtimeRoots(), root)
 }
 
-func suggestRoot(root string) string {
-	if near := diagnostic.Nearest(root, append(runtimeRoots(), "var", "local")); near != "" {
+// whatElse says what a reference that nobody knows may have been meant to be.
+func whatElse(ref evaluate.Reference) string {
+	if near := diagnostic.Nearest(ref.Root, append(runtimeRoots(), "var", "local")); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
-	return fmt.Sprintf("to keep the text, write $${%s}", root)
+	if ref.Bare {
+		return fmt.Sprintf("for a text, write %q", strings.TrimSuffix(strings.TrimPrefix(ref.Text, "${"), "}"))
+	}
+	return "for a text, write $" + ref.Text
 }
 
 // environment is what the tasks of a job may find in theirs.

@@ -5,7 +5,7 @@ import "slices"
 // Nearest returns the name among known that name is most likely a slip for, or
 // "" if none is near enough.
 func Nearest(name string, known []string) string {
-	best, distance := "", len(name)/3
+	best, distance := "", min(len(name)/3, maxSlips)
 	if len(name) > maxName {
 		return ""
 	}
@@ -17,14 +17,16 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// maxName is the length of a name beyond which it is no slip for another.
-const maxName = 64
+const (
+	maxName  = 64 // bytes of a name, beyond which it is no slip for another
+	maxSlips = 2  // beyond which it is another name
+)
 
 // slips counts the least number of letters to add, leave out, change or swap
 // with their neighbour to make b of a.
 func slips(a, b string) int {
-	if d := len(a) - len(b); d > len(a)/3 || -d > len(a)/3 {
-		return len(a)
+	if d := len(a) - len(b); d > maxSlips || -d > maxSlips {
+		return maxSlips + 1
 	}
 	before, last, this := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -114,10 +114,11 @@ func DeferredText(traversal hcl.Traversal) (string, bool) {
 
 // replace makes expr refer to a placeholder.
 func (p *preparer) replace(expr *hclsyntax.ScopeTraversalExpr) {
-	text := p.text(expr.SrcRange)
+	text, bare := p.text(expr.SrcRange)
 	p.scope.deferred = append(p.scope.deferred, Reference{
 		Root:  expr.Traversal.RootName(),
 		Text:  text,
+		Bare:  bare,
 		Range: expr.SrcRange,
 	})
 	name := placeholder + text
@@ -127,22 +128,22 @@ func (p *preparer) replace(expr *hclsyntax.ScopeTraversalExpr) {
 
 // text returns the source of a reference with its ${ and }: those around it,
 // blanks included, where it stands directly in them, else new ones.
-func (p *preparer) text(r hcl.Range) string {
+func (p *preparer) text(r hcl.Range) (text string, bare bool) {
 	source, begin, end := p.scope.sources[r.Filename], r.Start.Byte, r.End.Byte
 	if len(p.texts) > 0 {
 		t := p.texts[len(p.texts)-1]
 		source, begin, end = t.text, begin-t.offset, end-t.offset
 	}
 	if begin < 0 || end > len(source) || begin > end {
-		return "${}" // cannot be: a range outside of its own source
+		return "${}", true // cannot be: a range outside of its own source
 	}
 
-	opening, closing := "${", "}"
+	opening, closing, bare := "${", "}", true
 	if before := bytes.TrimRight(source[:begin], " "); bytes.HasSuffix(before, []byte(opening)) {
-		opening = string(source[len(before)-len(opening) : begin])
+		opening, bare = string(source[len(before)-len(opening):begin]), false
 		if after := bytes.TrimLeft(source[end:], " "); bytes.HasPrefix(after, []byte(closing)) {
 			closing = string(source[end : len(source)-len(after)+len(closing)])
 		}
 	}
-	return opening + string(source[begin:end]) + closing
+	return opening + string(source[begin:end]) + closing, bare
 }

@@ -25,6 +25,7 @@ type Scope struct {
 type Reference struct {
 	Root  string // first part of the name: "attr" of "attr.kernel.name"
 	Text  string // the value it stands for: "${attr.kernel.name}"
+	Bare  bool   // it is written without ${ and }
 	Range hcl.Range
 }
 

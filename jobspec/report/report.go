@@ -60,7 +60,7 @@ func Render(w io.Writer, p jobspec.Problem, sources map[string][]byte, style Sty
 	if p.Severity == jobspec.Warning {
 		kind = Caution
 	}
-	for i, line := range wrap(fmt.Sprintf("%s: %s", p.Severity, p.Summary), style.Width()) {
+	for i, line := range wrap(fmt.Sprintf("%s: %s", p.Severity, p.Summary), style.Width()-len(indent)) {
 		if i > 0 {
 			line = indent + line
 		}

@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -20,17 +21,38 @@ const (
 	maxDigits = 400      // of a number
 )
 
-func checkSize(text []byte, name string) hcl.Diagnostics {
-	if len(text) <= maxSize {
-		return nil
+// checkText looks at what is the same in every syntax.
+func checkText(text []byte, name string) hcl.Diagnostics {
+	if len(text) > maxSize {
+		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{0, 0}), "the file is too large",
+			fmt.Sprintf("it has %d MiB; at most %d are read", len(text)>>20, maxSize>>20), "")}
 	}
-	return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{0, 0}), "the file is too large",
-		fmt.Sprintf("it has %d MiB; at most %d are read", len(text)>>20, maxSize>>20), "")}
+	// HCL's scanner takes some of what is no UTF-8 for letters, quotes and
+	// brackets in it included.
+	if at := invalid(text); at >= 0 {
+		return hcl.Diagnostics{diagnostic.Error(rangeOf(text, name, []int{at, at + 1}), "this is not UTF-8", "", "save the file as UTF-8")}
+	}
+	return nil
+}
+
+// invalid returns the offset of the first byte that is not UTF-8, or -1.
+func invalid(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for at := 0; at < len(text); {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			return at
+		}
+		at += size
+	}
+	return -1
 }
 
 // checkNative looks at a text in native syntax.
 func checkNative(text []byte, name string) hcl.Diagnostics {
-	if diags := checkSize(text, name); diags.HasErrors() {
+	if diags := checkText(text, name); diags.HasErrors() {
 		return diags
 	}
 	s := scanner{text: text}
@@ -66,7 +88,7 @@ func (s *scanner) check(name string) hcl.Diagnostics {
 // checkJSON looks at a text in HCL's JSON syntax. What its strings hold is
 // looked at when they are read as templates.
 func checkJSON(text []byte, name string) hcl.Diagnostics {
-	if diags := checkSize(text, name); diags.HasErrors() {
+	if diags := checkText(text, name); diags.HasErrors() {
 		return diags
 	}
 	return CheckNesting(text, name, maxTokens)

@@ -1,0 +1,84 @@
+package jobspec_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"taskrun/jobspec"
+)
+
+// Whatever a file holds, Parse returns a job or an error, every problem can be
+// shown, and a job can be printed and read back.
+func FuzzParse(f *testing.F) {
+	for _, dir := range []string{"testdata/ok", "testdata/bad"} {
+		for _, path := range jobFiles(f, dir) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(text)
+		}
+	}
+	dir := f.TempDir() // nothing to find for file functions
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if readsFiles(text) {
+			return
+		}
+		src := jobspec.Source{Name: "f.nomad.hcl", Text: text}
+		file, problems := jobspec.Parse(src, jobspec.Options{BaseDir: dir, Vars: []string{"v=1"}, Environ: []string{"NOMAD_VAR_e=[1]"}})
+		if (file.Job == nil) != problems.HasErrors() {
+			t.Fatalf("job: %v, problems: %v", file.Job, problems)
+		}
+		for _, problem := range problems {
+			checkRange(t, file, problem.Range)
+			if problem.Summary == "" {
+				t.Errorf("a problem without a summary: %+v", problem)
+			}
+		}
+		for _, at := range file.Positions {
+			checkRange(t, file, at)
+		}
+		if file.Job == nil {
+			return
+		}
+		var out bytes.Buffer
+		if err := jobspec.WriteJSON(&out, file.Job); err != nil {
+			t.Fatal(err)
+		}
+		again, problems := jobspec.Parse(jobspec.Source{Name: "f.json", Text: out.Bytes()}, jobspec.Options{})
+		if problems.HasErrors() {
+			t.Fatalf("%v in\n%s", problems, &out)
+		}
+		var second bytes.Buffer
+		if err := jobspec.WriteJSON(&second, again.Job); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), second.Bytes()) {
+			t.Errorf("first\n%s\nthen\n%s", &out, &second)
+		}
+	})
+}
+
+// readsFiles reports whether a file could look at the machine the test runs on.
+func readsFiles(text []byte) bool {
+	for _, name := range []string{"file", "abspath", "pathexpand"} {
+		if bytes.Contains(text, []byte(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+func checkRange(t *testing.T, file *jobspec.File, r jobspec.Range) {
+	t.Helper()
+	source, ok := file.Sources[r.File]
+	if !ok && !strings.HasPrefix(r.File, "-") && !r.IsZero() {
+		t.Errorf("no source for %v", r)
+		return
+	}
+	if r.Start.Byte < 0 || r.End.Byte < r.Start.Byte || r.Start.Byte > len(source) {
+		t.Errorf("%+v is not in its source of %d bytes", r, len(source))
+	}
+}
