@@ -30,8 +30,8 @@ var floors = []floor{
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "", "", "flags, environment and file become one plain value"},
-	{"cmd/*", "engine/event jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out"},
-	{"cmd", "cmd/... engine engine/httpapi " + leaves + " drivers drivers/catalog hooks hooks/catalog jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined"},
+	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
+	{"cmd", "cmd/... engine engine/health engine/httpapi " + leaves + " drivers drivers/catalog hooks hooks/catalog jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
