@@ -58,7 +58,7 @@ type Engine struct {
 	done chan struct{}
 
 	mu        sync.Mutex
-	allocs    map[string]*runner.Alloc // that live, by ID
+	allocs    map[string]*runner.Alloc // living and ended ones, by ID
 	runs      []*jobRun
 	submitted bool
 	closed    bool

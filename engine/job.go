@@ -131,6 +131,7 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 			if err := kept[0].Destroy(e.hard); err != nil {
 				r.notice("cannot remove allocation %s: %v", kept[0].Config().Alloc.ID, err)
 			}
+			e.forget(kept[0])
 			kept = kept[1:]
 		}
 	}
@@ -176,7 +177,7 @@ func (r *jobRun) runAlloc(cfg runner.Config) (*runner.Alloc, runner.Result) {
 	defer release()
 	cfg.Ports = ports
 	alloc := runner.New(cfg)
-	defer e.track(alloc)()
+	e.track(alloc)
 	defer context.AfterFunc(e.stopping, alloc.Stop)()
 	return alloc, alloc.Run(e.hard)
 }

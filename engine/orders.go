@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,8 +9,10 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
 	"taskrun/engine/event"
 	"taskrun/engine/runner"
+	"taskrun/jobspec/taskenv"
 )
 
 // Alloc is a snapshot of an allocation.
@@ -17,20 +20,48 @@ type Alloc struct {
 	event.Alloc
 	runner.State
 	Job      *api.Job // read only
+	Dir      string   // its directory
 	Replaces string   // ID of the allocation in whose place this one runs
+	Ports    []taskenv.Port
 }
 
-// Allocs returns the allocations of this run that still live, by name.
+// Allocs returns the allocations of this run, living and ended ones, by name
+// and then by age.
 func (e *Engine) Allocs() []Alloc {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	list := make([]Alloc, 0, len(e.allocs))
 	for _, a := range e.allocs {
 		cfg := a.Config()
-		list = append(list, Alloc{Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Replaces: cfg.Replaces})
+		list = append(list, Alloc{
+			Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces, Ports: cfg.Ports,
+		})
 	}
-	slices.SortFunc(list, func(a, b Alloc) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b Alloc) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created))
+	})
 	return list
+}
+
+// Jobs returns the jobs that were submitted. They are read only.
+func (e *Engine) Jobs() []*api.Job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	jobs := make([]*api.Job, len(e.runs))
+	for i, r := range e.runs {
+		jobs[i] = r.job
+	}
+	return jobs
+}
+
+// Exec runs a command in a running task, over the messages of a session; see
+// drivers.ExecTask.
+func (e *Engine) Exec(ctx context.Context, allocID, task string, command []string, tty bool, stream drivers.ExecStream) error {
+	a, err := e.alloc(allocID)
+	if err != nil {
+		return err
+	}
+	return a.Exec(ctx, task, command, tty, stream)
 }
 
 func (e *Engine) alloc(id string) (*runner.Alloc, error) {
@@ -42,17 +73,18 @@ func (e *Engine) alloc(id string) (*runner.Alloc, error) {
 	return nil, fmt.Errorf("Unknown allocation %q", id) //nolint:staticcheck // Nomad's words
 }
 
-// track makes a living allocation known, until the returned function is called.
-func (e *Engine) track(a *runner.Alloc) (forget func()) {
-	id := a.Config().Alloc.ID
+// track makes an allocation known.
+func (e *Engine) track(a *runner.Alloc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.allocs[id] = a
-	return func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.allocs, id)
-	}
+	e.allocs[a.Config().Alloc.ID] = a
+}
+
+// forget takes an allocation out of what is known.
+func (e *Engine) forget(a *runner.Alloc) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.allocs, a.Config().Alloc.ID)
 }
 
 // RestartTask restarts a running task of an allocation, without counting it as

@@ -82,6 +82,7 @@ type Alloc struct {
 	updating    bool // hooks take in an update
 	health      *healthWatch
 	healthy     *bool
+	modified    time.Time
 	children    sync.WaitGroup
 }
 
@@ -198,7 +199,7 @@ func (a *Alloc) publishStatus() {
 		return
 	}
 	a.mu.Lock()
-	a.status, a.description = status, description
+	a.status, a.description, a.modified = status, description, time.Now()
 	a.mu.Unlock()
 	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1}
 	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {

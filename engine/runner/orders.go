@@ -155,6 +155,27 @@ func await(ctx context.Context, req *restartRequest) error {
 	}
 }
 
+// Exec runs a command in a running task, over the messages of a session.
+func (a *Alloc) Exec(ctx context.Context, name string, command []string, tty bool, stream drivers.ExecStream) error {
+	t := a.task(name)
+	if t == nil {
+		return fmt.Errorf("unknown task name %q", name)
+	}
+	handle, state := "", api.TaskState{}
+	a.mu.Lock()
+	state = t.state
+	a.mu.Unlock()
+	a.ask(func() { handle = t.handle })
+	switch {
+	case handle != "":
+		return drivers.ExecTask(ctx, t.driver, handle, command, tty, stream)
+	case state.State == pending && state.StartedAt.IsZero():
+		return fmt.Errorf("task %q not started yet.", name) //nolint:staticcheck // Nomad's words
+	default:
+		return fmt.Errorf("task %q is not running.", name) //nolint:staticcheck // Nomad's words
+	}
+}
+
 // Signal sends a signal, by Nomad's name, to a running task.
 func (a *Alloc) Signal(name, signal string) error {
 	t := a.task(name)

@@ -68,6 +68,8 @@ type State struct {
 	// Healthy is the verdict on the allocation's deployment; nil before there
 	// is one.
 	Healthy *bool
+	// Created is when the allocation was made, Modified when it last changed.
+	Created, Modified time.Time
 }
 
 // State returns a copy of the allocation's state. It may be called at any
@@ -75,7 +77,8 @@ type State struct {
 func (a *Alloc) State() State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := State{Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy}
+	s := State{Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy,
+		Created: a.created, Modified: a.modified}
 	for _, t := range a.tasks {
 		state := t.state
 		s.Tasks[t.name] = &state

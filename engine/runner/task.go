@@ -87,7 +87,7 @@ func (t *task) spec() *api.Task { return t.job.Load().task }
 func (t *task) apply(state string, e *api.TaskEvent) {
 	before, after := t.state, advance(t.state, state, e, time.Now())
 	t.alloc.mu.Lock()
-	t.state = after
+	t.state, t.alloc.modified = after, time.Now()
 	t.alloc.mu.Unlock()
 	if e != nil {
 		t.publish(event.TaskEvent{TaskEvent: e})
