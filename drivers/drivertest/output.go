@@ -77,9 +77,9 @@ func (o *Output) pipe(stream int) (*os.File, error) {
 	}
 	to := o.writer(stream)
 	o.copying.Go(func() {
-		io.Copy(to, r)
-		to.Close()
-		r.Close()
+		_, _ = io.Copy(to, r) // an end of either side ends the copy
+		_ = to.Close()
+		_ = r.Close()
 	})
 	return w, nil
 }
