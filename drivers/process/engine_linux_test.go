@@ -58,11 +58,21 @@ type engine struct {
 	timer *time.Timer
 }
 
+// program is the path of the test binary.
+func program(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // startEngine starts one. It and all that has its output must have ended when
 // the test does.
 func startEngine(t *testing.T, scripts ...string) *engine {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], scripts...)
+	cmd := exec.Command(program(t), scripts...)
 	cmd.Env = append(os.Environ(), roleVar+"=engine", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -96,7 +96,7 @@ func TestShutdownSparesOthers(t *testing.T) { // not beside runs of this program
 // outer one.
 func TestRunInsideRun(t *testing.T) {
 	t.Parallel()
-	inner := fmt.Sprintf("exec env %s=engine %s 'exec sleep 1000' ': ends\n%s' <&-", roleVar, os.Args[0], leave(""))
+	inner := fmt.Sprintf("exec env %s=engine %s 'exec sleep 1000' ': ends\n%s' <&-", roleVar, program(t), leave(""))
 	e := startEngine(t, inner)
 	marks := map[int]uint64{}
 	for range 2 {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -265,5 +266,62 @@ func TestSignal(t *testing.T) {
 	}
 	if err := p.Signal(syscall.SIGUSR1); err != os.ErrProcessDone {
 		t.Errorf("after the end the error is %v", err)
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	t.Parallel()
+	run := newRun(t)
+	if _, err := run.Start(Spec{Path: "/no/such/program", Dir: "/"}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the error is %v", err)
+	}
+	startIn(t, run, "exit 2").mustEndWith(t, 2, 0)
+	if _, err := run.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Start(Spec{Path: "/bin/true", Dir: "/"}); !errors.Is(err, errShutdown) {
+		t.Errorf("after Shutdown the error is %v", err)
+	}
+	if n, err := run.Shutdown(t.Context()); n != 0 || err != nil {
+		t.Errorf("the second Shutdown killed %d: %v", n, err)
+	}
+}
+
+func TestTagOf(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string][]string{
+		"a/t": {"X=1", "NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=t", "", "nothing"},
+		"":    {"NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=", "XNOMAD_TASK_NAME=t"},
+	} {
+		if got := tagOf(env); got != want {
+			t.Errorf("the tag of %q is %q", env, got)
+		}
+	}
+}
+
+// Whose an orphan is: by its session before all, then by memory, then by its
+// environment, where one that runs comes before one that has ended.
+func TestOwner(t *testing.T) {
+	t.Parallel()
+	a, b := &Process{pid: 1_000_001}, &Process{pid: 1_000_002}
+	stray := proc{procID: procID{pid: 1_000_003, start: 7}, session: 1_000_003, ppid: 1}
+	s := survey{procs: map[int]*Process{a.pid: a, b.pid: b}, members: map[procID]*Process{{pid: 1_000_004, start: 8}: b}}
+	for name, c := range map[string]struct {
+		tree []proc
+		want *Process
+		sure bool
+	}{
+		"no sign":           {[]proc{stray}, nil, true},
+		"session":           {[]proc{{procID: procID{pid: 1_000_005}, session: a.pid}}, a, true},
+		"of a descendant":   {[]proc{stray, {procID: procID{pid: 1_000_005}, session: a.pid}}, a, true},
+		"memory":            {[]proc{{procID: procID{pid: 1_000_004, start: 8}}}, b, true},
+		"its number again":  {[]proc{{procID: procID{pid: 1_000_004, start: 9}}}, nil, true},
+		"session, memory":   {[]proc{{procID: procID{pid: 1_000_004, start: 8}, session: a.pid}}, a, true},
+		"ended":             {[]proc{{procID: stray.procID, ppid: os.Getpid(), ended: true}}, nil, false},
+		"ended, not orphan": {[]proc{{procID: stray.procID, ppid: 1, ended: true}}, nil, true},
+	} {
+		if got, sure := s.owner(c.tree); got != c.want || sure != c.sure {
+			t.Errorf("%s: the owner is %p, sure %v, not %p", name, got, sure, c.want)
+		}
 	}
 }
