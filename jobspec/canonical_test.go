@@ -14,11 +14,8 @@ import (
 // a job that Canonicalize can be called on.
 func TestHolesInTheJSONOfTheAPI(t *testing.T) {
 	t.Parallel()
-	goldens, err := filepath.Glob("testdata/ok/*-all-attributes.json.golden")
-	if err != nil || len(goldens) == 0 {
-		t.Fatal("no goldens", err)
-	}
-	for _, golden := range append(goldens, "testdata/ok/033-connect-sidecar.json.golden", "testdata/ok/034-connect-gateways.json.golden", "testdata/ok/021-scaling-group-and-task.json.golden") {
+	for _, name := range []string{"005-group-all-attributes", "007-task-all-attributes", "034-connect-gateways"} {
+		golden := filepath.Join("testdata/ok", name+".json.golden")
 		text, err := os.ReadFile(golden)
 		if err != nil {
 			t.Fatal(err)
