@@ -57,9 +57,9 @@ func (p *parser) problem(diag *hcl.Diagnostic) Problem {
 		out.Severity = Warning
 	}
 	if diag.Subject != nil {
-		out.Range = rangeOf(*diag.Subject)
+		out.Range = p.place(*diag.Subject)
 	} else if diag.Context != nil {
-		out.Range = rangeOf(*diag.Context)
+		out.Range = p.place(*diag.Context)
 	}
 	out.Remedy = diagnostic.Remedy(diag)
 	if rest, name, ok := cutSuggestion(out.Detail); ok {
@@ -84,6 +84,14 @@ func (p *parser) problem(diag *hcl.Diagnostic) Problem {
 	return out
 }
 
+// place returns where in its source a range of HCL is.
+func (p *parser) place(r hcl.Range) Range {
+	if p.scope != nil {
+		r = p.scope.InSource(r)
+	}
+	return rangeOf(r)
+}
+
 // explainMember names the variable or local that does not exist, where HCL
 // speaks of an attribute of an object.
 func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
@@ -106,7 +114,7 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
 	if slices.Contains(known, step.Name) {
 		return // it exists; one of its own attributes does not
 	}
-	out.Range = rangeOf(step.SrcRange)
+	out.Range = p.place(step.SrcRange)
 	out.Summary, out.Detail, out.Remedy = fmt.Sprintf("there is no %s %q", what, step.Name), "", remedy
 	if near := diagnostic.Nearest(step.Name, known); near != "" {
 		out.Remedy = fmt.Sprintf("did you mean %s.%s?", expr.Traversal.RootName(), near)

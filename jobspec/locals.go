@@ -11,7 +11,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/diagnostic"
-	"taskrun/jobspec/evaluate"
 )
 
 // A local is a named expression of a locals block.
@@ -58,7 +57,7 @@ func (p *parser) declareLocals(file *fileForm) hcl.Diagnostics {
 				diags = append(diags, diagnostic.Warning(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
 					fmt.Sprintf("this one takes the place of the one on line %d", first.at.Start.Line), "rename one of them, or delete it"))
 			}
-			expr, moreDiags := evaluate.Native(a.Expr)
+			expr, moreDiags := p.scope.Native(a.Expr)
 			diags = append(diags, moreDiags...)
 			p.locals[a.Name] = &local{name: a.Name, at: a.NameRange, expr: expr}
 		}

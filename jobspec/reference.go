@@ -26,7 +26,7 @@ func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	scripts := p.file.Positions.templateData()
 	for _, ref := range suspects {
-		if scripts.contain(rangeOf(ref.Range)) {
+		if scripts.contain(p.place(ref.Range)) {
 			continue
 		}
 		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),

@@ -31,7 +31,7 @@ func attributes(t *testing.T, text string) (*evaluate.Scope, hcl.Attributes) {
 
 func value(t *testing.T, scope *evaluate.Scope, expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
 	t.Helper()
-	native, diags := evaluate.Native(expr)
+	native, diags := scope.Native(expr)
 	if diags.HasErrors() {
 		return cty.NilVal, diags
 	}
@@ -55,7 +55,7 @@ func TestReferencesStandForTheirText(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			scope, found := attributes(t, text)
-			expr, diags := evaluate.Native(found["a"].Expr)
+			expr, diags := scope.Native(found["a"].Expr)
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}

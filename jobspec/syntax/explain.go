@@ -131,6 +131,25 @@ func withoutEchoes(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
+// explainJSON leaves out what only follows from an earlier fault: an object in
+// which something is wrong seems to be unclosed, and so do those around it.
+func explainJSON(diags hcl.Diagnostics) hcl.Diagnostics {
+	kept := diags[:0]
+	for i, diag := range diags {
+		switch diag.Summary {
+		case "Unclosed object", "Root value must be object":
+			if i > 0 {
+				continue
+			}
+		case "Missing attribute seperator comma":
+			diag.Summary, diag.Detail = "a comma is missing", ""
+			diagnostic.SetRemedy(diag, "write a comma before this")
+		}
+		kept = append(kept, diag)
+	}
+	return kept
+}
+
 // findTemplate returns a diagnostic if the text is a template that another tool
 // fills in before Nomad reads it.
 func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnostic {
