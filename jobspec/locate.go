@@ -22,10 +22,10 @@ func (f *File) Place(problems Problems) {
 	}
 }
 
-// nearest returns a path that has a place: p, or p in its other spelling, which
-// is exact, or the list that p is an element of, or the nearest path around p.
-// There are two spellings since values do not tell whether they were written as
-// one block (x[0]) or as an object (x).
+// nearest returns a path that has a place: p, or the nearest path around it;
+// exact tells whether it names the same thing as p. One block may be named with
+// its index (x[0]) or without (x), since its value does not tell whether it was
+// written as a block or as an object.
 func (ps Positions) nearest(p Path) (path Path, exact bool) {
 	if _, ok := ps[p]; ok || p == "" {
 		return p, ok
@@ -36,14 +36,18 @@ func (ps Positions) nearest(p Path) (path Path, exact bool) {
 		return around, false
 	}
 	step := p[len(parent):]
-	list := step
-	if i := strings.LastIndexByte(string(step), '['); i >= 0 {
-		list = step[:i]
+	if _, ok := ps[around+step]; ok {
+		return around + step, true
 	}
-	for _, path := range []Path{around + step, around + list} {
-		if _, ok := ps[path]; ok {
-			return path, path == around+step || strings.HasSuffix(string(step), "[0]")
-		}
+	list, isElement := step, false
+	if i := strings.LastIndexByte(string(step), '['); i >= 0 {
+		list, isElement = step[:i], true
+	}
+	if _, ok := ps[around+list]; ok { // the first element, or the list of another
+		return around + list, strings.HasSuffix(string(step), "[0]")
+	}
+	if _, ok := ps[around+list+"[0]"]; ok && !isElement {
+		return around + list + "[0]", true
 	}
 	return around, false
 }
