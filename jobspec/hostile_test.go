@@ -64,6 +64,9 @@ func TestHostileInputEndsInAnError(t *testing.T) {
 		"squaring in loops":                {text: config(squares(60))},
 		"locals in a chain":                {text: "locals {\n a0 = 1\n" + chain(20_000) + "}\n" + config("local.a20000")},
 		"locals in a ring":                 {text: "locals {\n a0 = local.a300\n" + chain(300) + "}\n" + config("local.a300")},
+		"locals that name all":             {text: "locals {\n" + numbered("a%d = local\n", 20_000) + "}\n" + config("local.a1")},
+		"locals that do not exist":         {text: "locals {\n" + numbered("a%d = local.b\n", 20_000) + "}\n" + config("local.a1")},
+		"variables without values":         {text: numbered("variable \"v%d\" {}\n", 20_000) + config("var.v1")},
 		"dynamic blocks":                   {text: "job \"x\" {\n dynamic \"group\" {\n for_each = range(1000)\n labels = [group.key]\n content {\n dynamic \"task\" {\n for_each = range(1000)\n labels = [task.key]\n content {\n dynamic \"service\" {\n for_each = range(1000)\n content {}\n }\n }\n }\n }\n }\n}\n"},
 		"a variable that refers to itself": {text: "variable \"v\" {\n default = var.v\n}\n" + config("var.v")},
 		"nested text for a variable": {

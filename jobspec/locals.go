@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -23,20 +24,28 @@ type local struct {
 	value cty.Value // NilVal until evaluated
 }
 
-// maxLocalDepth bounds how many locals may refer one to the next.
-const maxLocalDepth = 500
+const (
+	maxLocalDepth = 500     // locals that may refer one to the next
+	maxLookups    = 4 << 20 // references between locals, with one for each in a mention of all
+)
 
 // locals are those of a file by name.
 type locals map[string]*local
 
-func (ls locals) names() []string { return slices.Sorted(maps.Keys(ls)) }
+// names returns the names, or none if there are too many to be told.
+func (ls locals) names() []string { return fewNames(ls) }
+
+// inOrder returns the locals by name.
+func (ls locals) inOrder() []*local {
+	return slices.SortedFunc(maps.Values(ls), func(a, b *local) int { return cmp.Compare(a.name, b.name) })
+}
 
 // evaluateLocals gives the locals their values, each after those it refers to,
 // and makes them known to expressions as local.
 func (p *parser) evaluateLocals(file *fileForm) hcl.Diagnostics {
 	diags := p.declareLocals(file)
-	for _, name := range p.locals.names() {
-		diags = append(diags, p.evaluateLocal(p.locals[name])...)
+	for _, l := range p.locals.inOrder() {
+		diags = append(diags, p.evaluateLocal(l)...)
 	}
 	values := make(map[string]cty.Value, len(p.locals))
 	for name, l := range p.locals {
@@ -84,7 +93,12 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 
 	var diags, circular hcl.Diagnostics
 	members := map[string]cty.Value{}
-	for _, name := range p.localsIn(l.expr) {
+	names := p.localsIn(l.expr)
+	if p.looked += len(names); p.looked > maxLookups {
+		l.value = unknown
+		return hcl.Diagnostics{diagnostic.Error(l.at, "the locals refer to each other too often", "", "")}
+	}
+	for _, name := range names {
 		needed := p.locals[name]
 		if needed == nil {
 			continue // evaluation will say so, unless it is inside of try()
@@ -118,7 +132,7 @@ func (p *parser) localsIn(expr hclsyntax.Expression) []string {
 			continue
 		}
 		if len(traversal) == 1 {
-			return p.locals.names()
+			return slices.Collect(maps.Keys(p.locals))
 		}
 		switch step := traversal[1].(type) {
 		case hcl.TraverseAttr:

@@ -69,6 +69,7 @@ type parser struct {
 	variables variables
 	locals    locals
 	path      []string // locals being evaluated, each for the one before it
+	looked    int      // references between locals that were followed
 }
 
 // unknown stands for the value of a variable that could not be had: whatever
