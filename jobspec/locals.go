@@ -22,11 +22,12 @@ type local struct {
 	at    hcl.Range // of the name
 	expr  hclsyntax.Expression
 	value cty.Value // NilVal until evaluated
+	open  bool      // being evaluated: to need it now is to need itself
 }
 
 const (
 	maxLocalDepth = 500     // locals that may refer one to the next
-	maxLookups    = 4 << 20 // references between locals, with one for each in a mention of all
+	maxLookups    = 1 << 20 // references between locals, with one for each in a mention of all
 )
 
 // locals are those of a file by name.
@@ -79,12 +80,12 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	if l.value != cty.NilVal {
 		return nil
 	}
-	if l.expr == nil {
-		l.value = unknown
+	if l.expr == nil || p.looked > maxLookups {
+		l.value = unknown // and reported already
 		return nil
 	}
-	p.path = append(p.path, l.name)
-	defer func() { p.path = p.path[:len(p.path)-1] }()
+	l.open, p.path = true, append(p.path, l.name)
+	defer func() { l.open, p.path = false, p.path[:len(p.path)-1] }()
 	if len(p.path) > maxLocalDepth {
 		l.value = unknown
 		return hcl.Diagnostics{diagnostic.Error(l.at, "this local is too deep",
@@ -103,9 +104,10 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 		if needed == nil {
 			continue // evaluation will say so, unless it is inside of try()
 		}
-		if i := slices.Index(p.path, name); i >= 0 {
-			chain := strings.Join(append(p.path[i:len(p.path):len(p.path)], name), " → ")
-			circular = append(circular, diagnostic.Error(l.expr.Range(), fmt.Sprintf("local %q depends on itself", name), chain, ""))
+		if needed.open {
+			if circular == nil {
+				circular = hcl.Diagnostics{p.circle(l, name)}
+			}
 			continue
 		}
 		diags = append(diags, p.evaluateLocal(needed)...)
@@ -116,11 +118,17 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	value, moreDiags := p.scope.Value(l.expr, ctx)
 	if l.value = value; moreDiags.HasErrors() {
 		l.value = unknown
-		if circular.HasErrors() {
+		if circular != nil {
 			moreDiags = circular
 		}
 	}
 	return append(diags, moreDiags...)
+}
+
+// circle says that a local needs one that is being evaluated.
+func (p *parser) circle(l *local, name string) *hcl.Diagnostic {
+	round := append(slices.Clone(p.path[slices.Index(p.path, name):]), name)
+	return diagnostic.Error(l.expr.Range(), fmt.Sprintf("local %q depends on itself", name), strings.Join(round, " → "), "")
 }
 
 // localsIn returns the names of the locals an expression refers to; all of
