@@ -29,7 +29,6 @@ var elsewhere = map[string][]place{
 	"035-var-flag-wrong-type":         {{"--var b", 1}},
 	"036-env-wrong-type":              {{"NOMAD_VAR_n", 1}},
 	"044-tuple-length":                {{"--var x", 1}},
-	"069-levant-brackets":             {{"069-levant-brackets.nomad.hcl", 1}}, // the first of them
 	"073-ambiguous-object-key":        {{"073-ambiguous-object-key.nomad.hcl", 3}},
 	"074-heredoc-not-closed":          {{"074-heredoc-not-closed.nomad.hcl", 6}}, // where it begins
 	"077-config-error-behind-body-error": {

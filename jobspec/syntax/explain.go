@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -157,32 +156,37 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 	return kept
 }
 
-// findTemplate returns a diagnostic if the text is a template that another tool
-// fills in before Nomad reads it.
+// findTemplate returns a diagnostic if a fault is on a line that another tool
+// has to fill in before Nomad reads the file. Elsewhere, [[ … ]] and {{ … }}
+// belong to scripts and templates of tasks.
 func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnostic {
 	// Levant and nomad-pack write [[ .name ]] or [[- if …]]; a list in a list
 	// never begins like that.
 	levant := regexp.MustCompile(`\[\[-?\s*(/\*|[.$]|(if|else|end|range|with|define|template|var|include|file\w*|env|key)\b)`)
-	if at := levant.FindIndex(text); at != nil {
-		return diagnostic.Error(rangeOf(text, name, at), "this is a template for a job file, not a job file",
-			"[[ … ]] is filled in by Levant or nomad-pack before Nomad reads the file.",
-			"render it first: levant render FILE | taskrun up -")
-	}
-	// {{ … }} is fine in strings, where templates of tasks are; it is a fault
-	// only on a line that the parser cannot read.
-	for _, diag := range diags {
-		if diag.Subject == nil || !diag.Subject.CanSliceBytes(text) {
+	braces := regexp.MustCompile(`\{\{.*\}\}`)
+	const few, short = 20, 4096 // a template fails early, on lines for people
+	for _, diag := range diags[:min(len(diags), few)] {
+		if diag.Subject == nil || diag.Subject.Start.Byte > len(text) {
 			continue
 		}
 		begin := bytes.LastIndexByte(text[:diag.Subject.Start.Byte], '\n') + 1
-		line, _, _ := bytes.Cut(text[begin:], []byte("\n"))
-		if i := bytes.Index(line, []byte("{{")); i >= 0 && bytes.Contains(line, []byte("}}")) {
-			return diagnostic.Error(rangeOf(text, name, []int{begin + i, begin + i + 2}), "this is a template for a job file, not a job file",
-				"{{ … }} outside of a string is filled in by another tool, such as Helm or consul-template, before Nomad reads the file.",
-				fmt.Sprintf("render %s first", name))
+		line, _, _ := bytes.Cut(text[begin:min(len(text), begin+short)], []byte("\n"))
+		if at := levant.FindIndex(line); at != nil {
+			return isTemplate(rangeOf(text, name, []int{begin + at[0], begin + at[1]}),
+				"[[ … ]] is filled in by Levant or nomad-pack before Nomad reads the file",
+				"render it first: levant render FILE | taskrun up -")
+		}
+		if at := braces.FindIndex(line); at != nil {
+			return isTemplate(rangeOf(text, name, []int{begin + at[0], begin + at[1]}),
+				"{{ … }} outside of a string is filled in by another tool, such as Helm or consul-template, before Nomad reads the file",
+				"render it first, then pass the result on as -")
 		}
 	}
 	return nil
+}
+
+func isTemplate(at hcl.Range, detail, remedy string) *hcl.Diagnostic {
+	return diagnostic.Error(at, "this is a template for a job file, not a job file", detail, remedy)
 }
 
 // rangeOf returns the range between two offsets in a text.

@@ -44,28 +44,29 @@ func TestFaultsOfSyntax(t *testing.T) {
 		summary string
 		count   int
 	}{
-		"a = 1 +\n":                        {"\n", "Invalid expression", 1},
-		"a = \"x\nb = \"y\"\nc = ]\n":      {"", "this string is not closed", 1}, // the rest is noise
-		"a = 'x'\n":                        {"'", "single quotes are not valid", 1},
-		"b { c = 1, d = 2 }\n":             {",", "a block on one line holds one attribute", 1},
-		"b { c = 1 d = 2 }\n":              {"d", "a block on one line holds one attribute", 1},
-		"b {\n \"c\" = 1\n}\n":             {"\"", "the name of an attribute has no quotes", 1},
-		"a = 1\na = 2\n":                   {"a", `"a" is given twice`, 1},
-		"b \"${x}\" {}\n":                  {"${", "the name of a block cannot be computed", 1},
-		"b {\n":                            {"{", "this block is not closed", 1},
-		"a = <<EOT\nx\n":                   {"<<EOT", "this text is not closed", 1},
-		"a = \"\\q\"\n":                    {"\\q", "invalid escape sequence", 1},
-		"a = [[ .x ]]\n":                   {"[[ .", "this is a template for a job file, not a job file", 1},
-		"[[- if .x ]]\na = 1\n[[ end ]]\n": {"[[- if", "this is a template for a job file, not a job file", 1},
-		"a = {{ .x }}\n":                   {"{{", "this is a template for a job file, not a job file", 1},
-		"a = [[1, 2], [x]\n":               {"[", "Unterminated tuple constructor expression", 1}, // a list of lists
-		"t = <<E\n{{ .x }}\nE\na = )\n":    {")", "Invalid expression", 1},                        // a template where one belongs
-		"{\"a\": {\"b\": 1, }}":            {",", "Trailing comma in object", 1},
-		"{\"a\": {\"b\": 1 \"c\": 2}}":     {"\"", "a comma is missing", 1},
-		"{\"a\": {\"b\": 1":                {"{", "Unclosed object", 1},
-		"a = 1 /* b\nc = 2\n":              {"/*", "this comment is not closed", 1},
-		"a = \"\xff\"\n":                   {"\xff", "this is not UTF-8", 1},
-		"{\"a\": \"\xff\"}":                {"\xff", "this is not UTF-8", 1},
+		"a = 1 +\n":                          {"\n", "Invalid expression", 1},
+		"a = \"x\nb = \"y\"\nc = ]\n":        {"", "this string is not closed", 1}, // the rest is noise
+		"a = 'x'\n":                          {"'", "single quotes are not valid", 1},
+		"b { c = 1, d = 2 }\n":               {",", "a block on one line holds one attribute", 1},
+		"b { c = 1 d = 2 }\n":                {"d", "a block on one line holds one attribute", 1},
+		"b {\n \"c\" = 1\n}\n":               {"\"", "the name of an attribute has no quotes", 1},
+		"a = 1\na = 2\n":                     {"a", `"a" is given twice`, 1},
+		"b \"${x}\" {}\n":                    {"${", "the name of a block cannot be computed", 1},
+		"b {\n":                              {"{", "this block is not closed", 1},
+		"a = <<EOT\nx\n":                     {"<<EOT", "this text is not closed", 1},
+		"a = \"\\q\"\n":                      {"\\q", "invalid escape sequence", 1},
+		"a = [[ .x ]]\n":                     {"[[ .", "this is a template for a job file, not a job file", 1},
+		"[[- if .x ]]\na = 1\n[[ end ]]\n":   {"[[- if", "this is a template for a job file, not a job file", 1},
+		"a = {{ .x }}\n":                     {"{{ .x }}", "this is a template for a job file, not a job file", 1},
+		"a = [[1, 2], [x]\n":                 {"[", "Unterminated tuple constructor expression", 1}, // a list of lists
+		"t = <<E\n{{ .x }}\nE\na = )\n":      {")", "Invalid expression", 1},                        // a template where one belongs
+		"t = <<E\n[[ $x == y ]]\nE\na = )\n": {")", "Invalid expression", 1},                        // a script
+		"{\"a\": {\"b\": 1, }}":              {",", "Trailing comma in object", 1},
+		"{\"a\": {\"b\": 1 \"c\": 2}}":       {"\"", "a comma is missing", 1},
+		"{\"a\": {\"b\": 1":                  {"{", "Unclosed object", 1},
+		"a = 1 /* b\nc = 2\n":                {"/*", "this comment is not closed", 1},
+		"a = \"\xff\"\n":                     {"\xff", "this is not UTF-8", 1},
+		"{\"a\": \"\xff\"}":                  {"\xff", "this is not UTF-8", 1},
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
