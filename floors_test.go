@@ -94,6 +94,7 @@ var homes = []home{
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
+	{"github.com/rogpeppe/go-internal/diff", "cmd", "...", "what fmt would change"},
 	{"golang.org/x/tools/txtar", "", "...", "many small files in one"},
 }
 

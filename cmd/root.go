@@ -53,7 +53,7 @@ variable.`,
 	flags.Var(&a.colour, "color", "use colours: auto, always or never")
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
-	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.versionCommand())
+	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.fmtCommand(), a.versionCommand())
 	return root
 }
 
@@ -120,7 +120,7 @@ func wrongCall(cmd *cobra.Command, err error) error {
 }
 
 // nomadSpelling lets flags be written with one dash where a user of Nomad is
-// used to it: -var, -var-file, -task, -job.
+// used to it.
 func nomadSpelling(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
@@ -130,7 +130,7 @@ func nomadSpelling(args []string) []string {
 		}
 		name, _, _ := strings.Cut(arg, "=")
 		switch name {
-		case "-var", "-var-file", "-task", "-job":
+		case "-var", "-var-file", "-task", "-job", "-check", "-recursive":
 			arg = "-" + arg
 		}
 		out[i] = arg

@@ -19,13 +19,16 @@ import (
 // the command line, as the flag shows them.
 var samples = map[string][3]string{
 	"canonical":      {"true", "false", "true"},
+	"check":          {"true", "false", "true"},
 	"color":          {"always", "never", "auto"},
 	"data-dir":       {"/file", "/env", "/flag"},
+	"diff":           {"true", "false", "true"},
 	"driver":         {"a=file", "b=env", "c=flag"},
 	"exit-code-from": {"file", "env", "flag"},
 	"fail-fast":      {"true", "false", "true"},
 	"now":            {"true", "false", "true"},
 	"output":         {"json", "quiet", "plain"},
+	"recursive":      {"true", "false", "true"},
 	"strict":         {"true", "false", "true"},
 	"time":           {"iso", "elapsed", "none"},
 	"timeout":        {"1s", "2s", "3s"},
@@ -118,6 +121,7 @@ func TestNomadsSpellingOfFlags(t *testing.T) {
 		{"up -var a=1 -var-file=f job", "up --var a=1 --var-file=f job"},
 		{"exec -task web -job x -- sh -var y", "exec --task web --job x -- sh -var y"},
 		{"up --var a=1 -v -vara", "up --var a=1 -v -vara"},
+		{"fmt -check -recursive -", "fmt --check --recursive -"},
 	} {
 		if got := nomadSpelling(strings.Fields(c.in)); !slices.Equal(got, strings.Fields(c.want)) {
 			t.Errorf("%q became %q, want %q", c.in, got, c.want)

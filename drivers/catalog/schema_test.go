@@ -93,7 +93,7 @@ func TestSchemasRefuse(t *testing.T) {
 		{"docker", map[string]any{"image": "x", "work-dir": "/"}, []string{`driver "docker" has no option "work-dir"`}},
 		{"docker", map[string]any{"image": "x", "devices": []any{"/dev/null"}}, []string{`option "devices" of driver "docker" must be a block`}},
 		{"docker", map[string]any{"image": "x", "port_map": blocks(map[string]any{"http": "eighty"})}, []string{`option "port_map" of driver "docker" must be a map of numbers`}},
-		{"docker", map[string]any{"image": "x", "mount": blocks(map[string]any{"volume_options": blocks(map[string]any{"driver_config": blocks(map[string]any{"nmae": "x"})})})}, []string{`driver "docker" has no option "nmae" in "driver_config"`}},
+		{"docker", map[string]any{"image": "x", "mount": blocks(map[string]any{"volume_options": blocks(map[string]any{"driver_config": blocks(map[string]any{"title": "x"})})})}, []string{`driver "docker" has no option "title" in "driver_config"`}},
 		{"exec", map[string]any{"command": "x", "image": "y"}, []string{`driver "exec" has no option "image"`}},
 		{"java", map[string]any{"jar_path": "x", "jvm_options": "-Xmx1g"}, []string{`option "jvm_options" of driver "java" must be a list of strings`}},
 		{"qemu", map[string]any{"image": "x"}, []string{`driver "qemu" has no option "image"`, `driver "qemu" needs the option "image_path"`}},

@@ -1,0 +1,170 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"taskrun/jobspec"
+)
+
+type fmtOptions struct {
+	check, diff, recursive bool
+}
+
+func (a *app) fmtCommand() *cobra.Command {
+	var opts fmtOptions
+	cmd := &cobra.Command{
+		Use:   "fmt [FILE...]",
+		Short: "Rewrite job files in the canonical style",
+		Long: `Rewrite files in the canonical style of HCL, as "nomad fmt" does, and list those
+that change. A file with errors stays as it is; the exit code is 2 then.
+
+FILE is a file whose name ends in .hcl or .nomad, a folder (all such files in
+it; the current one if there is no FILE), or - to format stdin to stdout.`,
+		Example: `  taskrun fmt
+  taskrun fmt --check --recursive .
+  taskrun fmt --diff job.nomad.hcl`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.fmt(cmd.Context(), args, opts) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&opts.check, "check", false, "write nothing, list the files that would change; the exit code is 1 if there are any")
+	flags.BoolVar(&opts.diff, "diff", false, "write nothing, show what would change")
+	flags.BoolVar(&opts.recursive, "recursive", false, "format the files in subfolders too")
+	return cmd
+}
+
+func (a *app) fmt(ctx context.Context, args []string, opts fmtOptions) error {
+	f := formatter{app: a, opts: opts}
+	switch {
+	case slices.Equal(args, []string{"-"}):
+		f.stdin()
+	case slices.Contains(args, "-"):
+		return usageError("cannot format stdin (-) and files in one call")
+	default:
+		f.files(ctx, args)
+	}
+	f.printProblems(f.faulty, f.problems)
+	switch {
+	case f.err != nil:
+		return f.err
+	case f.problems.HasErrors():
+		return silent(exitUsage)
+	case opts.check && f.changes:
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// A formatter formats texts, and keeps what is to be told at the end.
+type formatter struct {
+	*app
+
+	opts     fmtOptions
+	changes  bool      // a text is not in the canonical style
+	faulty   []jobFile // texts with problems
+	problems jobspec.Problems
+	err      error // what kept texts from being read or written
+}
+
+func (f *formatter) stdin() {
+	text, err := io.ReadAll(io.LimitReader(f.streams.In, maxText))
+	if err != nil {
+		f.err = fmt.Errorf("cannot read stdin: %w", err)
+		return
+	}
+	f.text("stdin", text, func(formatted []byte) error {
+		_, err := f.streams.Out.Write(formatted)
+		return err
+	})
+}
+
+func (f *formatter) files(ctx context.Context, args []string) {
+	if len(args) == 0 {
+		args = []string{"."}
+	}
+	found := textFinder{recursive: f.opts.recursive}
+	for _, arg := range args {
+		found.named(arg)
+	}
+	f.problems = found.problems
+	for _, name := range found.names {
+		text, err := readText(name)
+		if err != nil {
+			f.problems = append(f.problems, jobspec.Problem{Summary: fmt.Sprintf("cannot read %q: %v", name, err)})
+			continue
+		}
+		f.text(name, text, func(formatted []byte) error {
+			if bytes.Equal(text, formatted) {
+				return nil
+			}
+			if err := rewrite(name, formatted); err != nil {
+				return fmt.Errorf("cannot write %q: %w", name, err)
+			}
+			return f.list(name)
+		})
+		if ctx.Err() != nil {
+			f.err = ctx.Err()
+			return
+		}
+	}
+}
+
+// text formats one text and does with it what the options say.
+func (f *formatter) text(name string, text []byte, write func(formatted []byte) error) {
+	formatted, problems := jobspec.Format(jobspec.Source{Name: name, Text: text})
+	if len(problems) > 0 {
+		f.problems = append(f.problems, problems...)
+		f.faulty = append(f.faulty, jobFile{&jobspec.File{Sources: map[string][]byte{name: text}}, name})
+		return
+	}
+	changes := !bytes.Equal(text, formatted)
+	f.changes = f.changes || changes
+	var err error
+	switch {
+	case f.opts.diff:
+		err = f.showDiff(diff.Diff("a/"+name, text, "b/"+name, formatted))
+	case f.opts.check && changes:
+		err = f.list(name)
+	case !f.opts.check:
+		err = write(formatted)
+	}
+	f.err = errors.Join(f.err, err)
+}
+
+// list names a text on stdout.
+func (f *formatter) list(name string) error {
+	_, err := fmt.Fprintln(f.streams.Out, name)
+	return err
+}
+
+// showDiff writes a unified diff to stdout.
+func (f *formatter) showDiff(unified []byte) error {
+	style := f.streams.OutStyle(f.colour)
+	paint := func(line string) string {
+		switch {
+		case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
+			return style.Strong(line)
+		case strings.HasPrefix(line, "@@"):
+			return style.Note(line)
+		case strings.HasPrefix(line, "+"):
+			return style.Good(line)
+		case strings.HasPrefix(line, "-"):
+			return style.Bad(line)
+		}
+		return line
+	}
+	var out strings.Builder
+	for line := range strings.Lines(string(unified)) {
+		out.WriteString(paint(strings.TrimSuffix(line, "\n")) + "\n")
+	}
+	_, err := io.WriteString(f.streams.Out, out.String())
+	return err
+}

@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestRewriteReplacesTheTextAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.hcl")
+	if err := os.WriteFile(name, []byte("old and long"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mode := fs.FileMode(0o640) | fs.ModeSetgid
+	if err := os.Chmod(name, mode); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := os.Open(name) // somebody reads the file meanwhile
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for i, link := range []string{"link.hcl", "link to a link.hcl"} {
+		target := []string{"a.hcl", "link.hcl"}[i]
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rewrite(filepath.Join(dir, "link to a link.hcl"), []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(name); err != nil || string(text) != "new" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	if info, err := os.Lstat(name); err != nil || info.Mode() != mode {
+		t.Errorf("the mode is %v, %v, want %v", info.Mode(), err, mode)
+	}
+	old := make([]byte, 20)
+	if n, _ := reader.Read(old); string(old[:n]) != "old and long" {
+		t.Errorf("who was reading gets %q", old[:n])
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+}
+
+func TestRewriteRefusesWhatMayNotBeWritten(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	name := filepath.Join(t.TempDir(), "a.hcl")
+	if err := os.WriteFile(name, []byte("old"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := rewrite(name, []byte("new")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	if text, err := os.ReadFile(name); err != nil || string(text) != "old" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}
+
+func TestRewriteOfNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := rewrite(filepath.Join(dir, "a.hcl"), []byte("new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+}
