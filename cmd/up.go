@@ -15,6 +15,7 @@ import (
 	"taskrun/engine/health"
 	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
+	"taskrun/jobspec/placement"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -95,13 +96,12 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
-	node := taskenv.Fingerprint()
 	r := &run{
 		engine: engine.New(engine.Config{
 			DataDir: dataDir,
 			Drivers: a.drivers(),
 			Hooks:   hooks.New(),
-			Node:    &node,
+			Node:    a.node(dataDir),
 			HostEnv: a.environ,
 		}),
 		display: ui.New(a.streams, ui.Options{
@@ -135,6 +135,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]j
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, notices(files)...)
+	problems = append(problems, misplaced(files, a.node(""))...)
 	problems = opts.strictly(problems)
 	if !problems.HasErrors() {
 		return files, problems, nil
@@ -167,6 +168,29 @@ func (o *upOptions) policy(files []jobFile) (policy, error) {
 		p.codeFrom, err = findCodeFrom(o.codeFrom, jobs(files))
 	}
 	return p, err
+}
+
+// node describes this machine, with what its drivers add.
+func (a *app) node(dataDir string) *taskenv.Node {
+	node := taskenv.Fingerprint()
+	node.DataDir, node.Attributes = dataDir, map[string]string{}
+	for name := range a.drivers() {
+		node.Attributes["driver."+name] = "1"
+	}
+	return &node
+}
+
+// misplaced warns of constraints that this machine fails.
+func misplaced(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		found := placement.Check(f.Job, node)
+		f.Positions.Place(found)
+		problems = append(problems, found...)
+	}
+	return problems
 }
 
 // dataDir returns the absolute path of the data directory.

@@ -28,6 +28,6 @@ func Recoverable(err error) error {
 // IsRecoverable reports whether err was marked with Recoverable. As in Nomad
 // the mark counts only on the outermost error: wrapping it takes it away.
 func IsRecoverable(err error) bool {
-	_, ok := err.(recoverableError)
+	_, ok := err.(recoverableError) //nolint:errorlint // wrapping takes the mark away
 	return ok
 }

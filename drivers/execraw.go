@@ -67,7 +67,8 @@ func execStreams(ctx context.Context, d StreamExecer, id string, command []strin
 	}
 	closed := &api.ExecStreamingIOOperation{Close: true}
 	for _, m := range []*api.ExecStreamingOutput{
-		{Stdout: closed}, {Stderr: closed},
+		{Stdout: closed},
+		{Stderr: closed},
 		{Exited: true, Result: &api.ExecStreamingExitResult{ExitCode: result.ExitCode}},
 	} {
 		if err := send(m); err != nil {

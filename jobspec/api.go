@@ -48,8 +48,13 @@ func (p *parser) parseAPI() hcl.Diagnostics {
 			return hcl.Diagnostics{p.explainJSON(err, offset)}
 		}
 	}
-	p.file.Positions = positionsOfJSON(p.src, offset, p.file.Job)
-	return nil
+	positions, nulls := positionsOfJSON(p.src, offset, p.file.Job)
+	p.file.Positions = positions
+	var diags hcl.Diagnostics
+	for _, at := range nulls {
+		diags = append(diags, diagnostic.Error(at.hcl(), "this block is null", "", "delete it"))
+	}
+	return diags
 }
 
 func (p *parser) explainJSON(err error, offset int) *hcl.Diagnostic {

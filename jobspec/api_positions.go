@@ -14,7 +14,7 @@ import (
 // positionsOfJSON finds the places of a job that was written as the API's JSON:
 // it goes through the text and the decoded job side by side. The text is known
 // to be valid; offset bytes of it come before the JSON.
-func positionsOfJSON(src Source, offset int, job *api.Job) Positions {
+func positionsOfJSON(src Source, offset int, job *api.Job) (positions Positions, nulls []Range) {
 	w := &jsonWalk{
 		src:       src,
 		offset:    offset,
@@ -24,7 +24,7 @@ func positionsOfJSON(src Source, offset int, job *api.Job) Positions {
 	}
 	w.decoder.UseNumber()
 	w.outermost(reflect.ValueOf(job))
-	return w.positions
+	return w.positions, w.nulls
 }
 
 // A jsonWalk is on its way through a text.
@@ -34,6 +34,7 @@ type jsonWalk struct {
 	decoder   *json.Decoder
 	lines     lineTable
 	positions Positions
+	nulls     []Range // blocks in a list or a map that are null
 }
 
 // token takes the next token and returns it with the range it has.
@@ -105,6 +106,11 @@ func (w *jsonWalk) member(key json.Token, at Range, object reflect.Value, path P
 			w.value(v, path)
 			return
 		}
+		if v.Kind() == reflect.Pointer {
+			w.value(v, path)
+			w.null()
+			return
+		}
 	}
 	path = path.Attr(name)
 	valueAt := w.value(v, path)
@@ -130,7 +136,15 @@ func (w *jsonWalk) element(list reflect.Value, i int, path Path) {
 	}
 	if at := w.value(v, path); !at.IsZero() {
 		w.positions[path] = at
+	} else if v.Kind() == reflect.Pointer {
+		w.null()
 	}
+}
+
+// null notes that a block is null, which nothing that works with a job expects.
+func (w *jsonWalk) null() {
+	end := w.offset + int(w.decoder.InputOffset())
+	w.nulls = append(w.nulls, Range{File: w.src.Name, Start: w.lines.pos(end - len("null")), End: w.lines.pos(end)})
 }
 
 // inner returns what is behind pointers and interfaces; the zero struct for

@@ -61,6 +61,14 @@ func TestAPIJSON(t *testing.T) {
 			name: "duration as text", text: `{"Job":{"ID":"x","Update":{"Stagger":"30s"}}}`,
 			want: "cannot be a JSON string", at: `"30s"`,
 		},
+		{
+			name: "null among blocks", text: `{"Job":{"ID":"x","TaskGroups":[{"Name":"g","Tasks":[null]}]}}`,
+			want: "this block is null", at: "null",
+		},
+		{
+			name: "null in a map of blocks", text: `{"Job":{"ID":"x","TaskGroups":[{"Volumes":{"v":null}}]}}`,
+			want: "this block is null", at: "null",
+		},
 		{name: "cut off", text: `{"Job":{"ID":"x"`, want: "this is no valid JSON"},
 		{
 			name: "with values", text: `{"Job":{"ID":"x"}}`, opts: jobspec.Options{Vars: []string{"a=1"}},

@@ -1,10 +1,7 @@
 package jobspec
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -16,33 +13,6 @@ import (
 
 // variablePrefix marks the environment variables that set variables.
 const variablePrefix = "NOMAD_VAR_"
-
-// A varFile is a parsed file of values for variables.
-type varFile struct {
-	name string
-	body hcl.Body
-}
-
-// readVarFiles parses the files of values.
-func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
-	var files []varFile
-	var diags hcl.Diagnostics
-	for _, path := range p.opts.VarFiles {
-		text, err := readFile(path)
-		if err != nil {
-			diags = append(diags, &hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  err.Error(),
-			})
-			continue
-		}
-		p.file.Sources[path] = text
-		body, moreDiags := syntax.Parse(text, path)
-		diags = append(diags, moreDiags...)
-		files = append(files, varFile{path, body})
-	}
-	return files, diags
-}
 
 // setVariables gives the variables their values: NOMAD_VAR_* of the
 // environment, then files, then --var, the last one winning. It makes them
@@ -123,37 +93,6 @@ func (p *parser) declare(name string) string {
 	return fmt.Sprintf(`declare it: variable "%s" {}`, name)
 }
 
-// setFromFile sets the variables that a file of values names.
-func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
-	var diags hcl.Diagnostics
-	if declarations, _, _ := file.body.PartialContent(&hcl.BodySchema{
-		Blocks: []hcl.BlockHeaderSchema{{Type: "variable", LabelNames: []string{"name"}}},
-	}); len(declarations.Blocks) > 0 {
-		for _, block := range declarations.Blocks {
-			diags = append(diags, diagnostic.Error(block.TypeRange, "a file of values cannot declare variables", "",
-				fmt.Sprintf("to set the variable, write %s = VALUE", block.Labels[0])))
-		}
-		return diags
-	}
-	attributes, diags := file.body.JustAttributes()
-	for _, a := range inOrder(attributes) {
-		v := p.variables[a.Name]
-		if v == nil {
-			diag := diagnostic.Error(a.NameRange, fmt.Sprintf("the job file does not declare a variable %q", a.Name), "", p.declare(a.Name))
-			diag.Severity = p.undeclared()
-			diags = append(diags, diag)
-			continue
-		}
-		value, moreDiags := p.scope.Strict(a.Expr, nil)
-		if diags = append(diags, explainConstant(moreDiags, "a value for a variable")...); moreDiags.HasErrors() {
-			v.broken = true
-			continue
-		}
-		diags = append(diags, v.set(value, "value from "+file.name, a.Expr.Range())...)
-	}
-	return diags
-}
-
 // setFromText sets a variable from text that comes from the shell: as it is
 // for strings and numbers, as an expression for every other type.
 func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagnostics {
@@ -187,16 +126,4 @@ func (p *parser) textRange(source, text string) hcl.Range {
 		Start:    hcl.Pos{Line: 1, Column: 1},
 		End:      hcl.Pos{Line: 1, Column: 1 + len([]rune(text)), Byte: len(text)},
 	}
-}
-
-// readFile reads a file of values.
-func readFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read the file of values %q: there is no such file", path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the file of values: %w", err)
-	}
-	return text, nil
 }

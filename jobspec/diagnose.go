@@ -103,10 +103,10 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
 	default:
 		return
 	}
-	out.Range = rangeOf(step.SrcRange)
 	if slices.Contains(known, step.Name) {
 		return // it exists; one of its own attributes does not
 	}
+	out.Range = rangeOf(step.SrcRange)
 	out.Summary, out.Detail, out.Remedy = fmt.Sprintf("there is no %s %q", what, step.Name), "", remedy
 	if near := diagnostic.Nearest(step.Name, known); near != "" {
 		out.Remedy = fmt.Sprintf("did you mean %s.%s?", expr.Traversal.RootName(), near)

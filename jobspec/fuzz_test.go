@@ -3,6 +3,7 @@ package jobspec_test
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,14 +13,19 @@ import (
 // Whatever a file holds, Parse returns a job or an error, every problem can be
 // shown, and a job can be printed and read back.
 func FuzzParse(f *testing.F) {
+	seeds, err := filepath.Glob("testdata/ok/*.golden") // the API's JSON
+	if err != nil {
+		f.Fatal(err)
+	}
 	for _, dir := range []string{"testdata/ok", "testdata/bad"} {
-		for _, path := range jobFiles(f, dir) {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				f.Fatal(err)
-			}
-			f.Add(text)
+		seeds = append(seeds, jobFiles(f, dir)...)
+	}
+	for _, path := range seeds {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
 		}
+		f.Add(text)
 	}
 	dir := f.TempDir() // nothing to find for file functions
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -58,6 +64,7 @@ func FuzzParse(f *testing.F) {
 		if !bytes.Equal(out.Bytes(), second.Bytes()) {
 			t.Errorf("first\n%s\nthen\n%s", &out, &second)
 		}
+		file.Job.Canonicalize()
 	})
 }
 

@@ -139,3 +139,26 @@ func lines(t testing.TB, path string) []string {
 	}
 	return strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 }
+
+// The jobs that a real Nomad ran, and those that break a rule of validation:
+// there is nothing in them for the parser to find.
+func TestSoundFilesParse(t *testing.T) {
+	t.Parallel()
+	for _, dir := range []string{"../testdata/runs", "validate/testdata/invalid"} {
+		for _, path := range jobFiles(t, dir) {
+			if filepath.Ext(path) == ".json" {
+				continue // what was done to the jobs
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file, problems := jobspec.Parse(jobspec.Source{Name: path, Text: text}, jobspec.Options{})
+			if problems.HasErrors() || file.Job == nil {
+				t.Errorf("%s: %v", path, problems)
+				continue
+			}
+			file.Job.Canonicalize()
+		}
+	}
+}

@@ -10,9 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"taskrun/jobspec/evaluate"
-
 	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
 )
 
 // A local is a named expression of a locals block.

@@ -45,9 +45,9 @@ func (p place) Block(name string, at hcl.Range) decode.Place {
 // Item notes one block of several.
 func (p place) Item(name string, i int, label string, at hcl.Range) decode.Place {
 	switch {
-	case name == "port" || name == "reserved_ports":
+	case label != "" && (name == "port" || name == "reserved_ports"):
 		return p.below(name, p.path.Label(name, label), at)
-	case name == "vault":
+	case name == "vault" && p.path.Name() == "group": // the last one counts
 		return p.below(name, p.path.Attr(name), at)
 	case name == "task" && p.path == Root:
 		p.bareTasks++

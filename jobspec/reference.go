@@ -34,10 +34,11 @@ func runtimeRoots() []string {
 }
 
 func isRuntimeName(root string) bool {
-	if strings.HasPrefix(root, "NOMAD_") {
-		return true
+	switch root {
+	case "VAULT_TOKEN", "VAULT_NAMESPACE", "CONSUL_TOKEN", "CONSUL_HTTP_TOKEN":
+		return true // set for tasks with a vault or consul block
 	}
-	return slices.Contains(runtimeRoots(), root)
+	return strings.HasPrefix(root, "NOMAD_") || slices.Contains(runtimeRoots(), root)
 }
 
 // whatElse says what a reference that nobody knows may have been meant to be.

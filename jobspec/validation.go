@@ -7,10 +7,9 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/function"
-
-	"taskrun/jobspec/diagnostic"
 )
 
 // A validation is a condition that the value of a variable must meet.
@@ -93,11 +92,7 @@ func (p *parser) validate(v *variable) hcl.Diagnostics {
 		if result.True() {
 			continue
 		}
-		at := v.at
-		if at.Filename == "" {
-			at = v.declared
-		}
-		diags = append(diags, diagnostic.Error(at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
+		diags = append(diags, diagnostic.Error(v.at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
 			fmt.Sprintf("%s (the rule is on line %d)", rule.message, rule.at.Start.Line), ""))
 	}
 	return diags

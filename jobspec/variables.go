@@ -22,12 +22,13 @@ import (
 type variable struct {
 	name     string
 	declared hcl.Range
-	// typ is the declared type, or else that of the default. It is NilType
-	// for a variable with neither.
+	// typ is the declared type, or else that of the default, inferred. It is
+	// NilType for a variable with neither.
 	typ         cty.Type
+	inferred    bool
 	value       cty.Value // NilVal: not set
 	origin      string    // what set the value, in words
-	at          hcl.Range // of the value; without a file if it has none
+	at          hcl.Range // of the value
 	broken      bool      // already reported, say no more
 	validations []validation
 }
@@ -123,7 +124,7 @@ func (p *parser) setDefault(v *variable, expr hcl.Expression) hcl.Diagnostics {
 		return explainConstant(diags, "the default of a variable")
 	}
 	if v.typ == cty.NilType {
-		v.typ = value.Type()
+		v.typ, v.inferred = value.Type(), true
 	}
 	diags = append(diags, v.set(value, "default", expr.Range())...)
 	return diags
@@ -135,11 +136,7 @@ func (v *variable) set(value cty.Value, origin string, at hcl.Range) hcl.Diagnos
 		converted, err := convert.Convert(value, v.typ)
 		if err != nil {
 			v.broken = true
-			subject := at
-			if at.Filename == "" {
-				subject = v.declared
-			}
-			return hcl.Diagnostics{diagnostic.Error(subject,
+			return hcl.Diagnostics{diagnostic.Error(at,
 				fmt.Sprintf("the %s of variable %q does not fit its type", origin, v.name),
 				fmt.Sprintf("the type is %s, and it is %s: %s", typeexpr.TypeString(v.typ), diagnostic.Describe(value), err),
 				v.typeHint())}
@@ -153,13 +150,10 @@ func (v *variable) set(value cty.Value, origin string, at hcl.Range) hcl.Diagnos
 // typeHint tells how to widen a type that came from a default such as ["a"],
 // which is a list of exactly one.
 func (v *variable) typeHint() string {
-	if v.value == cty.NilVal {
-		return ""
-	}
 	switch {
-	case v.typ.IsTupleType():
+	case v.inferred && v.typ.IsTupleType():
 		return fmt.Sprintf("declare the type of %q: type = list(string)", v.name)
-	case v.typ.IsObjectType():
+	case v.inferred && v.typ.IsObjectType():
 		return fmt.Sprintf("declare the type of %q: type = map(string)", v.name)
 	default:
 		return ""

@@ -106,7 +106,7 @@ func (f *fixture) start(s Script) task {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() {
-		if err := f.d.DestroyTask(t.ID, true); err != nil && err != drivers.ErrTaskNotFound {
+		if err := f.d.DestroyTask(t.ID, true); err != nil && !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Error(err)
 		}
 	})

@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -156,12 +157,12 @@ func (f *fixture) mustBeUnknown(id string) {
 		"DestroyTask": f.d.DestroyTask(id, true),
 		"InspectTask": inspectErr,
 	} {
-		if err != drivers.ErrTaskNotFound {
+		if !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Errorf("the error of %s is %v", method, err)
 		}
 	}
 	if d, ok := f.d.(drivers.Signaler); ok {
-		if err := d.SignalTask(id, "SIGHUP"); err != drivers.ErrTaskNotFound {
+		if err := d.SignalTask(id, "SIGHUP"); !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Errorf("the error of SignalTask is %v", err)
 		}
 	}

@@ -39,6 +39,13 @@ func (o *Output) Writers() (stdout, stderr io.WriteCloser, err error) {
 	return o.writer(0), o.writer(1), nil
 }
 
+// Stdout returns what was written to it until now.
+func (o *Output) Stdout() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.texts[0].String()
+}
+
 // Await returns when stdout contains the text.
 func (o *Output) Await(ctx context.Context, text string) error {
 	return o.await(ctx, func() bool { return strings.Contains(o.texts[0].String(), text) })
@@ -77,9 +84,9 @@ func (o *Output) pipe(stream int) (*os.File, error) {
 	}
 	to := o.writer(stream)
 	o.copying.Go(func() {
-		io.Copy(to, r)
-		to.Close()
-		r.Close()
+		_, _ = io.Copy(to, r) // an end of either side ends the copy
+		_ = to.Close()
+		_ = r.Close()
 	})
 	return w, nil
 }

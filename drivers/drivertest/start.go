@@ -62,7 +62,7 @@ func testStartFails(f *fixture) {
 	if _, _, err := f.d.StartTask(f.ctx, t.TaskConfig); !errors.Is(err, broken) {
 		f.Errorf("the error is %v, it should say that the output is broken", err)
 	}
-	if _, err := f.d.InspectTask(t.ID); err != drivers.ErrTaskNotFound {
+	if _, err := f.d.InspectTask(t.ID); !errors.Is(err, drivers.ErrTaskNotFound) {
 		f.Errorf("after a failed start the task is known: %v", err)
 	}
 	t.Output = t.output
@@ -78,7 +78,8 @@ func testStartFails(f *fixture) {
 // brokenOutput cannot be opened.
 type brokenOutput struct{ err error }
 
-func (o brokenOutput) Files() (stdout, stderr *os.File, err error)         { return nil, nil, o.err }
+func (o brokenOutput) Files() (stdout, stderr *os.File, err error) { return nil, nil, o.err }
+
 func (o brokenOutput) Writers() (stdout, stderr io.WriteCloser, err error) { return nil, nil, o.err }
 
 func testExitCode(f *fixture) {

@@ -44,12 +44,13 @@ func options(spec hcldec.ObjectSpec, ty cty.Type, names ...string) {
 // config is the script of a task.
 type config struct {
 	command
-	startBlockFor   time.Duration // before the start, and before startError
-	startError      error         // nil: the task starts
-	killAfter       time.Duration // from StopTask to the end
-	pluginExitAfter time.Duration // 0: never
-	network         drivers.Network
-	exec            *command // what a command run inside the task does; nil: none can
+	startBlockFor   time.Duration   // before the start, and before startError
+	startError      error           // nil: the task starts
+	killAfter       time.Duration   // from StopTask to the end
+	pluginExitAfter time.Duration   // 0: never
+	network         drivers.Network // without its port map
+	portMap         string          // "label:port"
+	exec            *command        // what a command run inside the task does; nil: none can
 }
 
 // command is what a task does, or a command run inside it.
@@ -79,6 +80,7 @@ func decodeConfig(val cty.Value) (*config, error) {
 		killAfter:       r.duration("kill_after"),
 		startError:      r.failure("start_error"),
 		network:         drivers.Network{IP: r.text("driver_ip"), AutoAdvertise: r.flag("driver_advertise")},
+		portMap:         r.text("driver_port_map"),
 		command:         r.command(),
 	}
 	if exec, ok := r.get("exec_command"); ok {
@@ -89,12 +91,7 @@ func decodeConfig(val cty.Value) (*config, error) {
 	if r.flag("start_error_recoverable") {
 		c.startError = drivers.Recoverable(c.startError)
 	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	var err error
-	c.network.PortMap, err = parsePortMap(r.text("driver_port_map"))
-	return c, err
+	return c, r.err
 }
 
 // parsePortMap reads "label:port".

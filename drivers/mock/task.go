@@ -39,6 +39,9 @@ func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
 	if c.startError != nil {
 		return nil, c.startError
 	}
+	if c.network.PortMap, err = parsePortMap(c.portMap); err != nil {
+		return nil, err
+	}
 	stdout, stderr, err := cfg.Output.Writers()
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)

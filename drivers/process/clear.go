@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 	"time"
 )
@@ -13,32 +14,37 @@ import (
 // of this program, where the system can do that. Whatever is killed here dies
 // as this program's child in the end, so another SIGCHLD will come.
 func (r *reaping) clear() {
+	r.unsettled = false
 	if len(r.leaving) == 0 {
 		return
 	}
 	busy := map[*Process]bool{}
 	if trees, known := r.strayTrees(); len(trees) > 0 {
 		for _, tree := range trees {
-			if owner := known.owner(tree); owner != nil && owner.hasEnded() && killTree(owner, tree) {
-				busy[owner] = true
+			owner, sure := known.owner(tree)
+			switch {
+			case owner == nil && !sure:
+				r.unsettled = true
+			case owner != nil && owner.hasEnded():
+				busy[owner] = killTree(owner, tree) || busy[owner]
 			}
 		}
 	}
 	now := time.Now()
 	left := r.leaving[:0]
 	for _, p := range r.leaving {
-		switch {
-		case !busy[p]:
-			r.finish(p)
-			continue
-		case p.giveUpAt.IsZero():
+		held := busy[p] || r.unsettled
+		if held && p.giveUpAt.IsZero() {
 			p.giveUpAt = now.Add(giveUp)
-		case now.After(p.giveUpAt):
-			p.err = errors.Join(p.err, fmt.Errorf("cannot kill all that process %d started: some did not exit after %v", p.pid, giveUp))
-			r.finish(p)
+		}
+		if held && now.Before(p.giveUpAt) {
+			left = append(left, p)
 			continue
 		}
-		left = append(left, p)
+		if busy[p] {
+			p.err = errors.Join(p.err, fmt.Errorf("cannot kill all that process %d started: some did not exit after %v", p.pid, giveUp))
+		}
+		r.finish(p)
 	}
 	clear(r.leaving[len(left):])
 	r.leaving = left
@@ -72,17 +78,18 @@ func (r *reaping) strayTrees() ([][]proc, survey) {
 	return trees, known
 }
 
-// killTree kills what lives of a tree and reports whether that may take a
-// while yet. What must not be killed is noted as its owner's error.
+// killTree kills what lives of a tree and reports whether it may take a while
+// until all of it is gone. What cannot be killed is noted as its owner's error.
 func killTree(owner *Process, tree []proc) (busy bool) {
 	for _, member := range tree {
-		if member.zombie {
+		if member.ended {
+			busy = true // it may have left another, see reaping.lookAround
 			continue
 		}
 		switch err := member.kill(); {
-		case err == nil:
+		case err == nil || errors.Is(err, syscall.ESRCH):
 			busy = true
-		case !errors.Is(err, syscall.ESRCH):
+		default:
 			owner.err = fmt.Errorf("cannot kill process %d, which process %d started: %w", member.pid, owner.pid, err)
 		}
 	}
@@ -91,6 +98,7 @@ func killTree(owner *Process, tree []proc) (busy bool) {
 
 // survey is what is known at one moment of the processes started here.
 type survey struct {
+	runs    int // that are open
 	procs   map[int]*Process
 	byTag   map[string]*Process // one that runs, rather than one that has ended
 	members map[procID]*Process // that ended processes remember
@@ -100,6 +108,7 @@ func (r *reaping) survey() survey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := survey{
+		runs:    r.runs,
 		procs:   make(map[int]*Process, len(r.procs)),
 		byTag:   make(map[string]*Process, len(r.procs)),
 		members: map[procID]*Process{},
@@ -109,37 +118,43 @@ func (r *reaping) survey() survey {
 		if other := s.byTag[p.tag]; other == nil || other.hasEnded() {
 			s.byTag[p.tag] = p
 		}
+		if !p.hasEnded() {
+			continue
+		}
+		for id := range p.members {
+			s.members[id] = p
+		}
 	}
 	for p := range r.starting {
 		s.byTag[p.tag] = p
 	}
 	delete(s.byTag, "")
-	for _, p := range r.leaving {
-		for id := range p.members {
-			s.members[id] = p
-		}
-	}
 	return s
 }
 
 // owner returns the process that an orphan and its descendants come from, nil
 // if they bear no sign of one. What one of them shows goes for all: a process
-// with a descendant in a task's session is that task's.
-func (s survey) owner(tree []proc) *Process {
+// with a descendant in a task's session is that task's. It is not sure that
+// there is no owner when the orphan has ended, for while this scan went on it
+// may have left another, or when one of them changes its program just now.
+func (s survey) owner(tree []proc) (owner *Process, sure bool) {
 	for _, member := range tree {
 		if p := s.procs[member.session]; p != nil {
-			return p
+			return p, true
 		}
 	}
 	for _, member := range tree {
 		if p := s.members[member.procID]; p != nil {
-			return p
+			return p, true
 		}
 	}
+	sure = !(tree[0].ended && tree[0].ppid == os.Getpid())
 	for _, member := range tree {
-		if p := s.byTag[tagOf(member.environ())]; p != nil {
-			return p
+		env, ok := member.environ()
+		if p := s.byTag[tagOf(env)]; p != nil {
+			return p, true
 		}
+		sure = sure && ok
 	}
-	return nil
+	return nil, sure
 }

@@ -10,29 +10,36 @@ import (
 // hunt looks through all processes of the system for those of a run.
 type hunt struct {
 	run    *Run
-	alone  bool // it is this program's only run: every sign counts
+	alone  bool // it is this program's only run, so every sign counts
 	killed map[procID]bool
 	failed map[procID]error // what must not be killed
 }
 
-// scan kills what it finds and returns how many of those may live a while yet.
-func (h *hunt) scan() (alive int) {
+// scan kills what it finds and returns how many of those may not be gone yet.
+func (h *hunt) scan() (found int) {
 	all := table()
 	spared := lineage(all)
 	known := reaper.survey()
+	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
 	for _, p := range all {
-		if p.zombie || spared[p.pid] || !inOtherSession(p.pid) || !h.isPrey(p, all, known) {
+		if spared[p.pid] || !inOtherSession(p.pid) || !h.isPrey(p, all, known) {
+			continue
+		}
+		if p.ended {
+			if p.ppid == os.Getpid() {
+				found++ // until it is reaped: it may have left another
+			}
 			continue
 		}
 		switch err := p.kill(); {
 		case err == nil:
 			h.killed[p.procID] = true
-			alive++
+			found++
 		case !errors.Is(err, syscall.ESRCH):
 			h.failed[p.procID] = err
 		}
 	}
-	return alive
+	return found
 }
 
 // isPrey reports whether a process belongs to the run.
@@ -43,7 +50,8 @@ func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
 	if h.alone && (descends(p, all) || marked(p.pid)) {
 		return true
 	}
-	tag := tagOf(p.environ())
+	env, _ := p.environ()
+	tag := tagOf(env)
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
 	return tag != "" && h.run.tags[tag]
@@ -66,12 +74,15 @@ func lineage(all map[int]proc) map[int]bool {
 	return line
 }
 
-// descends reports whether p is a descendant of this process.
+// descends reports whether p is an orphan that this process adopted, or a
+// descendant of one, or of a process that was started here. What descends from
+// other children of this process, which are in its own session, has a parent
+// that takes care of it.
 func descends(p proc, all map[int]proc) bool {
 	self := os.Getpid()
 	for range len(all) {
 		if p.ppid == self {
-			return true
+			return inOtherSession(p.pid)
 		}
 		parent, ok := all[p.ppid]
 		if !ok {

@@ -25,8 +25,9 @@ func (r *reaping) loop(previous <-chan struct{}, news chan os.Signal, quit <-cha
 			r.lookAround()
 			return
 		}
-		r.lookAround()
-		if len(r.leaving) > 0 {
+		if r.lookAround(); r.unsettled {
+			retry.Reset(time.Millisecond)
+		} else if len(r.leaving) > 0 {
 			retry.Reset(retryAfter)
 		}
 	}
@@ -35,21 +36,29 @@ func (r *reaping) loop(previous <-chan struct{}, news chan os.Signal, quit <-cha
 // lookAround announces what has ended, kills what it left behind, reaps what
 // is done with, and tells those who wait for news.
 func (r *reaping) lookAround() {
-	r.observe()
-	r.clear()
-	reapOrphans(r.isOrphan)
-
+	for again := true; again; {
+		r.observe()
+		r.clear()
+		// An orphan that was dying may have left another, which clear did not
+		// see yet.
+		reaped := reapOrphans(r.isOrphan)
+		again = reaped > 0 && len(r.leaving) > 0
+		r.mu.Lock()
+		r.buried += reaped
+		r.mu.Unlock()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.pulse)
 	r.pulse = make(chan struct{})
 }
 
-// news returns a channel that is closed after the next look around.
-func (r *reaping) news() <-chan struct{} {
+// news returns a channel that is closed after the next look around, and how
+// many children have been reaped until now.
+func (r *reaping) news() (pulse <-chan struct{}, buried int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pulse
+	return r.pulse, r.buried
 }
 
 // observe records how processes ended and announces it. They are not reaped
@@ -98,6 +107,7 @@ func (r *reaping) finish(p *Process) {
 	r.mu.Lock()
 	reap(p.pid)
 	p.reaped = true
+	r.buried++
 	if r.procs[p.pid] == p {
 		delete(r.procs, p.pid)
 	}

@@ -11,5 +11,5 @@ type proc struct {
 	procID
 	ppid    int
 	session int
-	zombie  bool // ended, not reaped
+	ended   bool // or just ending, but not reaped
 }

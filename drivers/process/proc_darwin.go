@@ -29,7 +29,7 @@ func procOf(info *unix.KinfoProc) proc {
 		procID:  procID{pid: pid, start: uint64(started.Sec)*1e6 + uint64(started.Usec)},
 		ppid:    int(info.Eproc.Ppid),
 		session: session,
-		zombie:  info.Proc.P_stat == zombieState,
+		ended:   info.Proc.P_stat == zombieState,
 	}
 }
 
@@ -93,31 +93,30 @@ func treeOf(pid int) (tree []proc) {
 }
 
 // environ returns the environment that the process was started with, if this
-// user may know it. KERN_PROCARGS2 gives the number of arguments, the path of
+// user may know it; sure is always true. KERN_PROCARGS2 gives the number of arguments, the path of
 // the program, zeros, the arguments, the environment.
-func (p proc) environ() []string {
+func (p proc) environ() (env []string, sure bool) {
 	data, err := unix.SysctlRaw("kern.procargs2", p.pid)
 	if err != nil || len(data) < 4 {
-		return nil
+		return nil, true
 	}
 	args := int(binary.LittleEndian.Uint32(data))
 	_, rest, _ := bytes.Cut(data[4:], []byte{0})
 	rest = bytes.TrimLeft(rest, "\x00")
-	var entries []string
 	for i := 0; len(rest) > 0; i++ {
 		var entry []byte
 		entry, rest, _ = bytes.Cut(rest, []byte{0})
 		if i >= args {
-			entries = append(entries, string(entry))
+			env = append(env, string(entry))
 		}
 	}
-	return entries
+	return env, true
 }
 
 // kill kills the process, and no other that got its number since. The error is
 // ESRCH when it has ended.
 func (p proc) kill() error {
-	if now, ok := stat(p.pid); !ok || now.start != p.start || now.zombie {
+	if now, ok := stat(p.pid); !ok || now.start != p.start || now.ended {
 		return syscall.ESRCH
 	}
 	return syscall.Kill(p.pid, syscall.SIGKILL)

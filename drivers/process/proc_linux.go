@@ -15,22 +15,24 @@ import (
 
 // stat reads /proc/PID/stat, see proc_pid_stat(5); ok is false when there is
 // no such process.
-func stat(pid int) (p proc, ok bool) {
+func stat(pid int) (proc, bool) { return parseStat(pid, statFields(pid)) }
+
+// statFields returns the fields of /proc/PID/stat from the third, the state.
+func statFields(pid int) [][]byte {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return p, false
+		return nil
 	}
-	return parseStat(pid, data)
+	return splitStat(data)
 }
 
-func parseStat(pid int, data []byte) (p proc, ok bool) {
-	// The second field is the program's name in parentheses, which may hold
-	// any byte.
-	end := bytes.LastIndexByte(data, ')')
-	if end < 0 {
-		return p, false
-	}
-	fields := bytes.Fields(data[end+1:]) // from the third field, the state
+// splitStat splits off the first two fields: the second is the program's name
+// in parentheses, which may hold any byte.
+func splitStat(data []byte) [][]byte {
+	return bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+}
+
+func parseStat(pid int, fields [][]byte) (p proc, ok bool) {
 	if len(fields) < 20 {
 		return p, false
 	}
@@ -45,10 +47,10 @@ func parseStat(pid int, data []byte) (p proc, ok bool) {
 		ppid:    int(number(4)),
 		session: int(number(6)),
 	}
-	// A process whose first thread has ended shows as a zombie while others
-	// run on.
+	// The first thread may have ended while others run on.
+	const exiting = 0x4 // PF_EXITING
 	state := fields[0][0]
-	p.zombie = state == 'X' || state == 'Z' && number(20) <= 1
+	p.ended = (state == 'X' || state == 'Z' || number(9)&exiting != 0) && number(20) <= 1
 	return p, ok
 }
 
@@ -151,13 +153,32 @@ func childrenByTable(pid int) (pids []int) {
 }
 
 // environ returns the environment that the process was started with, if this
-// user may know it.
-func (p proc) environ() []string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+// user may know it; sure is false when it may be another one at any moment,
+// because the process is in execve(2).
+func (p proc) environ() (env []string, sure bool) {
+	path := fmt.Sprintf("/proc/%d/environ", p.pid)
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil
+		return nil, true
 	}
-	return strings.Split(string(data), "\x00")
+	if len(data) == 0 {
+		// It is empty, or there is none yet.
+		before := imageOf(p.pid)
+		data, _ = os.ReadFile(path)
+		sure = before != "" && before == imageOf(p.pid)
+	}
+	return strings.Split(string(data), "\x00"), sure || len(data) > 0
+}
+
+// imageOf returns where in memory a process has its program, which differs
+// every time it executes one, and "" while it is about to do so.
+func imageOf(pid int) string {
+	const startCode, startStack = 26, 28 // in proc_pid_stat(5)
+	fields := statFields(pid)
+	if len(fields) <= startStack-3 || string(fields[startCode-3]) == "0" {
+		return ""
+	}
+	return string(bytes.Join(fields[startCode-3:startStack-2], []byte(" ")))
 }
 
 // kill kills the process, and no other that got its number since. The error is
@@ -172,7 +193,7 @@ func (p proc) kill() error {
 	if fd >= 0 {
 		defer unix.Close(fd)
 	}
-	if now, ok := stat(p.pid); !ok || now.start != p.start || now.zombie {
+	if now, ok := stat(p.pid); !ok || now.start != p.start || now.ended {
 		return syscall.ESRCH
 	}
 	if fd < 0 {

@@ -128,7 +128,7 @@ func (p *Process) ForTree(f func(pid int) error) error {
 	for more := true; more && !p.hasEnded(); {
 		more = false
 		for _, member := range treeOf(p.pid) {
-			if seen[member.procID] || member.zombie {
+			if seen[member.procID] || member.ended {
 				continue
 			}
 			seen[member.procID], more = true, true

@@ -25,6 +25,7 @@ type reaping struct {
 	mu       sync.Mutex
 	procs    map[int]*Process  // that have not been reaped
 	starting map[*Process]bool // forked, perhaps, but not in procs yet
+	buried   int               // children that were reaped
 	missed   bool              // an orphan was left alone because of starting
 	runs     int               // that are open
 	quit     chan struct{}     // ends the goroutine
@@ -33,7 +34,9 @@ type reaping struct {
 
 	wake chan struct{} // has room for one: look around
 
-	leaving []*Process // of the goroutine: ended, but something of the tree is left
+	// Of the goroutine alone.
+	leaving   []*Process // ended, but something of the tree is left
+	unsettled bool       // the last scan could not say of some orphan whose it is
 }
 
 // begin makes ready for a start. From here to register no unknown child is
@@ -100,14 +103,13 @@ func (r *reaping) acquire() {
 	go r.loop(previous, news, r.quit, r.ended)
 }
 
-// end closes a run for starts, and reports whether it is this program's only
-// one and whether it was open at all.
-func (r *reaping) end(run *Run) (alone, open bool) {
+// end closes a run for starts and reports whether it was open.
+func (r *reaping) end(run *Run) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	open = run.open && !run.ended
+	open := run.open && !run.ended
 	run.ended = true
-	return r.runs == 1, open
+	return open
 }
 
 // release gives back what acquire took. With the last run the goroutine ends.

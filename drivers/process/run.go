@@ -66,17 +66,17 @@ const rescan = 50 * time.Millisecond
 // this program has other runs, what bears only signs that all of them share is
 // left to the last.
 func (r *Run) Shutdown(ctx context.Context) (int, error) {
-	alone, open := reaper.end(r)
-	if !open {
+	if !reaper.end(r) {
 		return 0, nil
 	}
 	defer reaper.release()
 	r.starting.Wait()
-	hunt := hunt{run: r, alone: alone, killed: map[procID]bool{}, failed: map[procID]error{}}
+	hunt := hunt{run: r, killed: map[procID]bool{}, failed: map[procID]error{}}
 	for {
-		news := reaper.news()
-		if hunt.scan() == 0 {
-			return len(hunt.killed), hunt.err()
+		news, before := reaper.news()
+		found := hunt.scan()
+		if _, after := reaper.news(); found == 0 && after == before {
+			return len(hunt.killed), hunt.err() // nor did one die meanwhile that may have left another
 		}
 		timer := time.NewTimer(rescan)
 		select {

@@ -72,6 +72,8 @@ func (s *Spec) explain(err error) error {
 		hint = " (the interpreter or loader that it names does not exist)"
 	case errors.Is(err, syscall.EPERM) && s.Credential != nil:
 		hint = fmt.Sprintf(" (only root may start a process as user %d)", s.Credential.Uid)
+	case errors.Is(err, syscall.EACCES) && s.Credential != nil:
+		hint = fmt.Sprintf(" (user %d must be able to execute it, and to enter %q and every directory above)", s.Credential.Uid, s.Dir)
 	}
 	return fmt.Errorf("cannot start %q: %w%s", s.Path, err, hint)
 }

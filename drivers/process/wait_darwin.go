@@ -46,4 +46,4 @@ func collect(p *Process) (status Status, ok bool) {
 func reap(int) {}
 
 // reapOrphans: launchd reaps them.
-func reapOrphans(func(pid int) bool) {}
+func reapOrphans(func(pid int) bool) int { return 0 }

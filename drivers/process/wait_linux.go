@@ -77,21 +77,24 @@ func reap(pid int) {
 	}
 }
 
-// reapOrphans reaps adopted children that have ended.
-func reapOrphans(isOrphan func(pid int) bool) {
+// reapOrphans reaps adopted children that have ended and returns their number.
+func reapOrphans(isOrphan func(pid int) bool) (reaped int) {
 	for {
 		child, err := waitable(unix.P_ALL, 0)
 		if err != nil || child.pid == 0 {
-			return
+			return reaped
 		}
 		if !isOrphan(int(child.pid)) {
 			break // it hides those behind it
 		}
 		reap(int(child.pid))
+		reaped++
 	}
 	for _, pid := range strays() {
-		if isOrphan(pid) {
+		if child, err := waitable(unix.P_PID, pid); err == nil && child.pid != 0 && isOrphan(pid) {
 			reap(pid)
+			reaped++
 		}
 	}
+	return reaped
 }

@@ -39,7 +39,7 @@ func decodeConfig(val cty.Value) (*taskConfig, error) {
 	}
 	var c taskConfig
 	if err := gocty.FromCtyValue(val, &c); err != nil {
-		return nil, fmt.Errorf("failed to decode driver config: %w", err)
+		return nil, fmt.Errorf("failed to decode driver config: %s%w", optionOf(err), err)
 	}
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("failed driver config validation: %w", err)
@@ -61,4 +61,16 @@ func (c *taskConfig) validate() error {
 		return errors.New("work_dir must be an absolute path")
 	}
 	return c.checkPlacement()
+}
+
+// optionOf names the option that an error of gocty is about.
+func optionOf(err error) string {
+	pathErr, ok := errors.AsType[cty.PathError](err)
+	if !ok || len(pathErr.Path) == 0 {
+		return ""
+	}
+	if step, ok := pathErr.Path[0].(cty.GetAttrStep); ok {
+		return step.Name + ": "
+	}
+	return ""
 }

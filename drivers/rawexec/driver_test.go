@@ -32,5 +32,5 @@ func TestDriver(t *testing.T) {
 
 // shell returns the config block of a task that runs a script.
 func shell(script string) string {
-	return fmt.Sprintf("command = \"/bin/sh\"\nargs = [\"-c\", <<-EOT\n%s\nEOT\n]\n", script)
+	return fmt.Sprintf("command = \"/bin/sh\"\nargs = [\"-c\", %q]\n", script)
 }

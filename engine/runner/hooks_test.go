@@ -70,6 +70,7 @@ func (r *recorder) Prestart(ctx context.Context, req *hooks.PrestartRequest, res
 	}
 	return nil
 }
+
 func (r *recorder) Poststart(context.Context, *hooks.PoststartRequest) error {
 	return r.phase("poststart")
 }

@@ -161,18 +161,18 @@ func (a *Alloc) Exec(ctx context.Context, name string, command []string, tty boo
 	if t == nil {
 		return fmt.Errorf("unknown task name %q", name)
 	}
-	handle, state := "", api.TaskState{}
 	a.mu.Lock()
-	state = t.state
+	state := t.state
 	a.mu.Unlock()
+	handle := ""
 	a.ask(func() { handle = t.handle })
 	switch {
 	case handle != "":
 		return drivers.ExecTask(ctx, t.driver, handle, command, tty, stream)
 	case state.State == pending && state.StartedAt.IsZero():
-		return fmt.Errorf("task %q not started yet.", name) //nolint:staticcheck // Nomad's words
+		return fmt.Errorf("task %q not started yet.", name) //nolint:staticcheck,revive // Nomad's words
 	default:
-		return fmt.Errorf("task %q is not running.", name) //nolint:staticcheck // Nomad's words
+		return fmt.Errorf("task %q is not running.", name) //nolint:staticcheck,revive // Nomad's words
 	}
 }
 

@@ -77,8 +77,10 @@ type State struct {
 func (a *Alloc) State() State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := State{Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy,
-		Created: a.created, Modified: a.modified}
+	s := State{
+		Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy,
+		Created: a.created, Modified: a.modified,
+	}
 	for _, t := range a.tasks {
 		state := t.state
 		s.Tasks[t.name] = &state

@@ -1,6 +1,7 @@
 package tasklog
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -47,7 +48,7 @@ func (l *Log) readPiece(s *stream, fd int) (n int, ended bool) {
 	buf := takeBuffer()
 	defer giveBuffer(buf)
 	n, err := l.copy(s, fd, buf)
-	if n == 0 && err != unix.EAGAIN {
+	if n == 0 && !errors.Is(err, unix.EAGAIN) {
 		s.reading = false // under the same lock as the next start's check
 		return 0, true
 	}

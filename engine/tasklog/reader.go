@@ -88,7 +88,7 @@ func (r *Reader) Close() error {
 func (r *Reader) Read(p []byte) (int, error) {
 	for {
 		n, err := r.readFile(p)
-		if n > 0 || err != io.EOF {
+		if n > 0 || !errors.Is(err, io.EOF) {
 			return n, err
 		}
 		next, index, err := r.openNext()
@@ -96,7 +96,7 @@ func (r *Reader) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		// What was written between the read above and the rotation comes first.
-		if n, err := r.readFile(p); n > 0 || err != io.EOF {
+		if n, err := r.readFile(p); n > 0 || !errors.Is(err, io.EOF) {
 			_ = next.Close()
 			return n, err
 		}

@@ -4,7 +4,6 @@ package logmon
 
 import (
 	"context"
-
 	"time"
 
 	"taskrun/drivers"

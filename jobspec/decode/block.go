@@ -38,7 +38,7 @@ func (d *Decoder) blocks(found []instance, f *field, target reflect.Value, c con
 
 // one stores a block of which there may be one only.
 func (d *Decoder) one(in instance, f *field, target reflect.Value, place Place) {
-	d.labelsFit(in, 0)
+	d.labelsFit(in, d.labels(f))
 	switch f.block {
 	case plain:
 		d.plain(in, target, place)
@@ -47,6 +47,7 @@ func (d *Decoder) one(in instance, f *field, target reflect.Value, place Place) 
 	default:
 		v := reflect.New(f.element())
 		target.Set(v)
+		d.setLabel(in, v.Elem())
 		d.body(in, v.Elem(), place)
 	}
 }

@@ -68,7 +68,11 @@ func (d *Decoder) content(in instance, s *schema) content {
 }
 
 func contentOfNative(body *hclsyntax.Body) content {
-	c := content{missing: body.MissingItemRange()}
+	c := content{
+		attributes: make([]attribute, 0, len(body.Attributes)),
+		blocks:     make([]block, 0, len(body.Blocks)),
+		missing:    body.MissingItemRange(),
+	}
 	for _, a := range body.Attributes {
 		c.attributes = append(c.attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
 	}

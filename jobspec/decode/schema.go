@@ -2,6 +2,7 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -9,7 +10,6 @@ import (
 
 // A schema is what a block may hold, read from the tags of its struct.
 type schema struct {
-	name       string // of the struct
 	attributes map[string]*field
 	blockTypes map[string]*field
 	order      []*field // of blockTypes
@@ -45,7 +45,7 @@ func (f *field) of(target reflect.Value) reflect.Value { return target.FieldByIn
 func (d *Decoder) schema(t reflect.Type) *schema {
 	s, ok := d.schemas[t]
 	if !ok {
-		s = &schema{name: t.Name(), attributes: map[string]*field{}, blockTypes: map[string]*field{}}
+		s = &schema{attributes: map[string]*field{}, blockTypes: map[string]*field{}}
 		s.read(t, nil)
 		d.schemas[t] = s
 	}
@@ -63,7 +63,7 @@ func (s *schema) read(t reflect.Type, index []int) {
 			continue
 		}
 		if tag, ok := sf.Tag.Lookup("hcl"); ok {
-			s.add(sf, tag, append(index[:len(index):len(index)], i))
+			s.add(sf, tag, append(slices.Clip(index), i))
 		}
 	}
 	for _, sf := range embedded {
@@ -71,17 +71,17 @@ func (s *schema) read(t reflect.Type, index []int) {
 		if inner.Kind() == reflect.Pointer {
 			inner = inner.Elem()
 		}
-		s.read(inner, append(index[:len(index):len(index)], sf.Index...))
+		s.read(inner, append(slices.Clip(index), sf.Index...))
 	}
 }
 
 func (s *schema) add(sf reflect.StructField, tag string, index []int) {
-	name, kind, _ := strings.Cut(tag, ",")
+	name, form, _ := strings.Cut(tag, ",")
 	if s.attributes[name] != nil || s.blockTypes[name] != nil {
 		return
 	}
 	f := &field{name: name, index: index, typ: sf.Type}
-	switch kind {
+	switch form {
 	case "label":
 		if s.label == nil {
 			s.label = f

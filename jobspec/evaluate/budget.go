@@ -14,8 +14,10 @@ const (
 	// wholeBudget is what the expressions of one file may produce, in bytes:
 	// many times what a job of ten thousand tasks needs.
 	wholeBudget = 64 << 20
-	// stepPrice is for one evaluation in a loop, whatever its result.
-	stepPrice = 512
+	// loopPrice is for one evaluation in a loop, whatever its result, and
+	// partPrice for one of a part of another expression.
+	loopPrice = 512
+	partPrice = 16
 	// blockPrice is for one block that a dynamic block generates.
 	blockPrice = 4 << 10
 )
@@ -49,7 +51,7 @@ func (b *budget) chargeBlock(at hcl.Range) hcl.Diagnostics {
 // run begins an evaluation; recover is deferred to its end.
 func (b *budget) run() { b.running = true }
 
-func (b *budget) recover(expr hclsyntax.Expression, v *cty.Value, diags *hcl.Diagnostics) {
+func (b *budget) recover(expr hcl.Expression, v *cty.Value, diags *hcl.Diagnostics) {
 	b.running = false
 	switch r := recover(); r.(type) {
 	case nil:
@@ -74,33 +76,33 @@ func tooLarge(at hcl.Range) *hcl.Diagnostic {
 func (b *budget) meter(node hclsyntax.Node) {
 	switch node := node.(type) {
 	case *hclsyntax.ForExpr:
-		node.CollExpr = b.metered(node.CollExpr)
-		node.KeyExpr = b.metered(node.KeyExpr)
-		node.ValExpr = b.metered(node.ValExpr)
-		node.CondExpr = b.metered(node.CondExpr)
+		node.CollExpr = b.metered(node.CollExpr, loopPrice)
+		node.KeyExpr = b.metered(node.KeyExpr, loopPrice)
+		node.ValExpr = b.metered(node.ValExpr, loopPrice)
+		node.CondExpr = b.metered(node.CondExpr, loopPrice)
 	case *hclsyntax.ConditionalExpr:
-		node.TrueResult = b.metered(node.TrueResult)
-		node.FalseResult = b.metered(node.FalseResult)
+		node.TrueResult = b.metered(node.TrueResult, partPrice)
+		node.FalseResult = b.metered(node.FalseResult, partPrice)
 	case *hclsyntax.FunctionCallExpr:
 		for i, arg := range node.Args {
 			if !isType(node, i) {
-				node.Args[i] = b.metered(arg)
+				node.Args[i] = b.metered(arg, partPrice)
 			}
 		}
 	case *hclsyntax.TemplateExpr:
 		for i, part := range node.Parts {
 			if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal || !isString(part) {
-				node.Parts[i] = b.metered(part)
+				node.Parts[i] = b.metered(part, partPrice)
 			}
 		}
 	}
 }
 
-func (b *budget) metered(expr hclsyntax.Expression) hclsyntax.Expression {
+func (b *budget) metered(expr hclsyntax.Expression, price int) hclsyntax.Expression {
 	if expr == nil {
 		return nil
 	}
-	return &metered{Expression: expr, budget: b}
+	return &metered{Expression: expr, budget: b, price: price}
 }
 
 // metered is an expression whose every value is paid for.
@@ -108,12 +110,13 @@ type metered struct {
 	hclsyntax.Expression
 
 	budget *budget
+	price  int // of an evaluation, next to that of its value
 }
 
 // Value evaluates the expression and takes the price of its value.
 func (m *metered) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	v, diags := m.Expression.Value(ctx)
-	m.budget.left -= stepPrice
+	m.budget.left -= m.price
 	m.budget.spend(v)
 	return v, diags
 }

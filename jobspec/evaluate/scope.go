@@ -75,9 +75,9 @@ func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.charg
 // Strict evaluates an expression that may refer to nothing but what ctx holds,
 // and with a nil ctx to nothing at all, as the default of a variable may.
 func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
+	s.budget.run()
+	defer s.budget.recover(expr, &v, &diags)
 	if native, ok := expr.(hclsyntax.Expression); ok {
-		s.budget.run()
-		defer s.budget.recover(native, &v, &diags)
 		s.prepareStrict(native)
 	}
 	if v, diags = expr.Value(ctx); !diags.HasErrors() {

@@ -86,6 +86,7 @@ func TestCostlyCallsAreRefused(t *testing.T) {
 		"setproduct":          {"setproduct", []cty.Value{thousand, cty.ListVal([]cty.Value{text("a")})}, false},
 		"setproduct, much":    {"setproduct", []cty.Value{thousand, thousand}, true},
 		"distinct":            {"distinct", []cty.Value{thousand}, false},
+		"distinct, many":      {"distinct", []cty.Value{cty.ListVal(slices.Repeat([]cty.Value{cty.NumberIntVal(1)}, 10_001))}, true},
 		"bcrypt, costly":      {"bcrypt", []cty.Value{text("a"), cty.NumberIntVal(17)}, true},
 		"jsondecode":          {"jsondecode", []cty.Value{text(`[[{"a":[]}]]`)}, false},
 		"jsondecode, deep":    {"jsondecode", []cty.Value{text(strings.Repeat("[", 501))}, true},

@@ -11,6 +11,9 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
+// maxFaults is beyond what anybody reads.
+const maxFaults = 1000
+
 // explain makes the parser's diagnostics more helpful: it recognises input
 // that is meant for another tool, leaves out what only follows from an earlier
 // fault, and says what to write.
@@ -18,6 +21,7 @@ func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	if !diags.HasErrors() {
 		return diags
 	}
+	diags = diags[:min(len(diags), maxFaults)]
 	if template := findTemplate(diags, text, name); template != nil {
 		return hcl.Diagnostics{template}
 	}

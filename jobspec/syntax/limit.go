@@ -15,7 +15,7 @@ import (
 // it is parsed.
 const (
 	maxSize   = 16 << 20 // bytes of a file
-	maxTokens = 3 << 20  // of which the parser keeps each in some hundred bytes
+	maxTokens = 2 << 20  // of which the parser keeps each in some hundred bytes
 	maxDepth  = 500      // brackets, templates and blocks around one place
 	maxPath   = 5000     // brackets and operators that nest, one in another
 	maxDigits = 400      // of a number

@@ -1,0 +1,97 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"regexp"
+	"testing"
+
+	"taskrun/drivers"
+	"taskrun/drivers/rawexec"
+	"taskrun/engine"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/engine/tasklog"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// TestDispatchesAsNomadDoes dispatches the recorded parameterized job through
+// the engine, with the payload and meta of the recording.
+func TestDispatchesAsNomadDoes(t *testing.T) {
+	t.Parallel()
+	want := readJSON[recorded](t, "testdata/runs/dispatch/expected/parameterized.json")
+	const file = "testdata/runs/dispatch/parameterized.nomad.hcl"
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, problems := jobspec.Parse(jobspec.Source{Name: file, Text: text}, jobspec.Options{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	parsed.Job.Canonicalize()
+
+	node := taskenv.Fingerprint()
+	e := engine.New(engine.Config{
+		DataDir: t.TempDir(), Hooks: hookcatalog.New(), Node: &node, HostEnv: os.Environ(),
+		Drivers: map[string]drivers.Driver{"raw_exec": rawexec.New(rawexec.Config{})},
+	})
+	sub := e.Subscribe(false)
+	if err := e.Submit(parsed.Job); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Dispatch("parameterized", []byte("the payload\n"), nil); err == nil ||
+		err.Error() != "Dispatch did not provide required meta keys: [who]" {
+		t.Errorf("without meta: %v", err)
+	}
+	if _, err := e.Dispatch("parameterized", []byte("the payload\n"), map[string]string{"who": "you"}); err != nil {
+		t.Fatal(err)
+	}
+
+	var lines bytes.Buffer
+	for {
+		ev, ok := sub.Next(t.Context())
+		if !ok {
+			t.Fatal("the events ended before the job")
+		}
+		if ev.Alloc == nil {
+			continue
+		}
+		if err := json.NewEncoder(&lines).Encode(ev); err != nil {
+			t.Fatal(err)
+		}
+		if s, ok := ev.Body.(event.AllocStatus); ok && (s.Status == "complete" || s.Status == "failed") {
+			break
+		}
+	}
+	order, allocs := fold(t, bufio.NewScanner(&lines))
+	if len(order) != 1 || len(e.Allocs()) != 1 {
+		t.Fatalf("%d allocations were told of, %d are known", len(order), len(e.Allocs()))
+	}
+	got := *allocs[order[0]]
+	logs := allocdir.SharedOf(e.Allocs()[0].Dir).Logs
+	stdout, err := tasklog.Tail(logs, "t", event.Stdout, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tk := got.Tasks["t"]
+	tk.Stdout = string(bytes.Join(stdout, nil))
+	got.Tasks["t"] = tk
+	if err := e.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	sub.Close()
+
+	id := regexp.MustCompile(`dispatch-[0-9]+-[0-9a-f]{8}`)
+	for _, a := range []*alloc{&want.Allocs[0], &got} {
+		if !id.MatchString(a.Name) {
+			t.Errorf("the allocation is named %q", a.Name)
+		}
+		a.Name = id.ReplaceAllString(a.Name, "dispatch-ID")
+	}
+	compare(t, "parameterized", want.Allocs, []alloc{got})
+}

@@ -1,0 +1,161 @@
+package process
+
+import (
+	"crypto/rand"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A line of /proc/PID/stat as the kernel writes it, without the first two
+// fields.
+const statLine = ` S 1 2 3 0 -1 4194304 132 0 0 0 0 0 0 0 20 0 1 0 466371 2560000 346 18446744073709551615 9 8 7 0 0`
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	want := proc{procID: procID{pid: 5, start: 466371}, ppid: 1, session: 3}
+	for name, c := range map[string]struct {
+		line  string
+		ended bool
+		bad   bool
+	}{
+		"plain":           {line: "5 (sleep)" + statLine},
+		"odd name":        {line: "5 (a) Z 9 (b c)" + statLine},
+		"zombie":          {line: "5 (sleep)" + strings.Replace(statLine, " S ", " Z ", 1), ended: true},
+		"dying":           {line: "5 (sleep)" + strings.Replace(statLine, " 4194304 ", " 4194316 ", 1), ended: true},
+		"others run on":   {line: "5 (x)" + strings.Replace(strings.Replace(statLine, " S ", " Z ", 1), " 20 0 1 ", " 20 0 4 ", 1)},
+		"empty":           {bad: true},
+		"cut":             {line: "5 (sleep) S 1 2", bad: true},
+		"no numbers":      {line: "5 (sleep)" + strings.Repeat(" x", 30), bad: true},
+		"nothing to name": {line: ")" + statLine},
+	} {
+		got, ok := parseStat(5, splitStat([]byte(c.line)))
+		if ok == c.bad {
+			t.Errorf("%s: ok is %v", name, ok)
+		}
+		expected := want
+		expected.ended = c.ended
+		if ok && got != expected {
+			t.Errorf("%s: it is %+v, not %+v", name, got, expected)
+		}
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("5 (sleep)" + statLine))
+	f.Add([]byte(")"))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		if p, ok := parseStat(5, splitStat(line)); ok && p.pid != 5 {
+			t.Errorf("%q is process %d", line, p.pid)
+		}
+	})
+}
+
+// This process knows itself, by all ways there are.
+func TestSelf(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{"A=b", "C="}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	child, self := cmd.Process.Pid, os.Getpid()
+	contains := func(pids []int) bool {
+		for _, pid := range pids {
+			if pid == child {
+				return true
+			}
+		}
+		return false
+	}
+	if p, ok := stat(child); !ok || p.ppid != self || p.session != ownSession() || p.ended {
+		t.Errorf("the child is %+v", p)
+	}
+	if !hasChildrenFiles() {
+		t.Log("this kernel has no files of children")
+	}
+	if !contains(children(self)) || !contains(childrenByTable(self)) {
+		t.Errorf("the children are %v or %v, not with %d", children(self), childrenByTable(self), child)
+	}
+	if tree := treeOf(child); len(tree) != 1 || tree[0].pid != child {
+		t.Errorf("the tree is %+v", tree)
+	}
+	if p := table()[child]; p.ppid != self {
+		t.Errorf("in the table the child is %+v", p)
+	}
+	p, _ := stat(child)
+	if env, sure := p.environ(); !sure || strings.Join(env, " ") != "A=b C= " {
+		t.Errorf("the environment is %q, sure: %v", env, sure)
+	}
+	if err := (proc{procID: procID{pid: child, start: p.start + 1}}).kill(); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("a process with another start was killed: %v", err)
+	}
+	if err := p.kill(); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("it ended by %v", err)
+	}
+	if err := p.kill(); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("a process that is gone was killed: %v", err)
+	}
+}
+
+// No descriptor stays open when a process has ended.
+func TestDescriptors(t *testing.T) { // alone, for it counts those of the program
+	run := newRun(t)
+	count := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	env := []string{"PATH=" + os.Getenv("PATH"), "NOMAD_ALLOC_ID=" + rand.Text(), "NOMAD_TASK_NAME=task"}
+	var before int
+	for i := range 20 {
+		p, err := run.Start(Spec{Path: "/bin/sh", Args: []string{"-c", "sleep 1000 & setsid sleep 1000 &"}, Env: env, Dir: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Start(Spec{Path: "/no/such/program", Dir: "/"}); err == nil {
+			t.Fatal("it started")
+		}
+		<-p.Gone()
+		if i == 0 {
+			before = count()
+		}
+	}
+	if after := count(); after != before {
+		t.Errorf("there were %d open descriptors, now there are %d", before, after)
+	}
+}
+
+// A program that somebody is just writing is started when that is done.
+func TestStartWhileBusy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "program")
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("#!/bin/sh\nexit 4\n"); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { f.Close() })
+	p, err := newRun(t).Start(Spec{Path: path, Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if status, _ := p.Status(); status.ExitCode != 4 {
+		t.Errorf("it ended with %+v", status)
+	}
+}

@@ -1,0 +1,72 @@
+package rawexec_test
+
+import (
+	"os"
+	"os/user"
+	"strings"
+	"testing"
+)
+
+const identify = "command = \"/bin/sh\"\nwork_dir = \"/\"\nargs = [\"-c\", \"id -u; id -g; id -G; echo $USER $LOGNAME $HOME\"]\n"
+
+// A task that runs as another user has that user's identity and no other.
+func TestUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a task as another user")
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"nobody", nobody.Uid} {
+		f := newFixture(t, identify)
+		f.cfg.User = name
+		f.cfg.Env["HOME"] = os.Getenv("HOME") // as a task inherits it
+		f.start().result()
+		words := strings.Fields(f.stdout())
+		groups := words[2 : len(words)-3]
+		if words[0] != nobody.Uid || words[1] != nobody.Gid || len(groups) == 0 {
+			t.Errorf("user %s is %q", name, words)
+		}
+		for _, group := range groups {
+			if group == "0" {
+				t.Errorf("user %s is in group 0", name)
+			}
+		}
+		if got, want := strings.Join(words[len(words)-3:], " "), "nobody nobody "+nobody.HomeDir; got != want {
+			t.Errorf("USER, LOGNAME, HOME are %q, not %q", got, want)
+		}
+	}
+}
+
+func TestUserWithEnvironmentOfTheJob(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a task as another user")
+	}
+	f := newFixture(t, identify)
+	f.cfg.User = "nobody"
+	f.cfg.Env["HOME"] = "/of/the/job"
+	f.start().result()
+	if got := f.stdout(); !strings.HasSuffix(got, "nobody nobody /of/the/job\n") {
+		t.Errorf("it wrote %q", got)
+	}
+}
+
+func TestUnknownUser(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, identify)
+	f.cfg.User = "no-such-user"
+	f.mustFail(`cannot run as user "no-such-user"`)
+}
+
+func TestUserWithoutRoot(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may start processes as anybody")
+	}
+	f := newFixture(t, identify)
+	f.cfg.User = "root"
+	f.mustFail("only root may start a process as user 0")
+}

@@ -1,0 +1,166 @@
+package jobspec_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"taskrun/jobspec"
+)
+
+// inEnv returns a job whose env sets A to an expression.
+func inEnv(expr string) []byte {
+	return fmt.Appendf(nil, "variable \"v\" {\n  default = \"val\"\n}\nlocals {\n  l = \"${NOMAD_X}\"\n}\njob \"x\" {\n  task \"t\" {\n    env {\n      A = %s\n    }\n  }\n}\n", expr)
+}
+
+func TestExpressionsInEnv(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]string{
+		// References that are resolved when the task runs.
+		`attr.kernel.name`:                              `${attr.kernel.name}`,
+		`"x-${meta.foo}-y"`:                             `x-${meta.foo}-y`,
+		`"${attr.a.b[0]["z"].1}"`:                       `${attr.a.b[0]["z"].1}`,
+		`"${   meta.  field[  \"FOO\"].5  }"`:           ``, // \" is no string in an interpolation
+		`"${   meta.  field[  "FOO"].5  }"`:             `${   meta.  field[  "FOO"].5  }`,
+		`"${env["HOME"]}"`:                              `${env["HOME"]}`,
+		`"${~ NOMAD_X ~} x"`:                            `${NOMAD_X}x`,
+		`"${NOMAD_X ~} y"`:                              `${NOMAD_X}y`,
+		`"{${NOMAD_X}}"`:                                `{${NOMAD_X}}`,
+		`"${NOMAD_META_a-b}"`:                           `${NOMAD_META_a-b}`,
+		`"${vars.nope}"`:                                `${vars.nope}`,
+		`upper(attr.x)`:                                 `${ATTR.X}`,
+		`"${upper(attr.x)}-${attr.y}"`:                  `${ATTR.X}-${attr.y}`,
+		`"${attr.k == "linux" ? "a" : "b"}"`:            `b`,
+		`try(meta.a, "d")`:                              `${meta.a}`,
+		`try(var.nope, 1)`:                              `1`,
+		`can(meta.a)`:                                   `true`,
+		`can(var.nope)`:                                 `false`,
+		`coalesce(meta.a, "z")`:                         `${meta.a}`,
+		`join(",", [for k in ["a"] : k])`:               `a`,
+		`join(",", [for attr in ["a"] : attr])`:         `a`, // bound by the loop
+		`join(",", [for k in ["a"] : "${attr}"])`:       `${attr}`,
+		`join(",", meta.a[*])`:                          `${meta.a}`,
+		`convert(meta.a, string)`:                       `${meta.a}`, // string is a type here
+		`local.l`:                                       `${NOMAD_X}`,
+		`var.v`:                                         `val`,
+		`"%{ if NOMAD_X == "y" }a%{ else }b%{ endif }"`: `b`,
+
+		// Escapes.
+		`"$${X}"`:      `${X}`,
+		`"$$${X}"`:     `$${X}`,
+		`"%%{x}"`:      `%{x}`,
+		`"$X %d"`:      `$X %d`,
+		`"a\tb\u00e9"`: "a\tbé",
+
+		// Conversions.
+		`1.50`:                  `1.5`,
+		`1e3`:                   `1000`,
+		`007`:                   `7`,
+		`12345678901234567890`:  `12345678901234567890`,
+		`true`:                  `true`,
+		`1 + 2 * 3`:             `7`,
+		`length([1, 2])`:        `2`,
+		`jsonencode({ a = 1 })`: `{"a":1}`,
+	} {
+		t.Run(expr, func(t *testing.T) {
+			t.Parallel()
+			file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: inEnv(expr)}, jobspec.Options{})
+			if want == "" {
+				if !problems.HasErrors() {
+					t.Error("there is no error")
+				}
+				return
+			}
+			if file.Job == nil {
+				t.Fatal(problems)
+			}
+			if got := file.Job.TaskGroups[0].Tasks[0].Env["A"]; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestFaultyExpressionsPointAtTheFault(t *testing.T) {
+	t.Parallel()
+	for expr, want := range map[string]struct{ at, summary string }{
+		`"${var.nope}"`:         {".nope", `there is no variable "nope"`},
+		`[1, local.nope]`:       {".nope", `there is no local "nope"`},
+		`nope(1)`:               {"nope", `there is no function "nope"`},
+		`upper()`:               {")", "not enough function arguments"},
+		`jsondecode("{")`:       {`jsondecode("{")`, "jsondecode() fails"},
+		`[1]`:                   {"[1]", `"A" must be a string`},
+		`null`:                  {"null", `"A" must be a string`},
+		`NOMAD_ALLOC_INDEX + 1`: {"NOMAD_ALLOC_INDEX", "invalid operand"},
+		`var.v.x`:               {".x", "unsupported attribute"},
+		`var`:                   {"var", `"A" must be a string`},
+		`0 / 0`:                 {"0 / 0", "operation failed"},
+		`[for x in meta.a : x]`: {"meta.a", "iteration over non-iterable value"},
+		`"${1 + true && "x"}"`:  {`"x"`, "invalid operand"},
+		`local.l[meta.b].c`:     {"[meta.b]", "invalid index"},
+	} {
+		t.Run(expr, func(t *testing.T) {
+			t.Parallel()
+			text := inEnv(expr)
+			_, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: text}, jobspec.Options{})
+			if len(problems) == 0 {
+				t.Fatal("nothing is found")
+			}
+			var said []string
+			for _, p := range problems {
+				at := string(text[p.Range.Start.Byte:p.Range.End.Byte])
+				if p.Severity == jobspec.Error && at == want.at && strings.Contains(p.Summary, want.summary) {
+					return
+				}
+				said = append(said, fmt.Sprintf("%q: %s", at, p.Error()))
+			}
+			t.Errorf("want %q at %q, got\n%s", want.summary, want.at, strings.Join(said, "\n"))
+		})
+	}
+}
+
+func TestConfigKeepsWhatIsWritten(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`a = 1`:                           `{"a":1}`,
+		`a = 1.0`:                         `{"a":1}`,
+		`a = 0.5`:                         `{"a":0.5}`,
+		`a = null`:                        `{}`,
+		`a = [1, null]`:                   `{"a":[1,null]}`,
+		`a = {}`:                          `{"a":[{}]}`,
+		`a = []`:                          `{"a":[]}`,
+		`a = { x = 1, y = { z = 2 } }`:    `{"a":[{"x":1,"y":{"z":2}}]}`,
+		`a = merge({ x = 1 }, {})`:        `{"a":{"x":1}}`,
+		`a = ({ x = 1 })`:                 `{"a":{"x":1}}`,
+		`a = [{ x = 1 }]`:                 `{"a":[{"x":1}]}`,
+		"a {\n x = 1\n}":                  `{"a":[{"x":1}]}`,
+		"a {\n x = null\n}":               `{"a":[{"x":null}]}`,
+		"a {\n x = 1\n}\na {\n x = 2\n}":  `{"a":[{"x":1},{"x":2}]}`,
+		"a \"p\" \"q\" {\n x = 1\n}":      `{"a":[{"p":[{"q":[{"x":1}]}]}]}`,
+		"a \"p\" {}\na \"q\" {}":          `{"a":[{"p":[{}]},{"q":[{}]}]}`,
+		"a {\n b {\n c = { d = 1 }\n}\n}": `{"a":[{"b":[{"c":[{"d":1}]}]}]}`,
+		"dynamic \"a\" {\n for_each = [1, 2]\n content {\n x = a.value\n y = attr.z\n}\n}":                            `{"a":[{"x":1,"y":"${attr.z}"},{"x":2,"y":"${attr.z}"}]}`,
+		"dynamic \"a\" {\n for_each = { k = 1 }\n iterator = it\n labels = [it.key]\n content {\n x = it.value\n}\n}": `{"a":[{"k":[{"x":1}]}]}`,
+		"dynamic \"a\" {\n for_each = []\n content {}\n}":                                                             `{}`,
+		`a = "${NOMAD_PORT_http}"`: `{"a":"${NOMAD_PORT_http}"}`,
+	} {
+		t.Run(body, func(t *testing.T) {
+			t.Parallel()
+			text := "job \"x\" {\n task \"t\" {\n config {\n" + body + "\n}\n}\n}\n"
+			file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: []byte(text)}, jobspec.Options{})
+			if file.Job == nil {
+				t.Fatal(problems)
+			}
+			got, err := json.Marshal(file.Job.TaskGroups[0].Tasks[0].Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

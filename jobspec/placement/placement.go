@@ -1,0 +1,76 @@
+// Package placement tells where a job could not be placed on a node: which of
+// its constraints the node fails.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
+package placement
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// Check returns a warning for each constraint of a canonicalised job that the
+// node fails, as of its groups and tasks. Constraints that compare several
+// nodes (distinct_hosts, distinct_property) hold on a single one as long as
+// nothing else runs there, and are left out.
+func Check(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
+	check := func(constraints []*api.Constraint, at jobspec.Path) {
+		for i, c := range constraints {
+			if reason := failure(c, node); reason != "" {
+				problems = append(problems, jobspec.Problem{
+					Severity: jobspec.Warning,
+					Summary:  fmt.Sprintf("this machine fails the constraint %s", describe(c)),
+					Detail:   reason,
+					Remedy:   "on a cluster the job would run on another node; here it runs all the same",
+					Path:     at.Index("constraint", i),
+				})
+			}
+		}
+	}
+	check(job.Constraints, jobspec.Root)
+	for i, g := range job.TaskGroups {
+		group := jobspec.Root.Index("group", i)
+		check(g.Constraints, group)
+		for j, t := range g.Tasks {
+			check(t.Constraints, group.Index("task", j))
+		}
+	}
+	return problems
+}
+
+// describe returns the constraint as one would say it.
+func describe(c *api.Constraint) string {
+	switch c.Operand {
+	case api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:
+		return fmt.Sprintf("%q %s", c.LTarget, c.Operand)
+	default:
+		return fmt.Sprintf("%q %s %q", c.LTarget, c.Operand, c.RTarget)
+	}
+}
+
+// failure says why the node fails a constraint; empty: it does not.
+func failure(c *api.Constraint, node *taskenv.Node) string {
+	if c.Operand == api.ConstraintDistinctHosts || c.Operand == api.ConstraintDistinctProperty {
+		return ""
+	}
+	left, leftOK := node.Lookup(c.LTarget)
+	right, rightOK := node.Lookup(c.RTarget)
+	if holds(c.Operand, left, leftOK, right, rightOK) {
+		return ""
+	}
+	switch {
+	case !leftOK && !rightOK:
+		return fmt.Sprintf("it has neither %q nor %q", c.LTarget, c.RTarget)
+	case !leftOK:
+		return fmt.Sprintf("it has no %q", c.LTarget)
+	case !rightOK && c.RTarget != "":
+		return fmt.Sprintf("it has no %q", c.RTarget)
+	case left != c.LTarget:
+		return fmt.Sprintf("%q is %q here", c.LTarget, left)
+	default:
+		return fmt.Sprintf("%q is %q here", c.RTarget, right)
+	}
+}
