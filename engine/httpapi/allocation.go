@@ -82,6 +82,9 @@ func (s *Server) allocationChecks(_ http.ResponseWriter, r *request) (any, error
 	return api.AllocCheckStatuses{}, nil
 }
 
+// done is the answer to an order that was carried out.
+type done struct{ Index uint64 }
+
 // restartAllocation answers PUT /v1/client/allocation/:id/restart: one task,
 // those that run, or with AllTasks also those that have ended.
 func (s *Server) restartAllocation(w http.ResponseWriter, r *request) (any, error) {
@@ -101,5 +104,5 @@ func (s *Server) restartAllocation(w http.ResponseWriter, r *request) (any, erro
 	default:
 		err = s.engine.RestartAlloc(r.Context(), r.id, order.AllTasks)
 	}
-	return struct{}{}, err
+	return done{}, err
 }

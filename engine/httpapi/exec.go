@@ -2,21 +2,13 @@ package httpapi
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/gorilla/websocket"
 
 	"taskrun/engine"
 )
-
-// idleClient is how long a client may be silent that the network could have
-// lost; it sends a heartbeat every 10 s. A socket of this machine tells by
-// itself when its other end is gone.
-const idleClient = 30 * time.Second
 
 // upgrader makes websockets. Requests with an Origin were refused before.
 var upgrader = websocket.Upgrader{
@@ -38,9 +30,6 @@ func (s *Server) exec(w http.ResponseWriter, r *request) error {
 		return nil // Upgrade has answered
 	}
 	session := newSession(r.Context(), conn)
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local.Network() != "unix" {
-		session.idle = idleClient
-	}
 	session.run(func() error {
 		command, tty, err := s.parseExec(r)
 		if err != nil {
@@ -65,12 +54,11 @@ func (s *Server) parseExec(r *request) (command []string, tty bool, err error) {
 	if r.query.Get("task") == "" {
 		return nil, false, fail(http.StatusBadRequest, "must provide task name")
 	}
-	allocs := s.engine.Allocs()
-	i := slices.IndexFunc(allocs, func(a engine.Alloc) bool { return a.ID == r.id })
-	if i < 0 {
+	a, ok := s.findAlloc(r.id)
+	if !ok {
 		return nil, false, unknownAlloc(r.id)
 	}
-	return command, tty, checkRuns(allocs[i], r.query.Get("task"))
+	return command, tty, checkRuns(a, r.query.Get("task"))
 }
 
 // checkRuns says why no command can be run in a task.

@@ -56,9 +56,13 @@ func (s *Server) look() *run {
 		run.over = true
 	default:
 	}
-	jobs := s.engine.Jobs()
+	jobs, seen := s.engine.Jobs(), map[*api.Job]bool{}
+	for _, j := range jobs {
+		seen[j] = true
+	}
 	for _, a := range s.engine.Allocs() {
-		if !slices.ContainsFunc(jobs, func(j *api.Job) bool { return j == a.Job }) {
+		if !seen[a.Job] {
+			seen[a.Job] = true
 			jobs = append(jobs, a.Job)
 		}
 		run.allocs[a.Alloc.Job] = append(run.allocs[a.Alloc.Job], a)

@@ -9,7 +9,7 @@ import (
 
 // addResources adds what a group's tasks ask for, and the ports it was given.
 func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
-	total := &api.Resources{CPU: new(0), MemoryMB: new(0), DiskMB: new(0)}
+	total := &api.Resources{CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), DiskMB: new(0), IOPS: new(0)}
 	if disk := group.EphemeralDisk; disk != nil && disk.SizeMB != nil {
 		*total.DiskMB = *disk.SizeMB
 	}
@@ -29,7 +29,9 @@ func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 		asked.CPU, asked.MemoryMB = new(orZero(asked.CPU)), new(orZero(asked.MemoryMB)) // clients expect them
 		alloc.TaskResources[t.Name] = &asked
 		*total.CPU += *asked.CPU
+		*total.Cores += orZero(asked.Cores)
 		*total.MemoryMB += *asked.MemoryMB
+		*total.MemoryMaxMB += max(*asked.MemoryMB, orZero(asked.MemoryMaxMB))
 		alloc.AllocatedResources.Tasks[t.Name] = &api.AllocatedTaskResources{
 			Cpu:    api.AllocatedCpuResources{CpuShares: int64(*asked.CPU)},
 			Memory: api.AllocatedMemoryResources{MemoryMB: int64(*asked.MemoryMB), MemoryMaxMB: int64(orZero(asked.MemoryMaxMB))},

@@ -30,6 +30,9 @@ const (
 	idleTime   = 2 * time.Minute
 )
 
+// answerTime is how long what is being answered may take when the server ends.
+const answerTime = time.Second
+
 // errShutdown is why sessions end when the server does.
 var errShutdown = errors.New("the run has ended")
 
@@ -71,7 +74,8 @@ func New(e *engine.Engine, cfg Config) *Server {
 }
 
 // Serve answers what comes in until Shutdown, which makes it return nil. It
-// closes the listener.
+// closes the listener, which has to be one that nobody but the user can reach,
+// such as Listen returns: whoever can connect can run commands.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -79,26 +83,33 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown ends the server: streams and sessions end at once, what else is
-// being answered is answered. When ctx ends first, connections are cut.
+// Shutdown ends the server: streams and commands at once, what else is being
+// answered within a second. It returns when nothing of it is left, or with an
+// error when ctx ends first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.cancel(errShutdown)
-	err := s.http.Shutdown(ctx)
-	if err != nil {
-		err = errors.Join(err, s.http.Close())
-	}
+	err := s.shutdownHTTP(ctx)
 	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		s.sessions.Wait()
 		s.tracker.close()
-		close(ended)
 	}()
 	select {
 	case <-ended:
+		return err
 	case <-ctx.Done():
-		err = errors.Join(err, ctx.Err())
+		return errors.Join(err, context.Cause(ctx))
 	}
-	return err
+}
+
+func (s *Server) shutdownHTTP(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return s.http.Close()
 }
 
 // ServeHTTP implements http.Handler.

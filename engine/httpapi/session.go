@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ const (
 	maxMessage = 1 << 20
 	// pingTime is the time between pings. A client that is gone is seen by
 	// reading; by pings, when its command does not read what it sent.
-	pingTime = 5 * time.Second
+	pingTime = time.Second
 	// closeTime is how long a client may take to see that a session is over.
 	closeTime = time.Second
 	// maxReason is how long the reason of a close may be (RFC 6455, 5.5).
@@ -32,11 +33,12 @@ var errSessionOver = errors.New("the session is over")
 // drivers.ExecStream.
 //
 // One goroutine reads the websocket, from the first to the last message: it
-// sees when the client goes away, even when nobody wants input.
+// sees when the client goes away. A socket of this machine tells of that by
+// itself; no silence, not even of a stopped client, ends a session.
 type session struct {
-	conn *websocket.Conn
-	ctx  context.Context
-	idle time.Duration // how long the client may be silent; 0: for ever
+	conn   *websocket.Conn
+	ctx    context.Context // done: the command is to be killed
+	cancel context.CancelCauseFunc
 
 	messages chan *api.ExecStreamingInput // closed when the client is gone
 	gone     error                        // why, once messages is closed
@@ -45,11 +47,14 @@ type session struct {
 }
 
 func newSession(ctx context.Context, conn *websocket.Conn) *session {
-	return &session{conn: conn, ctx: ctx, messages: make(chan *api.ExecStreamingInput), over: make(chan struct{})}
+	c := &session{conn: conn, messages: make(chan *api.ExecStreamingInput), over: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	return c
 }
 
 // run has a command speak to the client, and tells the client how it ended.
 func (c *session) run(command func() error) {
+	defer c.cancel(nil)
 	c.children.Go(c.read)
 	c.children.Go(c.ping)
 	// A client that does not read must not hold up the end of the server.
@@ -61,6 +66,9 @@ func (c *session) run(command func() error) {
 		}
 	})()
 	err := command()
+	if c.ctx.Err() != nil {
+		err = context.Cause(c.ctx)
+	}
 	close(c.over)
 	cut := time.AfterFunc(closeTime, func() { _ = c.conn.Close() })
 	defer cut.Stop()
@@ -104,11 +112,6 @@ func (c *session) read() {
 }
 
 func (c *session) next() (*api.ExecStreamingInput, error) {
-	if c.idle > 0 {
-		if err := c.conn.SetReadDeadline(time.Now().Add(c.idle)); err != nil {
-			return nil, err
-		}
-	}
 	_, body, err := c.conn.ReadMessage()
 	if err != nil {
 		return nil, err
@@ -117,7 +120,7 @@ func (c *session) next() (*api.ExecStreamingInput, error) {
 	return m, json.Unmarshal(body, m)
 }
 
-// ping ends the reading when a ping cannot be sent. A client that does not
+// ping kills the command when a ping cannot be sent. A client that does not
 // read holds it up, which is no reason to end its session.
 func (c *session) ping() {
 	ticker := time.NewTicker(pingTime)
@@ -129,7 +132,7 @@ func (c *session) ping() {
 			return
 		}
 		if err := c.conn.WriteControl(websocket.PingMessage, nil, time.Time{}); err != nil {
-			_ = c.conn.Close()
+			c.cancel(fmt.Errorf("the client is gone: %w", err))
 			return
 		}
 	}

@@ -22,7 +22,7 @@ func (s *Server) signalAllocation(w http.ResponseWriter, r *request) (any, error
 		return nil, unknownAlloc(r.id)
 	}
 	if order.Task != "" {
-		return struct{}{}, s.engine.Signal(r.id, order.Task, order.Signal)
+		return done{}, s.engine.Signal(r.id, order.Task, order.Signal)
 	}
 	var failures []error
 	for _, task := range slices.Sorted(maps.Keys(a.Tasks)) {
@@ -33,5 +33,5 @@ func (s *Server) signalAllocation(w http.ResponseWriter, r *request) (any, error
 			failures = append(failures, fmt.Errorf("Failed to signal task: %s, err: %w", task, err)) //nolint:staticcheck // Nomad's words
 		}
 	}
-	return struct{}{}, errors.Join(failures...)
+	return done{}, errors.Join(failures...)
 }
