@@ -24,7 +24,7 @@ import (
 type command func(ctx context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error)
 
 // serveExec serves a job whose task runs a command when one is asked for.
-func serveExec(t *testing.T, c command) (*fixture, *api.Allocation) {
+func serveExec(t testing.TB, c command) (*fixture, *api.Allocation) {
 	t.Helper()
 	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
 	f.driver.exec = c
@@ -252,5 +252,38 @@ func TestExecFromAWebPageIsRefused(t *testing.T) {
 		"Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==", "Origin", "http://127.0.0.1")
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("status %d", resp.StatusCode)
+	}
+}
+
+// BenchmarkExecOutput measures what Nomad's client gets of a command's output.
+func BenchmarkExecOutput(b *testing.B) {
+	chunk := make([]byte, 64<<10)
+	f, alloc := serveExec(b, func(_ context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
+		for range b.N {
+			if _, err := o.Stdout.Write(chunk); err != nil {
+				return nil, err
+			}
+		}
+		return &drivers.ExitResult{}, nil
+	})
+	b.SetBytes(int64(len(chunk)))
+	b.ResetTimer()
+	code, err := f.client.Allocations().Exec(b.Context(), alloc, "main", false, []string{"cat"}, strings.NewReader(""), io.Discard, io.Discard, nil, nil)
+	if code != 0 || err != nil {
+		b.Fatal(code, err)
+	}
+}
+
+// BenchmarkExec measures a command that does nothing, from the connection to
+// its exit code.
+func BenchmarkExec(b *testing.B) {
+	f, alloc := serveExec(b, func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {
+		return &drivers.ExitResult{}, nil
+	})
+	for b.Loop() {
+		code, err := f.client.Allocations().Exec(b.Context(), alloc, "main", false, []string{"true"}, strings.NewReader(""), io.Discard, io.Discard, nil, nil)
+		if code != 0 || err != nil {
+			b.Fatal(code, err)
+		}
 	}
 }

@@ -45,7 +45,7 @@ func (d *fakeDriver) SignalTask(id, signal string) error {
 
 // fixture is a server of a running engine, on a socket.
 type fixture struct {
-	*testing.T
+	testing.TB
 	engine *engine.Engine
 	server *httpapi.Server
 	path   string
@@ -56,9 +56,9 @@ type fixture struct {
 }
 
 // serve runs jobs and serves them.
-func serve(t *testing.T, jobs ...*api.Job) *fixture {
+func serve(t testing.TB, jobs ...*api.Job) *fixture {
 	t.Helper()
-	f := &fixture{T: t, driver: &fakeDriver{Driver: mock.New()}}
+	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
 	f.engine = engine.New(engine.Config{
 		DataDir: t.TempDir(), Hooks: catalog.New(), Node: &taskenv.Node{},
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
@@ -108,7 +108,7 @@ func serve(t *testing.T, jobs ...*api.Job) *fixture {
 }
 
 // socketDir is a directory whose path is short, which t.TempDir's need not be.
-func socketDir(t *testing.T) string {
+func socketDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "taskrun") //nolint:usetesting // too long for a socket
 	if err != nil {
