@@ -155,8 +155,15 @@ func (f *fixture) alloc(id string) *api.Allocation {
 	return a
 }
 
-// do sends a request. The answer's body is closed with the test.
-func (f *fixture) do(method, path string, body io.Reader, header ...string) *http.Response {
+// answer is an HTTP response whose body is closed with the test.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.ReadCloser
+}
+
+// do sends a request, with pairs of a header's name and value.
+func (f *fixture) do(method, path string, body io.Reader, header ...string) *answer {
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.Context(), patience)
 	f.Cleanup(cancel)
@@ -175,7 +182,7 @@ func (f *fixture) do(method, path string, body io.Reader, header ...string) *htt
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = resp.Body.Close() })
-	return resp
+	return &answer{resp.StatusCode, resp.Header, resp.Body}
 }
 
 // newJob returns a canonical job of one group, g, with these tasks.

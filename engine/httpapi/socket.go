@@ -69,7 +69,7 @@ func Listen(dir, name string) (net.Listener, string, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
 	}
-	alive, err := clear(path)
+	alive, err := probe(path)
 	switch {
 	case err != nil:
 		return nil, "", fmt.Errorf("cannot listen at %q: %w", path, err)
@@ -129,9 +129,9 @@ func checkDir(dir string) error {
 
 func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
-// clear removes a socket that nobody listens to, and reports whether somebody
+// probe removes a socket that nobody listens to, and reports whether somebody
 // does.
-func clear(path string) (alive bool, err error) {
+func probe(path string) (alive bool, err error) {
 	conn, err := net.DialTimeout("unix", path, connectTime)
 	switch {
 	case err == nil:
@@ -169,7 +169,7 @@ func Find(dir string) ([]string, error) {
 		if e.Type() != fs.ModeSocket || !strings.HasSuffix(path, suffix) {
 			continue
 		}
-		alive, err := clear(path)
+		alive, err := probe(path)
 		if err != nil {
 			return nil, fmt.Errorf("cannot look for runs in %q: %w", dir, err)
 		}

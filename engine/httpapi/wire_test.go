@@ -63,7 +63,7 @@ var differs = map[string]string{
 var missing = []string{
 	".SigningKeyID", ".SharedResources", ".TaskLifecycles", ".ReservedCores", ".SecretsMB", ".CSIPluginConfig",
 	".Paused", ".DesiredTransition", ".AutoPromote", ".EvalPriority", ".Services[0].Namespace",
-	".HostNetwork", "[0].Multiregion", "[0].NodePool",
+	"[0].Multiregion", "[0].NodePool",
 }
 
 func TestRecorded(t *testing.T) {
