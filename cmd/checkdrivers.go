@@ -42,24 +42,39 @@ func (a *app) checkDrivers(files []jobFile, instead replacements) (problems jobs
 		forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
 			found = append(found, checkDriver(known, t, at, instead)...)
 		})
-		f.Positions.Place(found)
+		f.Place(found)
 		problems = append(problems, found...)
 	}
 	return problems
 }
 
 func checkDriver(known map[string]drivers.Driver, t *api.Task, at jobspec.Path, instead replacements) jobspec.Problems {
-	var problems jobspec.Problems
-	if instead != nil {
-		problems = instead.apply(known, t, at)
-	}
-	if d := known[t.Driver]; d != nil {
-		return append(problems, catalog.Check(d, t.Config, at)...)
-	}
 	if t.Driver == "" {
 		return nil // validate.Job says so
 	}
-	return append(problems, unknownDriver(known, t.Driver, at, instead == nil)...)
+	problems := checkConfig(known, t, at)
+	_, replaced := instead[t.Driver]
+	switch {
+	case replaced && !problems.HasErrors():
+		problems = append(problems, instead.apply(known, t, at)...)
+		problems = append(problems, checkConfig(known, t, at)...)
+	case !replaced && known[t.Driver] == nil:
+		problems = append(problems, unknownDriver(known, t.Driver, at, instead == nil)...)
+	}
+	return problems
+}
+
+// checkConfig checks the config block of a task against what its driver
+// understands, be it one that taskrun has or not.
+func checkConfig(known map[string]drivers.Driver, t *api.Task, at jobspec.Path) jobspec.Problems {
+	schema := catalog.Schema(t.Driver)
+	if d := known[t.Driver]; d != nil {
+		schema = d.TaskConfigSchema()
+	}
+	if schema == nil {
+		return nil
+	}
+	return catalog.Check(t.Driver, schema, t.Config, at)
 }
 
 // unknownDriver says that there is no such driver. A job file that is only

@@ -118,7 +118,7 @@ func check(files []jobFile) (problems jobspec.Problems) {
 			})
 		}
 		first[*f.Job.ID] = f.name
-		f.Positions.Place(found)
+		f.Place(found)
 		problems = append(problems, found...)
 	}
 	return problems

@@ -66,7 +66,7 @@ func notices(files []jobFile) (problems jobspec.Problems) {
 			}
 			found = append(found, p)
 		}
-		f.Positions.Place(found)
+		f.Place(found)
 		problems = append(problems, found...)
 	}
 	return problems

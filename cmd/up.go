@@ -136,6 +136,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]j
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, notices(files)...)
 	problems = append(problems, misplaced(files, a.node(""))...)
+	problems.Sort()
 	problems = opts.strictly(problems)
 	if !problems.HasErrors() {
 		return files, problems, nil
@@ -187,7 +188,7 @@ func misplaced(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) 
 			continue
 		}
 		found := placement.Check(f.Job, node)
-		f.Positions.Place(found)
+		f.Place(found)
 		problems = append(problems, found...)
 	}
 	return problems

@@ -41,6 +41,7 @@ func (a *app) validate(ctx context.Context, args []string, opts validateOptions)
 	}
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, nil)...)
+	problems.Sort()
 	problems = opts.strictly(problems)
 	if err := a.showProblems(opts.format, files, problems); err != nil {
 		return err

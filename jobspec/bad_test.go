@@ -21,7 +21,7 @@ var accepted = map[string]string{
 // elsewhere are faults for which Nomad names another line than the one at
 // fault, or none.
 var elsewhere = map[string][]place{
-	"006-no-job":                      {{"006-no-job.nomad.hcl", 1}},
+	"006-no-job":                      {{"006-no-job.nomad.hcl", 3}},         // the end
 	"015-env-null-value":              {{"015-env-null-value.nomad.hcl", 6}}, // the key, not the map
 	"031-unset-variable":              {{"031-unset-variable.nomad.hcl", 1}},
 	"032-undeclared-var-flag":         {{"--var other", 1}},

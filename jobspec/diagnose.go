@@ -15,37 +15,46 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// problems turns diagnostics into problems, each once and in our words where
-// HCL's miss the point.
-func (p *parser) problems(diags hcl.Diagnostics) Problems {
-	var out Problems
-	seen := map[Problem]struct{}{}
-	for _, diag := range diags {
-		found := p.problem(diag)
-		if _, again := seen[found]; again {
-			continue
-		}
-		seen[found] = struct{}{}
-		out = append(out, found)
-	}
-	out.Sort()
-	return cut(out)
-}
-
 // maxProblems is how many problems are worth showing.
 const maxProblems = 1000
 
-// cut shortens a list that nobody would read to its end.
-func cut(problems Problems) Problems {
-	if len(problems) <= maxProblems {
-		return problems
+// problems turns diagnostics into problems, each once, in the order of the
+// source, and in our words where HCL's miss the point.
+func (p *parser) problems(diags hcl.Diagnostics) Problems {
+	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
+		return cmp.Compare(offsetOf(a), offsetOf(b))
+	})
+	var out Problems
+	seen := map[Problem]struct{}{}
+	for i, diag := range diags {
+		if len(out) == maxProblems {
+			out = append(out, theRest(diags[i:]))
+			break
+		}
+		found := p.problem(diag)
+		if _, again := seen[found]; !again {
+			seen[found] = struct{}{}
+			out = append(out, found)
+		}
 	}
-	rest := problems[maxProblems:]
-	last := Problem{Severity: Warning, Summary: fmt.Sprintf("there are %d more problems", len(rest))}
-	if rest.HasErrors() {
-		last.Severity = Error
+	out.Sort()
+	return out
+}
+
+func offsetOf(diag *hcl.Diagnostic) int {
+	if diag.Subject == nil {
+		return 0
 	}
-	return append(problems[:maxProblems:maxProblems], last)
+	return diag.Subject.Start.Byte
+}
+
+// theRest stands for the problems that nobody would read.
+func theRest(diags hcl.Diagnostics) Problem {
+	p := Problem{Severity: Warning, Summary: fmt.Sprintf("there are %d more problems", len(diags))}
+	if diags.HasErrors() {
+		p.Severity = Error
+	}
+	return p
 }
 
 func (p *parser) problem(diag *hcl.Diagnostic) Problem {
@@ -57,9 +66,9 @@ func (p *parser) problem(diag *hcl.Diagnostic) Problem {
 		out.Severity = Warning
 	}
 	if diag.Subject != nil {
-		out.Range = rangeOf(*diag.Subject)
+		out.Range = p.place(*diag.Subject)
 	} else if diag.Context != nil {
-		out.Range = rangeOf(*diag.Context)
+		out.Range = p.place(*diag.Context)
 	}
 	out.Remedy = diagnostic.Remedy(diag)
 	if rest, name, ok := cutSuggestion(out.Detail); ok {
@@ -84,6 +93,14 @@ func (p *parser) problem(diag *hcl.Diagnostic) Problem {
 	return out
 }
 
+// place returns where in its source a range of HCL is.
+func (p *parser) place(r hcl.Range) Range {
+	if p.scope != nil {
+		r = p.scope.InSource(r)
+	}
+	return rangeOf(r)
+}
+
 // explainMember names the variable or local that does not exist, where HCL
 // speaks of an attribute of an object.
 func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
@@ -96,17 +113,19 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
 		return
 	}
 	known, what, remedy := p.variables.names(), "variable", `declare it: variable "`+step.Name+`" {}`
+	exists := p.variables[step.Name] != nil
 	switch expr.Traversal.RootName() {
 	case "var":
 	case "local":
 		known, what, remedy = p.locals.names(), "local", "declare it in a locals block"
+		exists = p.locals[step.Name] != nil
 	default:
 		return
 	}
-	if slices.Contains(known, step.Name) {
-		return // it exists; one of its own attributes does not
+	if exists {
+		return // but one of its own attributes does not
 	}
-	out.Range = rangeOf(step.SrcRange)
+	out.Range = p.place(step.SrcRange)
 	out.Summary, out.Detail, out.Remedy = fmt.Sprintf("there is no %s %q", what, step.Name), "", remedy
 	if near := diagnostic.Nearest(step.Name, known); near != "" {
 		out.Remedy = fmt.Sprintf("did you mean %s.%s?", expr.Traversal.RootName(), near)

@@ -20,7 +20,7 @@ func (p *parser) explainCall(diag *hcl.Diagnostic, out *Problem) {
 	out.Summary = fmt.Sprintf("%s() fails", call.CalledFunctionName())
 	out.Detail = call.FunctionCallError().Error()
 	if diag.Context != nil {
-		out.Range = rangeOf(*diag.Context)
+		out.Range = p.place(*diag.Context)
 	}
 	if expr, ok := diag.Expression.(*hclsyntax.FunctionCallExpr); ok && strings.HasPrefix(expr.Name, "file") {
 		out.Remedy = p.fileBeside(expr, diag.EvalContext)

@@ -164,3 +164,34 @@ func TestConfigKeepsWhatIsWritten(t *testing.T) {
 		})
 	}
 }
+
+func TestPlacesInJSONStringsWithEscapes(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		`"${var.nope}"`:                         ".nope",
+		`"\"q\" ${var.nope}"`:                   ".nope",
+		`"a\nb\n\tc ${var.nope} \n"`:            ".nope",
+		`"\u00e9 \u65e5 ${var.nope}"`:           ".nope",
+		`"\ud83d\ude00 ${var.nope}"`:            ".nope",
+		`"\ud83d ${var.nope}"`:                  ".nope",
+		`"é 日 ${var.nope}"`:                     ".nope",
+		`"x", "B": "\n${nope(\"é\\n\")}"`:       "nope",
+		`["\n", "\n${var.nope}"]`:               ".nope",
+		`["\n", 1, {}]`:                         "[\"\\n\", 1, {}]",
+		`"\n${1 +}"`:                            "}",
+		`"x", "${upper(\"\")}${var.nope}": "y"`: ".nope",
+	} {
+		t.Run(value, func(t *testing.T) {
+			t.Parallel()
+			text := `{"job": {"x": {"task": {"t": {` + "\n" + `"env": {"A": ` + value + `}}}}}}`
+			_, problems := jobspec.Parse(jobspec.Source{Name: "x.json", Text: []byte(text)}, jobspec.Options{})
+			if len(problems) != 1 {
+				t.Fatalf("got %v", problems)
+			}
+			r := problems[0].Range
+			if got := text[r.Start.Byte:r.End.Byte]; got != want || r.Start.Line != 2 {
+				t.Errorf("got %q on line %d, want %q: %v", got, r.Start.Line, want, problems)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/diagnostic"
-	"taskrun/jobspec/evaluate"
 )
 
 // A local is a named expression of a locals block.
@@ -22,22 +22,31 @@ type local struct {
 	at    hcl.Range // of the name
 	expr  hclsyntax.Expression
 	value cty.Value // NilVal until evaluated
+	open  bool      // being evaluated: to need it now is to need itself
 }
 
-// maxLocalDepth bounds how many locals may refer one to the next.
-const maxLocalDepth = 500
+const (
+	maxLocalDepth = 500     // locals that may refer one to the next
+	maxLookups    = 1 << 20 // references between locals, with one for each in a mention of all
+)
 
 // locals are those of a file by name.
 type locals map[string]*local
 
-func (ls locals) names() []string { return slices.Sorted(maps.Keys(ls)) }
+// names returns the names, or none if there are too many to be told.
+func (ls locals) names() []string { return fewNames(ls) }
+
+// inOrder returns the locals by name.
+func (ls locals) inOrder() []*local {
+	return slices.SortedFunc(maps.Values(ls), func(a, b *local) int { return cmp.Compare(a.name, b.name) })
+}
 
 // evaluateLocals gives the locals their values, each after those it refers to,
 // and makes them known to expressions as local.
 func (p *parser) evaluateLocals(file *fileForm) hcl.Diagnostics {
 	diags := p.declareLocals(file)
-	for _, name := range p.locals.names() {
-		diags = append(diags, p.evaluateLocal(p.locals[name])...)
+	for _, l := range p.locals.inOrder() {
+		diags = append(diags, p.evaluateLocal(l)...)
 	}
 	values := make(map[string]cty.Value, len(p.locals))
 	for name, l := range p.locals {
@@ -58,7 +67,7 @@ func (p *parser) declareLocals(file *fileForm) hcl.Diagnostics {
 				diags = append(diags, diagnostic.Warning(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
 					fmt.Sprintf("this one takes the place of the one on line %d", first.at.Start.Line), "rename one of them, or delete it"))
 			}
-			expr, moreDiags := evaluate.Native(a.Expr)
+			expr, moreDiags := p.scope.Native(a.Expr)
 			diags = append(diags, moreDiags...)
 			p.locals[a.Name] = &local{name: a.Name, at: a.NameRange, expr: expr}
 		}
@@ -71,12 +80,12 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	if l.value != cty.NilVal {
 		return nil
 	}
-	if l.expr == nil {
-		l.value = unknown
+	if l.expr == nil || p.looked > maxLookups {
+		l.value = unknown // and reported already
 		return nil
 	}
-	p.path = append(p.path, l.name)
-	defer func() { p.path = p.path[:len(p.path)-1] }()
+	l.open, p.path = true, append(p.path, l.name)
+	defer func() { l.open, p.path = false, p.path[:len(p.path)-1] }()
 	if len(p.path) > maxLocalDepth {
 		l.value = unknown
 		return hcl.Diagnostics{diagnostic.Error(l.at, "this local is too deep",
@@ -85,14 +94,20 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 
 	var diags, circular hcl.Diagnostics
 	members := map[string]cty.Value{}
-	for _, name := range p.localsIn(l.expr) {
+	names := p.localsIn(l.expr)
+	if p.looked += len(names); p.looked > maxLookups {
+		l.value = unknown
+		return hcl.Diagnostics{diagnostic.Error(l.at, "the locals refer to each other too often", "", "")}
+	}
+	for _, name := range names {
 		needed := p.locals[name]
 		if needed == nil {
 			continue // evaluation will say so, unless it is inside of try()
 		}
-		if i := slices.Index(p.path, name); i >= 0 {
-			chain := strings.Join(append(p.path[i:len(p.path):len(p.path)], name), " → ")
-			circular = append(circular, diagnostic.Error(l.expr.Range(), fmt.Sprintf("local %q depends on itself", name), chain, ""))
+		if needed.open {
+			if circular == nil {
+				circular = hcl.Diagnostics{p.circle(l, name)}
+			}
 			continue
 		}
 		diags = append(diags, p.evaluateLocal(needed)...)
@@ -103,11 +118,17 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	value, moreDiags := p.scope.Value(l.expr, ctx)
 	if l.value = value; moreDiags.HasErrors() {
 		l.value = unknown
-		if circular.HasErrors() {
+		if circular != nil {
 			moreDiags = circular
 		}
 	}
 	return append(diags, moreDiags...)
+}
+
+// circle says that a local needs one that is being evaluated.
+func (p *parser) circle(l *local, name string) *hcl.Diagnostic {
+	round := append(slices.Clone(p.path[slices.Index(p.path, name):]), name)
+	return diagnostic.Error(l.expr.Range(), fmt.Sprintf("local %q depends on itself", name), strings.Join(round, " → "), "")
 }
 
 // localsIn returns the names of the locals an expression refers to; all of
@@ -119,7 +140,7 @@ func (p *parser) localsIn(expr hclsyntax.Expression) []string {
 			continue
 		}
 		if len(traversal) == 1 {
-			return p.locals.names()
+			return slices.Collect(maps.Keys(p.locals))
 		}
 		switch step := traversal[1].(type) {
 		case hcl.TraverseAttr:

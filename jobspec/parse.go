@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/hashicorp/hcl/v2"
@@ -68,6 +69,7 @@ type parser struct {
 	variables variables
 	locals    locals
 	path      []string // locals being evaluated, each for the one before it
+	looked    int      // references between locals that were followed
 }
 
 // unknown stands for the value of a variable that could not be had: whatever
@@ -98,16 +100,18 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 			fmt.Sprintf("the first is %q", file.Jobs[0].Label), "move this job to a file of its own"))
 	}
 	if len(file.Jobs) == 0 && !diags.HasErrors() {
-		diags = append(diags, p.noJob(body))
+		diags = append(diags, p.noJob())
 	}
 	return diags
 }
 
-func (p *parser) noJob(body hcl.Body) *hcl.Diagnostic {
-	if isBlank(string(p.src.Text)) {
-		return diagnostic.Error(body.MissingItemRange(), "this file is empty", "", `write job "name" { … }`)
+// noJob points at the end of the file.
+func (p *parser) noJob() *hcl.Diagnostic {
+	end := len(bytes.TrimRight(p.src.Text, " \t\r\n"))
+	if end == 0 {
+		return diagnostic.Error(p.offsets(0, 0), "this file is empty", "", `write job "name" { … }`)
 	}
-	return diagnostic.Error(body.MissingItemRange(), "there is no job in this file", "", `add job "name" { … }`)
+	return diagnostic.Error(p.offsets(end, end), "there is no job in this file", "", `add job "name" { … }`)
 }
 
 func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {

@@ -51,13 +51,14 @@ func (r Range) String() string {
 }
 
 // A Problem is one fault found in a job file. Code that finds a fault in the
-// decoded job knows only its Path; Positions.Place adds the Range afterwards.
+// decoded job knows only its Path; File.Place adds the Range afterwards.
 type Problem struct {
 	Severity Severity
 	Summary  string // what is wrong, lower case, without a full stop
 	Detail   string // why, with the values at hand; may be empty
 	Remedy   string // what to do about it; may be empty
 	Path     Path   // where in the job; empty when the fault is in the text itself
+	OfName   bool   // the name at Path should not be there, whatever its value
 	Range    Range  // where in the source
 }
 

@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,10 +16,17 @@ import (
 // suspectReferences warns of references that no run will resolve: Nomad keeps
 // whatever it does not know as text, so a misspelt name goes unnoticed.
 func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
-	var diags hcl.Diagnostics
 	environment := environmentOf(job, p.opts.Environ)
-	for _, ref := range p.scope.Deferred() {
-		if isRuntimeName(ref.Root) || environment.has(ref.Root) {
+	suspects := slices.DeleteFunc(slices.Clone(p.scope.Deferred()), func(ref evaluate.Reference) bool {
+		return isRuntimeName(ref.Root) || environment.has(ref.Root)
+	})
+	if len(suspects) == 0 {
+		return nil
+	}
+	var diags hcl.Diagnostics
+	scripts := p.file.Positions.templateData()
+	for _, ref := range suspects {
+		if scripts.contain(p.place(ref.Range)) {
 			continue
 		}
 		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
@@ -35,8 +43,8 @@ func runtimeRoots() []string {
 
 func isRuntimeName(root string) bool {
 	switch root {
-	case "VAULT_TOKEN", "VAULT_NAMESPACE", "CONSUL_TOKEN", "CONSUL_HTTP_TOKEN":
-		return true // set for tasks with a vault or consul block
+	case "VAULT_TOKEN", "VAULT_NAMESPACE", "CONSUL_TOKEN", "CONSUL_HTTP_TOKEN", "CSI_ENDPOINT":
+		return true // set for tasks with a vault, consul or csi_plugin block
 	}
 	return strings.HasPrefix(root, "NOMAD_") || slices.Contains(runtimeRoots(), root)
 }
@@ -50,6 +58,32 @@ func whatElse(ref evaluate.Reference) string {
 		return fmt.Sprintf("for a text, write %q", strings.TrimSuffix(strings.TrimPrefix(ref.Text, "${"), "}"))
 	}
 	return "for a text, write $" + ref.Text
+}
+
+// stretches are ranges of one file that do not overlap, in order.
+type stretches []Range
+
+// templateData returns where the data of template blocks is. No run looks for
+// references there, and ${name} belongs to the script that the template holds.
+func (ps Positions) templateData() stretches {
+	var found stretches
+	for path, at := range ps {
+		if parent, ok := strings.CutSuffix(string(path), ".data"); ok && Path(parent).Name() == "template" {
+			found = append(found, at)
+		}
+	}
+	slices.SortFunc(found, func(a, b Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
+	return found
+}
+
+func (s stretches) contain(r Range) bool {
+	i, found := slices.BinarySearchFunc(s, r.Start.Byte, func(at Range, offset int) int {
+		return cmp.Compare(at.Start.Byte, offset)
+	})
+	if !found {
+		i--
+	}
+	return i >= 0 && s[i].File == r.File && r.End.Byte <= s[i].End.Byte
 }
 
 // environment is what the tasks of a job may find in theirs.

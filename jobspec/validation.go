@@ -8,7 +8,6 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"taskrun/jobspec/diagnostic"
-	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/function"
 )
 
@@ -28,7 +27,7 @@ func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostic
 	if !diags.HasErrors() && isBlank(message) {
 		diags = append(diags, diagnostic.Error(form.ErrorMessage.Range(), "the error message is empty", "", ""))
 	}
-	condition, moreDiags := evaluate.Native(form.Condition)
+	condition, moreDiags := p.scope.Native(form.Condition)
 	if !moreDiags.HasErrors() {
 		moreDiags = checkCondition(v, condition)
 	}

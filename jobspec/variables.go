@@ -36,7 +36,17 @@ type variable struct {
 // variables are those of a file by name.
 type variables map[string]*variable
 
-func (vs variables) names() []string { return slices.Sorted(maps.Keys(vs)) }
+// names returns the names, or none if there are too many to be told.
+func (vs variables) names() []string { return fewNames(vs) }
+
+// fewNames returns the sorted keys of a map, or none if there are too many to
+// look for a slip among them.
+func fewNames[V any](named map[string]V) []string {
+	if len(named) > maxProblems {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(named))
+}
 
 // inOrder returns the variables as they were declared.
 func (vs variables) inOrder() []*variable {

@@ -48,7 +48,9 @@ func TestVariablesTakeTheirValueFromTheLastSource(t *testing.T) {
 		"null without a type":      {"variable \"v\" {\n default = null\n}", "var.v", jobspec.Options{Vars: []string{`v="abc"`}}, "abc"},
 		"a condition met": {
 			"variable \"v\" {\n default = \"abc\"\n validation {\n condition = strlen(var.v) == 3\n error_message = \"Three.\"\n}\n}",
-			"var.v", jobspec.Options{Vars: []string{"v=xyz"}}, "xyz",
+			"var.v",
+			jobspec.Options{Vars: []string{"v=xyz"}},
+			"xyz",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,46 +75,64 @@ func TestFaultsOfVariables(t *testing.T) {
 		remedy      string
 	}{
 		"no value, said once": {
-			`variable "v" {}`, jobspec.Options{},
-			[]string{`x:1,1: variable "v" has no value`}, "--var v=VALUE",
+			`variable "v" {}`,
+			jobspec.Options{},
+			[]string{`x:1,1: variable "v" has no value`},
+			"--var v=VALUE",
 		},
 		"a type that does not exist": {
-			"variable \"v\" {\n  type = list\n}", jobspec.Options{Vars: []string{"v=[1]"}},
-			[]string{`x:2,10: invalid type specification`}, "list(string)",
+			"variable \"v\" {\n  type = list\n}",
+			jobspec.Options{Vars: []string{"v=[1]"}},
+			[]string{`x:2,10: invalid type specification`},
+			"list(string)",
 		},
 		"a tuple of another length": {
-			`variable "v" { default = ["a"] }`, jobspec.Options{Vars: []string{`v=["a","b"]`}},
-			[]string{`--var v:1,1: the value from --var of variable "v" does not fit its type`}, "type = list(string)",
+			`variable "v" { default = ["a"] }`,
+			jobspec.Options{Vars: []string{`v=["a","b"]`}},
+			[]string{`--var v:1,1: the value from --var of variable "v" does not fit its type`},
+			"type = list(string)",
 		},
 		"a condition not met": {
 			"variable \"v\" {\n default = 1\n validation {\n condition = var.v < 5\n error_message = \"At most 4.\"\n}\n}",
 			jobspec.Options{Vars: []string{"v=7"}},
-			[]string{`--var v:1,1: the value from --var of variable "v" is not allowed`}, "",
+			[]string{`--var v:1,1: the value from --var of variable "v" is not allowed`},
+			"",
 		},
 		"all conditions": {
 			"variable \"v\" {\n default = 1\n validation {\n condition = var.v > 5\n error_message = \"a\"\n}\n validation {\n condition = var.v > 6\n error_message = \"b\"\n}\n}",
 			jobspec.Options{},
-			[]string{`x:2,12: the default of variable "v" is not allowed`, `x:2,12: the default of variable "v" is not allowed`}, "",
+			[]string{`x:2,12: the default of variable "v" is not allowed`, `x:2,12: the default of variable "v" is not allowed`},
+			"",
 		},
 		"a condition without the variable": {
-			"variable \"v\" {\n default = 1\n validation {\n condition = 1 > 5\n error_message = \"a\"\n}\n}", jobspec.Options{},
-			[]string{`x:4,14: the condition does not mention var.v`}, "",
+			"variable \"v\" {\n default = 1\n validation {\n condition = 1 > 5\n error_message = \"a\"\n}\n}",
+			jobspec.Options{},
+			[]string{`x:4,14: the condition does not mention var.v`},
+			"",
 		},
 		"a name that is none": {
-			`variable "1v" { default = 1 }` + "\nvariable \"v\" { default = 1 }", jobspec.Options{},
-			[]string{`x:1,10: "1v" cannot be the name of a variable`}, "",
+			`variable "1v" { default = 1 }` + "\nvariable \"v\" { default = 1 }",
+			jobspec.Options{},
+			[]string{`x:1,10: "1v" cannot be the name of a variable`},
+			"",
 		},
 		"a misspelt argument": {
-			`variable "version" { default = 1 }` + "\nvariable \"v\" { default = 1 }", jobspec.Options{Vars: []string{"verison=1"}},
-			[]string{`--var verison:1,1: the job file does not declare a variable "verison"`}, `did you mean "version"?`,
+			`variable "version" { default = 1 }` + "\nvariable \"v\" { default = 1 }",
+			jobspec.Options{Vars: []string{"verison=1"}},
+			[]string{`--var verison:1,1: the job file does not declare a variable "verison"`},
+			`did you mean "version"?`,
 		},
 		"a file that is not there": {
-			`variable "v" { default = 1 }`, jobspec.Options{VarFiles: []string{"no/such.hcl"}},
-			[]string{`cannot read the file of values "no/such.hcl": there is no such file`}, "",
+			`variable "v" { default = 1 }`,
+			jobspec.Options{VarFiles: []string{"no/such.hcl"}},
+			[]string{`cannot read the file of values "no/such.hcl": there is no such file`},
+			"",
 		},
 		"a default that is no text for a text": {
-			"variable \"v\" {\n default = 1\n description = [1]\n}", jobspec.Options{},
-			[]string{`x:3,16: the description of a variable must be a string`}, "",
+			"variable \"v\" {\n default = 1\n description = [1]\n}",
+			jobspec.Options{},
+			[]string{`x:3,16: the description of a variable must be a string`},
+			"",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,8 +39,6 @@ var warnings = map[string][]string{
 	},
 	"052-deferred-splat-list": {`2: ${foo} is no reference that Nomad knows`},
 	"053-deferred-extra-braces": {
-		`9: ${B} is no reference that Nomad knows`,
-		`10: ${A} is no reference that Nomad knows`,
 		`14: ${P} is no reference that Nomad knows`,
 		`15: ${P} is no reference that Nomad knows`,
 		`16: ${FOO} is no reference that Nomad knows`,

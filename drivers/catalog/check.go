@@ -19,9 +19,9 @@ import (
 // that are missing, values that cannot become what the driver needs. Text with
 // "${" is not judged, it is evaluated when the task starts. at is the path of
 // the task.
-func Check(d drivers.Driver, config map[string]any, at jobspec.Path) jobspec.Problems {
-	c := checker{driver: d.Info().Name}
-	c.body(config, d.TaskConfigSchema(), at.Attr("config"))
+func Check(driver string, schema hcldec.Spec, config map[string]any, at jobspec.Path) jobspec.Problems {
+	c := checker{driver: driver}
+	c.body(config, schema, at.Attr("config"))
 	return c.problems
 }
 
@@ -36,90 +36,88 @@ type checker struct {
 	problems jobspec.Problems
 }
 
-func (c *checker) report(at jobspec.Path, remedy, format string, args ...any) {
-	c.problems = append(c.problems, jobspec.Problem{
-		Summary: fmt.Sprintf(format, args...), Remedy: remedy, Path: at,
-	})
-}
+func (c *checker) report(p jobspec.Problem) { c.problems = append(c.problems, p) }
 
 // body checks a config block or a block in it.
-func (c *checker) body(body map[string]any, spec hcldec.Spec, at jobspec.Path) {
-	options := optionsOf(spec)
-	names := slices.Sorted(maps.Keys(options))
+func (c *checker) body(body map[string]any, schema hcldec.Spec, at jobspec.Path) {
+	options := optionsOf(schema)
+	meant := make(map[string]bool) // what misspelt names are likely to mean
 	for _, name := range slices.Sorted(maps.Keys(body)) {
-		o, ok := options[name]
-		if !ok {
-			c.report(at.Attr(name), remedyFor(name, names), "driver %q has no option %q", c.driver, name)
-			continue
-		}
-		if o.block != nil {
-			c.blocks(body[name], o.block, at.Attr(name))
-		} else if !fits(body[name], o.ty) {
-			c.report(at.Attr(name), "", "option %q of driver %q must be %s", name, c.driver, describe(o.ty))
+		switch o, ok := options[name]; {
+		case !ok:
+			meant[c.unknown(name, options, at)] = true
+		case o.block != nil:
+			c.block(body[name], o, at.Attr(name))
+		default:
+			c.attribute(body[name], o.ty, at.Attr(name))
 		}
 	}
-	for _, name := range names {
-		if _, ok := body[name]; !ok && options[name].required {
-			c.report(at, "", "driver %q needs the option %q", c.driver, name)
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		if _, ok := body[name]; !ok && options[name].required && !meant[name] {
+			c.report(jobspec.Problem{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
 		}
 	}
 }
 
-func remedyFor(name string, known []string) string {
-	if near := diagnostic.Nearest(name, known); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
+// unknown reports an option that the driver does not have there, and returns
+// the one that is likely to be meant, or "".
+func (c *checker) unknown(name string, options map[string]option, at jobspec.Path) (near string) {
+	const fewest = 20 // more would not be read
+	where, remedy := "", ""
+	if at.Name() != "config" {
+		where = fmt.Sprintf(" in %q", at.Name())
 	}
-	return "it has " + strings.Join(known, ", ")
+	known := slices.Sorted(maps.Keys(options))
+	if near = diagnostic.Nearest(name, known); near != "" {
+		remedy = fmt.Sprintf("did you mean %q?", near)
+	} else if len(known) <= fewest {
+		remedy = "it has " + strings.Join(known, ", ")
+	}
+	c.report(jobspec.Problem{
+		Summary: fmt.Sprintf("driver %q has no option %q%s", c.driver, name, where), Remedy: remedy,
+		Path: at.Attr(name), OfName: true,
+	})
+	return near
 }
 
-func (c *checker) blocks(value any, spec hcldec.Spec, at jobspec.Path) {
+// attribute checks the value of an option that is no block.
+func (c *checker) attribute(value any, ty cty.Type, at jobspec.Path) {
+	if m, ok := findMisfit(value, ty, at); ok {
+		c.report(jobspec.Problem{
+			Summary: fmt.Sprintf("option %q of driver %q must be %s", at.Name(), c.driver, describe(ty)),
+			Detail:  m.detail(),
+			Path:    m.at,
+		})
+	}
+}
+
+// block checks what should be a block, or several.
+func (c *checker) block(value any, o option, at jobspec.Path) {
 	if body, ok := value.(map[string]any); ok {
-		c.body(body, spec, at)
+		c.body(body, o.block, at)
+		return
+	}
+	if value == nil {
 		return
 	}
 	list, ok := asList(value)
 	if !ok {
-		c.report(at, "", "%q is a block of driver %q: leave out the equals sign", at.Name(), c.driver)
+		c.report(jobspec.Problem{
+			Summary: fmt.Sprintf("option %q of driver %q must be a block", at.Name(), c.driver),
+			Remedy:  fmt.Sprintf("write %s { … }", at.Name()),
+			Path:    at,
+		})
 		return
 	}
-	for _, element := range list {
-		c.blocks(element, spec, at)
+	for i, element := range list {
+		if i > 0 && o.single {
+			c.report(jobspec.Problem{
+				Summary: fmt.Sprintf("driver %q takes one block %q", c.driver, at.Name()), Path: elementOf(at, i),
+			})
+		}
+		c.block(element, o, elementOf(at, i))
 	}
 }
 
-// option is what a driver says of one of its options.
-type option struct {
-	ty       cty.Type
-	block    hcldec.Spec // of what is in it; nil for an attribute
-	required bool
-}
-
-// optionsOf returns the options that a schema names.
-func optionsOf(spec hcldec.Spec) map[string]option {
-	options := make(map[string]option)
-	switch s := spec.(type) {
-	case hcldec.ObjectSpec:
-		for _, child := range s {
-			maps.Copy(options, optionsOf(child))
-		}
-	case hcldec.TupleSpec:
-		for _, child := range s {
-			maps.Copy(options, optionsOf(child))
-		}
-	case *hcldec.DefaultSpec:
-		maps.Copy(options, optionsOf(s.Default))
-		for name, o := range optionsOf(s.Primary) {
-			o.required = false
-			options[name] = o
-		}
-	case *hcldec.AttrSpec:
-		options[s.Name] = option{ty: s.Type, required: s.Required}
-	case *hcldec.BlockAttrsSpec:
-		options[s.TypeName] = option{ty: cty.Map(s.ElementType), required: s.Required}
-	case *hcldec.BlockSpec:
-		options[s.TypeName] = option{block: s.Nested, required: s.Required}
-	case *hcldec.BlockListSpec:
-		options[s.TypeName] = option{block: s.Nested, required: s.MinItems > 0}
-	}
-	return options
-}
+// elementOf returns the path of an element of the list at a path.
+func elementOf(list jobspec.Path, i int) jobspec.Path { return list.Parent().Index(list.Name(), i) }

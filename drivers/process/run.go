@@ -83,7 +83,7 @@ func (r *Run) Shutdown(ctx context.Context) (int, error) {
 		case <-news:
 		case <-timer.C:
 		case <-ctx.Done():
-			return len(hunt.killed), fmt.Errorf("cannot end every process of the run: %w", context.Cause(ctx))
+			return len(hunt.killed), errors.Join(hunt.err(), fmt.Errorf("cannot end every process of the run, %d are left: %w", found, context.Cause(ctx)))
 		}
 		timer.Stop()
 	}

@@ -6,8 +6,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-
-	"taskrun/jobspec/evaluate"
 )
 
 var expressionType = reflect.TypeFor[hcl.Expression]()
@@ -26,7 +24,7 @@ func (d *Decoder) attribute(a attribute, target reflect.Value, ctx *hcl.EvalCont
 
 // native returns the expression in native syntax, if it can be read as one.
 func (d *Decoder) native(expr hcl.Expression) (hclsyntax.Expression, bool) {
-	native, diags := evaluate.Native(expr)
+	native, diags := d.Scope.Native(expr)
 	d.report(diags...)
 	return native, native != nil
 }

@@ -6,7 +6,7 @@ import "slices"
 // "" if none is near enough.
 func Nearest(name string, known []string) string {
 	best, distance := "", min(len(name)/3, maxSlips)
-	if len(name) > maxName {
+	if len(name) > maxName || len(known) > maxKnown {
 		return ""
 	}
 	for _, candidate := range slices.Sorted(slices.Values(known)) {
@@ -18,8 +18,9 @@ func Nearest(name string, known []string) string {
 }
 
 const (
-	maxName  = 64 // bytes of a name, beyond which it is no slip for another
-	maxSlips = 2  // beyond which it is another name
+	maxName  = 64   // bytes of a name, beyond which it is no slip for another
+	maxSlips = 2    // beyond which it is another name
+	maxKnown = 1000 // names, beyond which to compare them takes too long
 )
 
 // slips counts the least number of letters to add, leave out, change or swap

@@ -7,54 +7,64 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// A template is the expression in a string of HCL's JSON syntax. Its ranges
-// count in the decoded text, escapes removed, and so need that text.
+// A template is the expression in a string of HCL's JSON syntax. The ranges in
+// it count in the decoded text, escapes removed, and so need that text.
 type template struct {
 	hclsyntax.Expression
 
+	at     hcl.Range // of the string in the file, quotes included
 	text   []byte
 	offset int // what ranges count for the first byte of text
 }
 
+// Range returns the range of the string in the file.
+func (t *template) Range() hcl.Range { return t.at }
+
+// StartRange returns the range of the string in the file.
+func (t *template) StartRange() hcl.Range { return t.at }
+
 // Native returns expr as an expression of the native syntax, which it already
 // is unless it comes from a file in HCL's JSON syntax.
-func Native(expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+func (s *Scope) Native(expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	if native, ok := expr.(hclsyntax.Expression); ok {
 		return native, nil
 	}
 	if pairs, diags := hcl.ExprMap(expr); !diags.HasErrors() {
-		return nativeObject(expr, pairs)
+		return s.nativeObject(expr, pairs)
 	}
 	if list, diags := hcl.ExprList(expr); !diags.HasErrors() {
-		return nativeTuple(expr, list)
+		return s.nativeTuple(expr, list)
 	}
 	v, diags := expr.Value(nil)
 	if diags.HasErrors() {
 		return nil, diags
 	}
 	if text, isString := stringOf(v); isString {
-		return nativeTemplate(expr.Range(), text)
+		return s.nativeTemplate(expr.Range(), text)
 	}
 	return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: expr.Range()}, nil
 }
 
-func nativeTemplate(r hcl.Range, text string) (hclsyntax.Expression, hcl.Diagnostics) {
-	at := r.Start
-	at.Byte++ // the opening quote
-	at.Column++
-	expr, diags := syntax.Template(text, r.Filename, at)
+func (s *Scope) nativeTemplate(at hcl.Range, text string) (hclsyntax.Expression, hcl.Diagnostics) {
+	start := at.Start
+	start.Byte++ // the opening quote
+	start.Column++
+	if at.End.Byte-at.Start.Byte != len(text)+len(`""`) {
+		s.escapes.add(at, len(text))
+	}
+	expr, diags := syntax.Template(text, at.Filename, start)
 	if diags.HasErrors() {
 		return nil, diags
 	}
-	return &template{Expression: expr, text: []byte(text), offset: at.Byte}, nil
+	return &template{Expression: expr, at: at, text: []byte(text), offset: start.Byte}, nil
 }
 
-func nativeObject(expr hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Expression, hcl.Diagnostics) {
+func (s *Scope) nativeObject(expr hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Expression, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	items := make([]hclsyntax.ObjectConsItem, 0, len(pairs))
 	for _, pair := range pairs {
-		key, keyDiags := Native(pair.Key)
-		value, valueDiags := Native(pair.Value)
+		key, keyDiags := s.Native(pair.Key)
+		value, valueDiags := s.Native(pair.Value)
 		diags = append(append(diags, keyDiags...), valueDiags...)
 		items = append(items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: value})
 	}
@@ -64,11 +74,11 @@ func nativeObject(expr hcl.Expression, pairs []hcl.KeyValuePair) (hclsyntax.Expr
 	return &hclsyntax.ObjectConsExpr{Items: items, SrcRange: expr.Range(), OpenRange: expr.StartRange()}, nil
 }
 
-func nativeTuple(expr hcl.Expression, list []hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+func (s *Scope) nativeTuple(expr hcl.Expression, list []hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
 	var diags hcl.Diagnostics
 	elements := make([]hclsyntax.Expression, 0, len(list))
 	for _, element := range list {
-		native, moreDiags := Native(element)
+		native, moreDiags := s.Native(element)
 		diags = append(diags, moreDiags...)
 		elements = append(elements, native)
 	}

@@ -19,6 +19,7 @@ type Scope struct {
 	prepared map[hclsyntax.Expression]struct{}
 	deferred []Reference
 	budget   *budget
+	escapes  escapes
 }
 
 // A Reference is one mention of a name that has no value yet.

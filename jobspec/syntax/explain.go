@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -125,6 +127,30 @@ func withoutEchoes(diags hcl.Diagnostics) hcl.Diagnostics {
 		}
 		if diag.Subject != nil {
 			seen[*diag.Subject] = true
+		}
+		kept = append(kept, diag)
+	}
+	return kept
+}
+
+// explainJSON leaves out what only follows from an earlier fault: an object in
+// which something is wrong seems to be unclosed, and so do those around it.
+func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
+	kept := diags[:0]
+	for i, diag := range diags {
+		switch diag.Summary {
+		case "Unclosed object", "Root value must be object":
+			if i > 0 {
+				continue
+			}
+		case "Missing attribute seperator comma":
+			diag.Summary, diag.Detail = "a comma is missing", ""
+			diagnostic.SetRemedy(diag, "write a comma before this")
+			// The parser points behind what it skipped.
+			var bad *json.SyntaxError
+			if err := json.Unmarshal(text, new(any)); errors.As(err, &bad) {
+				*diag.Subject = rangeOf(text, name, []int{int(bad.Offset) - 1, int(bad.Offset)})
+			}
 		}
 		kept = append(kept, diag)
 	}

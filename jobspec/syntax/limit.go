@@ -10,15 +10,16 @@ import (
 )
 
 // The parser and the evaluator recurse into what is nested, and Go ends a
-// program whose stack grows too large. Numbers are read at a cost that grows
-// with the square of their length. So what no job file needs is refused before
-// it is parsed.
+// program whose stack grows too large. Numbers and long texts are read at a cost
+// that grows with the square of their length. So what no job file needs is
+// refused before it is parsed.
 const (
 	maxSize   = 16 << 20 // bytes of a file
 	maxTokens = 2 << 20  // of which the parser keeps each in some hundred bytes
 	maxDepth  = 500      // brackets, templates and blocks around one place
 	maxPath   = 5000     // brackets and operators that nest, one in another
 	maxDigits = 400      // of a number
+	maxCopied = 2 << 30  // bytes of text that the parser copies: see scanner.piece
 )
 
 // checkText looks at what is the same in every syntax.
@@ -77,12 +78,22 @@ func (s *scanner) check(name string) hcl.Diagnostics {
 			detail = "it is too long"
 		case s.digits > maxDigits:
 			detail = fmt.Sprintf("no number needs more than %d digits", maxDigits)
+		case s.unclosed:
+			return hcl.Diagnostics{s.unclosedComment(name)}
+		case s.copied > maxCopied:
+			detail = "the text has too many lines; a file beside the job file can hold it"
 		default:
 			continue
 		}
 		return hcl.Diagnostics{tooComplex(s.text, name, min(s.at, len(s.text)), detail)}
 	}
 	return nil
+}
+
+// unclosedComment points at the comment that has no end.
+func (s *scanner) unclosedComment(name string) *hcl.Diagnostic {
+	at := s.comment
+	return diagnostic.Error(rangeOf(s.text, name, []int{at, at + len("/*")}), "this comment is not closed", "", "add */")
 }
 
 // checkJSON looks at a text in HCL's JSON syntax. What its strings hold is

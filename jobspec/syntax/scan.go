@@ -12,7 +12,11 @@ type scanner struct {
 	path   int // brackets and operators around this place, or before it in its expression
 	tokens int // so far, roughly
 	digits int // in a row
+	copied int // bytes of text that the parser copies
 	word   bool
+
+	unclosed bool // a comment has no end
+	comment  int  // where it begins
 }
 
 // bracket is what a level was opened by.
@@ -38,6 +42,9 @@ type level struct {
 	marker  []byte // that ends a heredoc
 	at      []int  // where the introduction of a heredoc begins and ends
 	text    bool   // the line of a heredoc began with text, or with the marker
+	begin   int    // offset where the text began that no interpolation interrupts
+	pieces  int    // of text so far
+	parts   int    // pieces and interpolations
 }
 
 // step takes one token, or a part of one.
@@ -63,18 +70,33 @@ func (s *scanner) template(top *level) {
 		return // the newline that ends the marker's line is code
 	case c == '\n':
 		top.text = true
+		s.piece(top)
 	case c == '\\' && top.bracket == quote && len(rest) > 1 && rest[1] != '\n' && rest[1] != '\r':
 		s.at++
 	case c == '"' && top.bracket == quote:
 		s.close()
 	case c != '$' && c != '%':
+		// Text, like any other.
 	case bytes.HasPrefix(rest[1:], []byte{c, '{'}):
+		s.piece(top)
 		s.at += 2 // $${ and %%{ are text
 	case bytes.HasPrefix(rest[1:], []byte("{")):
 		s.at++
 		s.push(level{bracket: bracket(c)})
+	default:
+		s.piece(top)
 	}
 	s.at++
+}
+
+// piece ends a piece of text. The parser joins the pieces of a text one by one:
+// each time it copies the text so far, and moves the parts that follow. The
+// former takes some ten times as long, hence the count of parts for their bytes.
+func (s *scanner) piece(top *level) {
+	s.copied += s.at - top.begin
+	top.pieces++
+	top.parts++
+	s.copied += top.pieces + top.parts // makes pieces times parts in all
 }
 
 // endsHeredoc reports whether the line that begins here is the end marker, and
@@ -117,8 +139,9 @@ func (s *scanner) code() {
 		if end := bytes.Index(rest[2:], []byte("*/")); end >= 0 {
 			s.at += 2 + end + 2
 		} else {
-			s.at++ // HCL's scanner does not see a comment here either
-			s.operator()
+			// HCL would look for the end from here, and again from the next /*.
+			s.unclosed, s.comment = true, s.at
+			s.at = len(s.text)
 		}
 		return
 	case c == '\n':
@@ -201,7 +224,7 @@ func (s *scanner) operator() { s.path++ }
 
 func (s *scanner) push(l level) {
 	s.path++
-	l.path = s.path
+	l.path, l.begin = s.path, s.at
 	s.open = append(s.open, l)
 }
 
@@ -215,6 +238,12 @@ func (s *scanner) close() {
 		s.path--
 	}
 	s.open = s.open[:n]
+	if n > 0 {
+		outer := &s.open[n-1]
+		outer.begin = s.at // text begins anew
+		outer.parts++
+		s.copied += outer.pieces
+	}
 }
 
 // closeIf ends the innermost level if it was opened by that bracket. Another
@@ -245,22 +274,25 @@ func (s *scanner) closeBrace() {
 // heredocMarker returns the marker of the heredoc that begins here, and the
 // length of its introduction, newline included.
 func heredocMarker(rest []byte) ([]byte, int) {
-	marker, isHeredoc := bytes.CutPrefix(rest, []byte("<<"))
-	end := bytes.IndexByte(marker, '\n')
-	if !isHeredoc || end < 0 {
+	if !bytes.HasPrefix(rest, []byte("<<")) {
 		return nil, 0
 	}
-	length := 2 + end + 1
-	marker = bytes.TrimSuffix(bytes.TrimPrefix(marker[:end], []byte("-")), []byte("\r"))
-	for i, c := range marker {
-		if !isLetter(c) && (i == 0 || !isDigit(c) && c != '-') {
-			return nil, 0
-		}
+	begin := 2
+	if len(rest) > begin && rest[begin] == '-' {
+		begin++
 	}
-	if len(marker) == 0 {
+	end := begin
+	for end < len(rest) && (isLetter(rest[end]) || end > begin && (isDigit(rest[end]) || rest[end] == '-')) {
+		end++
+	}
+	newline := end
+	if newline < len(rest) && rest[newline] == '\r' {
+		newline++
+	}
+	if end == begin || newline == len(rest) || rest[newline] != '\n' {
 		return nil, 0
 	}
-	return marker, length
+	return rest[begin:end], newline + 1
 }
 
 // isFor reports whether the word that begins here is "for".

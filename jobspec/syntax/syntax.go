@@ -59,6 +59,7 @@ func parseJSON(text []byte, name string) (hcl.Body, hcl.Diagnostics) {
 		text = append([]byte("   "), text[len(byteOrderMark):]...)
 	}
 	file, diags := json.Parse(text, name)
+	diags = explainJSON(diags, text, name)
 	if file == nil {
 		return hcl.EmptyBody(), diags
 	}

@@ -1,0 +1,104 @@
+package evaluate
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// escapes are the strings of a file in JSON syntax in which an escape makes
+// places in the decoded text differ from places in the file.
+type escapes struct {
+	strings []escaped
+	sorted  bool
+}
+
+// An escaped string is one with escapes.
+type escaped struct {
+	at     hcl.Range // in the file, quotes included
+	length int       // of the decoded text
+}
+
+func (e *escapes) add(at hcl.Range, length int) {
+	e.strings = append(e.strings, escaped{at, length})
+	e.sorted = false
+}
+
+// find returns the string that an offset is in, if it has escapes.
+func (e *escapes) find(file string, offset int) (escaped, bool) {
+	if !e.sorted {
+		slices.SortFunc(e.strings, func(a, b escaped) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+		e.sorted = true
+	}
+	i, found := slices.BinarySearchFunc(e.strings, offset, func(s escaped, offset int) int {
+		return cmp.Compare(s.at.Start.Byte, offset)
+	})
+	if found || i == 0 {
+		return escaped{}, false // the string as a whole, or before the first
+	}
+	s := e.strings[i-1]
+	return s, s.at.Filename == file && offset <= s.at.Start.Byte+1+s.length
+}
+
+// InSource returns where in the file a range is that HCL gave: the two differ
+// in JSON strings with escapes.
+func (s *Scope) InSource(r hcl.Range) hcl.Range {
+	text, ok := s.escapes.find(r.Filename, r.Start.Byte)
+	if !ok {
+		return r
+	}
+	source := s.sources[r.Filename]
+	r.Start = text.pos(source, r.Start.Byte)
+	r.End = text.pos(source, r.End.Byte)
+	return r
+}
+
+// pos returns the place in the file of an offset that counts decoded bytes.
+func (e escaped) pos(source []byte, offset int) hcl.Pos {
+	pos := e.at.Start
+	pos.Byte++ // the opening quote
+	pos.Column++
+	for left := offset - pos.Byte; left > 0 && pos.Byte < min(e.at.End.Byte, len(source)); {
+		raw, decoded := character(source[pos.Byte:])
+		pos.Byte += raw
+		pos.Column += utf8.RuneCount(source[pos.Byte-raw : pos.Byte])
+		left -= decoded
+	}
+	return pos
+}
+
+// character returns how many bytes the first character of a JSON string takes
+// in the file, and how many decoded.
+func character(source []byte) (raw, decoded int) {
+	if source[0] != '\\' || len(source) < 2 {
+		_, size := utf8.DecodeRune(source)
+		return size, size
+	}
+	if source[1] != 'u' {
+		return 2, 1
+	}
+	r := hexRune(source)
+	if r >= 0xd800 && r < 0xdc00 && len(source) >= 12 && source[6] == '\\' && source[7] == 'u' {
+		return 12, 4 // a surrogate pair
+	}
+	if !utf8.ValidRune(r) {
+		r = utf8.RuneError // what half a pair decodes to
+	}
+	return min(6, len(source)), utf8.RuneLen(r)
+}
+
+// hexRune returns the code in \uXXXX.
+func hexRune(source []byte) rune {
+	var r rune
+	for _, c := range source[2:min(6, len(source))] {
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		default:
+			r = r<<4 | rune(c|0x20-'a'+10)
+		}
+	}
+	return r
+}

@@ -1,0 +1,133 @@
+package evaluate_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/evaluate"
+	"taskrun/jobspec/function"
+	"taskrun/jobspec/syntax"
+)
+
+// attributes parses a text and returns its attributes with a scope for them.
+func attributes(t *testing.T, text string) (*evaluate.Scope, hcl.Attributes) {
+	t.Helper()
+	body, diags := syntax.Parse([]byte(text), "t")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	found, diags := body.JustAttributes()
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	scope := evaluate.NewScope(function.Table(""), map[string][]byte{"t": []byte(text)})
+	scope.Define("var", cty.ObjectVal(map[string]cty.Value{"v": cty.StringVal("val")}))
+	return scope, found
+}
+
+func value(t *testing.T, scope *evaluate.Scope, expr hcl.Expression) (cty.Value, hcl.Diagnostics) {
+	t.Helper()
+	native, diags := scope.Native(expr)
+	if diags.HasErrors() {
+		return cty.NilVal, diags
+	}
+	return scope.Value(native, scope.Root())
+}
+
+func TestReferencesStandForTheirText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]evaluate.Reference{
+		`a = attr.x`:                                {{Root: "attr", Text: "${attr.x}", Bare: true}},
+		`a = "${attr.x} ${ meta.y }"`:               {{Root: "attr", Text: "${attr.x}"}, {Root: "meta", Text: "${ meta.y }"}},
+		`a = "${upper(attr.x)}"`:                    {{Root: "attr", Text: "${attr.x}", Bare: true}},
+		`a = var.v`:                                 nil,
+		`a = [for k in [1] : k + z]`:                {{Root: "z", Text: "${z}", Bare: true}},
+		`a = { b = 1, (c) = 2 }`:                    {{Root: "c", Text: "${c}", Bare: true}},
+		`a = convert(["1"], list(number))`:          nil,
+		`a = convert(x, convert)`:                   {{Root: "x", Text: "${x}", Bare: true}},
+		`{"a": "\"q\" ${attr.x} \u00e9 ${attr.y}"}`: {{Root: "attr", Text: "${attr.x}"}, {Root: "attr", Text: "${attr.y}"}},
+		`{"a": {"${k.x}": ["${v.x}"]}}`:             {{Root: "k", Text: "${k.x}"}, {Root: "v", Text: "${v.x}"}},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			scope, found := attributes(t, text)
+			expr, diags := scope.Native(found["a"].Expr)
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			for range 2 { // the second time nothing is new
+				_, _ = scope.Value(expr, scope.Root())
+			}
+			var got []evaluate.Reference
+			for _, ref := range scope.Deferred() {
+				ref.Range = hcl.Range{}
+				got = append(got, ref)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestStrictKnowsNoReferences(t *testing.T) {
+	t.Parallel()
+	for text, summary := range map[string]string{
+		`a = attr.x`:                     "Variables not allowed",
+		`a = var.v`:                      "Variables not allowed",
+		`a = upper("")`:                  "Function calls not allowed",
+		`a = [for k in ["x"] : "${k}y"]`: "",
+		`{"a": "${attr.x}"}`:             "", // a plain text here
+	} {
+		scope, found := attributes(t, text)
+		_, diags := scope.Strict(found["a"].Expr, nil)
+		switch {
+		case summary == "" && diags.HasErrors():
+			t.Errorf("%s: %v", text, diags)
+		case summary != "" && (len(diags) != 1 || diags[0].Summary != summary):
+			t.Errorf("%s: got %v, want %q", text, diags, summary)
+		}
+		if n := len(scope.Deferred()); n > 0 {
+			t.Errorf("%s: %d references", text, n)
+		}
+	}
+}
+
+func TestTheBudgetIsForTheWholeFile(t *testing.T) {
+	t.Parallel()
+	scope, found := attributes(t, "big = [for i in range(1000) : [for j in range(50) : j]]\nsmall = 1")
+	failed := 0
+	for range 20 {
+		if _, diags := value(t, scope, found["big"].Expr); diags.HasErrors() {
+			failed++
+		}
+	}
+	if failed == 0 || failed == 20 {
+		t.Errorf("%d of 20 evaluations fail", failed)
+	}
+	if _, diags := value(t, scope, found["small"].Expr); !diags.HasErrors() {
+		t.Error("there is something left")
+	}
+	if diags := scope.SpendBlock(hcl.Range{}); !diags.HasErrors() {
+		t.Error("there is something left for a block")
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		`name`: "name", `"a b"`: "a b", `"${x}"`: "", `1`: "", `a.b`: "", `""`: "",
+	} {
+		expr, diags := hclsyntax.ParseExpression([]byte(source), "", hcl.Pos{})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		if got, ok := evaluate.Literal(expr); got != want || ok != (want != "" || source == `""`) {
+			t.Errorf("Literal(%s) = %q, %v", source, got, ok)
+		}
+	}
+}

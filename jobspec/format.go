@@ -1,0 +1,28 @@
+package jobspec
+
+import (
+	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"taskrun/jobspec/syntax"
+)
+
+// Format returns a text in the canonical style of HCL, as `nomad fmt` does: a
+// job file, a file of variables, or the config of an agent. What the text means
+// stays the same, but for blanks in references to what only a running task
+// knows: "${ NOMAD_TASK_DIR }", which Nomad resolves in some places and leaves
+// as it is in others, becomes "${NOMAD_TASK_DIR}", which it resolves in all.
+// A text that has errors, or is JSON, is not formatted.
+func Format(src Source) ([]byte, Problems) {
+	if syntax.IsJSON(src.Text) {
+		return nil, Problems{{
+			Summary: "cannot format JSON",
+			Remedy:  "format it with a tool for JSON, such as jq",
+			Range:   Range{File: src.Name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}},
+		}}
+	}
+	if _, diags := syntax.Parse(src.Text, src.Name); diags.HasErrors() {
+		p := &parser{src: src, file: &File{Sources: map[string][]byte{src.Name: src.Text}}}
+		return nil, p.problems(diags)
+	}
+	return hclwrite.Format(src.Text), nil
+}
