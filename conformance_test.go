@@ -122,7 +122,12 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []alloc {
 	}
 	dataDir := t.TempDir()
 	c := exec.CommandContext(t.Context(), self, "up", "--output", "json", "--data-dir", dataDir, job)
-	c.Env = append(os.Environ(), asTaskrun+"=1")
+	sockets, err := os.MkdirTemp("", "tr") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(sockets) }()
+	c.Env = append(os.Environ(), asTaskrun+"=1", "XDG_RUNTIME_DIR="+sockets)
 	var stderr strings.Builder
 	c.Stderr = &stderr
 	stdout, err := c.StdoutPipe()

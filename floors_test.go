@@ -41,7 +41,7 @@ var floors = []floor{
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
-	{"engine/httpapi", "engine engine/event jobspec/...", "drivers/... hooks/...", "sees the façade only"},
+	{"engine/httpapi", "engine " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... " + leaves, "", "the list of hooks"},
@@ -79,6 +79,8 @@ var homes = []home{
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... jobspec/taskenv", "", "what package syscall lacks"},
+
+	{"github.com/gorilla/websocket", "engine/httpapi", "", "sessions of commands, as Nomad's client speaks them"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner", "", "drivers declare the schema of their config block, the runner decodes by it"},
 	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/...", "", "the language of job files"},

@@ -53,6 +53,13 @@ func TestJourneys(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("JOBS", jobs)
+			// A socket's path must be short.
+			sockets, err := os.MkdirTemp("", "tr")
+			if err != nil {
+				return err
+			}
+			env.Defer(func() { _ = os.RemoveAll(sockets) })
+			env.Setenv("XDG_RUNTIME_DIR", sockets)
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {

@@ -96,18 +96,25 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
+	node := a.node(dataDir)
+	e := engine.New(engine.Config{
+		DataDir: dataDir,
+		Drivers: a.drivers(),
+		Hooks:   hooks.New(),
+		Node:    node,
+		HostEnv: a.environ,
+	})
+	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID)
+	defer unserve()
+	if warning != "" {
+		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
+	}
 	r := &run{
-		engine: engine.New(engine.Config{
-			DataDir: dataDir,
-			Drivers: a.drivers(),
-			Hooks:   hooks.New(),
-			Node:    a.node(dataDir),
-			HostEnv: a.environ,
-		}),
+		engine: e,
 		display: ui.New(a.streams, ui.Options{
 			Mode: opts.mode, Colour: a.colour, Time: opts.time,
 			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
-			Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir,
+			Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir, Socket: socket,
 		}),
 		verdict: newVerdict(p, jobs(files)),
 		now:     opts.now,

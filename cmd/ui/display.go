@@ -24,6 +24,7 @@ type Options struct {
 	Begin    time.Time    // of the run
 	Version  string
 	DataDir  string
+	Socket   string // where the run is served; empty: nowhere
 }
 
 // Result is how a run ended.

@@ -20,7 +20,7 @@ type (
 		Job     string `json:"job"`
 		Version string `json:"version"`
 		PID     int    `json:"pid"`
-		Socket  string `json:"socket"` // empty: no socket is served
+		Socket  string `json:"socket"` // empty: there is none
 		DataDir string `json:"data_dir"`
 	}
 	jsonDiagnostic struct {

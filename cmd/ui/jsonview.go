@@ -55,7 +55,7 @@ func (v *jsonView) begin() {
 	for _, j := range v.opts.Jobs {
 		v.write(jsonRun{
 			jsonHead: head("run", v.opts.Begin), Job: *j.ID, Version: v.opts.Version,
-			PID: os.Getpid(), DataDir: v.opts.DataDir,
+			PID: os.Getpid(), Socket: v.opts.Socket, DataDir: v.opts.DataDir,
 		})
 	}
 	for _, d := range v.opts.Warnings {

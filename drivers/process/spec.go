@@ -8,15 +8,19 @@ import (
 	"time"
 )
 
-// Spec is a process to start. It gets a session of its own, without a
-// controlling terminal, and nothing to read.
+// Spec is a process to start. It gets a session of its own.
 type Spec struct {
 	Path   string   // of the program, and its argv[0]
 	Args   []string // the rest of argv
 	Env    []string // "K=V", all of it
 	Dir    string   // where it starts
+	Stdin  *os.File // nil: nothing to read
 	Stdout *os.File // nil: nowhere
 	Stderr *os.File // nil: nowhere
+
+	// Terminal makes Stdin, which must be one, the controlling terminal of the
+	// session. Without it the session has none.
+	Terminal bool
 
 	// Credential is whom it runs as, nil for the same user as this program.
 	Credential *syscall.Credential
@@ -39,6 +43,9 @@ func (s *Spec) fork() (int, error) {
 	}
 	defer null.Close()
 	files := []uintptr{null.Fd(), null.Fd(), null.Fd()}
+	if s.Stdin != nil {
+		files[0] = s.Stdin.Fd()
+	}
 	if s.Stdout != nil {
 		files[1] = s.Stdout.Fd()
 	}

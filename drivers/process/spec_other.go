@@ -5,5 +5,5 @@ package process
 import "syscall"
 
 func (s *Spec) sysProcAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Credential: s.Credential}
+	return &syscall.SysProcAttr{Setsid: true, Setctty: s.Terminal, Credential: s.Credential}
 }

@@ -39,9 +39,10 @@ type Driver struct {
 }
 
 var (
-	_ drivers.Driver     = (*Driver)(nil)
-	_ drivers.Signaler   = (*Driver)(nil)
-	_ drivers.Shutdowner = (*Driver)(nil)
+	_ drivers.Driver       = (*Driver)(nil)
+	_ drivers.Signaler     = (*Driver)(nil)
+	_ drivers.StreamExecer = (*Driver)(nil)
+	_ drivers.Shutdowner   = (*Driver)(nil)
 )
 
 // New returns a driver without tasks.
@@ -59,7 +60,7 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	return drivers.Capabilities{SendSignals: true, FSIsolation: drivers.FSIsolationNone}
+	return drivers.Capabilities{SendSignals: true, Exec: true, FSIsolation: drivers.FSIsolationNone}
 }
 
 // Fingerprint says that the driver is healthy; that never changes.

@@ -24,6 +24,7 @@ const killWait = 15 * time.Second
 // task is one command that was started.
 type task struct {
 	name      string
+	spec      process.Spec // for the commands that are run in it; without files
 	process   *process.Process
 	startedAt time.Time
 	exit      *taskstore.Exit
@@ -79,6 +80,7 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	spec.Cgroup = placement.cgroup
 
 	t := &task{name: cfg.Name, exit: taskstore.NewExit()}
+	t.spec = process.Spec{Dir: spec.Dir, Env: spec.Env, Credential: spec.Credential}
 	spec.OnExit = func(status process.Status, at time.Time) {
 		t.exit.Set(drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err}, at)
 	}

@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+)
+
+// idLength is that of a whole ID.
+const idLength = 36
+
+// getAllocation answers GET /v1/allocation/:id.
+func (s *Server) getAllocation(_ http.ResponseWriter, r *request) (any, error) {
+	if len(r.id) != idLength {
+		return nil, fail(http.StatusInternalServerError, "alloc lookup failed: index error: UUID must be 36 characters")
+	}
+	a, ok := s.findAlloc(r.id)
+	if !ok || !r.inNamespace(*a.Job.Namespace) {
+		return nil, fail(http.StatusNotFound, "alloc not found")
+	}
+	alloc := s.allocation(a)
+	alloc.Job = s.look().job(a.Alloc.Job)
+	return alloc, nil
+}
+
+func (s *Server) findAlloc(id string) (engine.Alloc, bool) {
+	allocs := s.engine.Allocs()
+	i := slices.IndexFunc(allocs, func(a engine.Alloc) bool { return a.ID == id })
+	if i < 0 {
+		return engine.Alloc{}, false
+	}
+	return allocs[i], true
+}
+
+// allocation describes an allocation in Nomad's words, without its job.
+func (s *Server) allocation(a engine.Alloc) *api.Allocation {
+	known := s.tracker.alloc(a.ID)
+	group := a.Job.LookupTaskGroup(a.Group)
+	alloc := &api.Allocation{
+		ID: a.ID, Name: a.Name, Namespace: *a.Job.Namespace, NodeID: s.cfg.Node.ID, NodeName: s.cfg.Node.Name,
+		JobID: a.Alloc.Job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{},
+		DesiredStatus: api.AllocDesiredStatusRun, ClientStatus: a.Status, ClientDescription: a.Description,
+		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.next,
+		CreateIndex: known.created, ModifyIndex: known.modified, AllocModifyIndex: known.created,
+		CreateTime: a.Created.UnixNano(), ModifyTime: a.Modified.UnixNano(),
+		NetworkStatus: &api.AllocNetworkStatus{},
+	}
+	if a.Modified.IsZero() {
+		alloc.ModifyTime = alloc.CreateTime
+	}
+	if known.next != "" {
+		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
+	}
+	if d, ok := s.tracker.deployment(a.Alloc.Job); ok {
+		alloc.DeploymentID = d.id
+		if a.Healthy != nil {
+			alloc.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: a.Healthy, Timestamp: a.Modified, ModifyIndex: known.modified}
+		}
+	}
+	addResources(alloc, group, a)
+	return alloc
+}
+
+// allocStub is an allocation as lists show it.
+func (s *Server) allocStub(a engine.Alloc) *api.AllocationListStub {
+	alloc := s.allocation(a)
+	stub := alloc.Stub()
+	stub.AllocatedResources = nil // only if asked for
+	stub.JobType, stub.JobVersion = *a.Job.Type, *a.Job.Version
+	return stub
+}
+
+// allocationChecks answers GET /v1/client/allocation/:id/checks. The engine
+// has no checks to tell of.
+func (s *Server) allocationChecks(_ http.ResponseWriter, r *request) (any, error) {
+	if _, ok := s.findAlloc(r.id); !ok {
+		return nil, unknownAlloc(r.id)
+	}
+	return api.AllocCheckStatuses{}, nil
+}
+
+// done is the answer to an order that was carried out.
+type done struct{ Index uint64 }
+
+// restartAllocation answers PUT /v1/client/allocation/:id/restart: one task,
+// those that run, or with AllTasks also those that have ended.
+func (s *Server) restartAllocation(w http.ResponseWriter, r *request) (any, error) {
+	var order api.AllocationRestartRequest
+	if err := r.decode(w, &order); err != nil {
+		return nil, err
+	}
+	if _, ok := s.findAlloc(r.id); !ok {
+		return nil, unknownAlloc(r.id)
+	}
+	var err error
+	switch {
+	case order.TaskName != "" && order.AllTasks:
+		err = fail(http.StatusBadRequest, "cannot restart all tasks and task %q at once", order.TaskName)
+	case order.TaskName != "":
+		err = s.engine.RestartTask(r.Context(), r.id, order.TaskName)
+	default:
+		err = s.engine.RestartAlloc(r.Context(), r.id, order.AllTasks)
+	}
+	return done{}, err
+}

@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// deploymentRecord is what events tell of a job's deployment.
+type deploymentRecord struct {
+	id                string
+	body              event.Deployment
+	began, changed    time.Time
+	created, modified uint64 // indexes
+}
+
+// observeDeployment takes in a change of a deployment. The lock is held.
+func (t *tracker) observeDeployment(body event.Deployment, at time.Time) {
+	d := t.deployments[body.Job]
+	if d == nil {
+		d = &deploymentRecord{id: event.NewID(), began: at, created: t.now}
+		t.deployments[body.Job] = d
+	}
+	d.body, d.changed, d.modified = body, at, t.now
+}
+
+// deployment returns the deployment of a job, if it has one.
+func (t *tracker) deployment(job string) (deploymentRecord, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if d := t.deployments[job]; d != nil {
+		return *d, true
+	}
+	return deploymentRecord{}, false
+}
+
+// jobDeployment answers GET /v1/job/:id/deployment; a job without one answers
+// null, on which clients rely.
+func (s *Server) jobDeployment(_ http.ResponseWriter, r *request) (any, error) {
+	return s.findDeployment(r), nil
+}
+
+// jobDeployments answers GET /v1/job/:id/deployments.
+func (s *Server) jobDeployments(_ http.ResponseWriter, r *request) (any, error) {
+	list := []*api.Deployment{}
+	if d := s.findDeployment(r); d != nil {
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func (s *Server) findDeployment(r *request) *api.Deployment {
+	run := s.look()
+	j, d := run.job(r.id), deploymentRecord{}
+	if j != nil && r.inNamespace(*j.Namespace) {
+		d, _ = s.tracker.deployment(r.id)
+	}
+	if d.id == "" {
+		return nil
+	}
+	deployment := &api.Deployment{
+		ID: d.id, Namespace: *j.Namespace, JobID: r.id, JobVersion: *j.Version,
+		JobModifyIndex: *j.JobModifyIndex, JobSpecModifyIndex: *j.JobModifyIndex, JobCreateIndex: *j.CreateIndex,
+		TaskGroups: map[string]*api.DeploymentState{}, Status: d.body.Status, StatusDescription: d.body.Description,
+		CreateIndex: d.created, ModifyIndex: d.modified, CreateTime: d.began.UnixNano(), ModifyTime: d.changed.UnixNano(),
+	}
+	for _, g := range j.TaskGroups {
+		if g.Update != nil && !g.Update.Empty() {
+			deployment.TaskGroups[*g.Name] = deploymentState(run, j, g)
+		}
+	}
+	return deployment
+}
+
+func deploymentState(run *run, j *api.Job, g *api.TaskGroup) *api.DeploymentState {
+	state := &api.DeploymentState{DesiredTotal: *g.Count}
+	if g.Update.AutoRevert != nil {
+		state.AutoRevert = *g.Update.AutoRevert
+	}
+	if g.Update.ProgressDeadline != nil {
+		state.ProgressDeadline = *g.Update.ProgressDeadline
+	}
+	for _, a := range run.allocs[*j.ID] {
+		if a.Group != *g.Name {
+			continue
+		}
+		state.PlacedAllocs++
+		switch {
+		case a.Healthy == nil:
+		case *a.Healthy:
+			state.HealthyAllocs++
+		default:
+			state.UnhealthyAllocs++
+		}
+	}
+	return state
+}

@@ -1,0 +1,102 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func TestErrorsAreNomads(t *testing.T) {
+	t.Parallel()
+	waiting := newTask("waiting", "run_for", "1h")
+	main := newTask("main", "run_for", "1h")
+	waiting.Lifecycle = &api.TaskLifecycle{Hook: "poststop"}
+	f := serve(t, newJob("job", "batch", main, waiting))
+	alloc := f.running("main").ID
+	unknown := "00000000-0000-0000-0000-000000000000"
+	logs := "/v1/client/fs/logs/" + alloc
+	for name, tt := range map[string]struct {
+		method, path, body string
+		code               int
+		text               string
+	}{
+		"unknown path":            {"GET", "/v1/nonsense", "", 404, ""},
+		"root":                    {"GET", "/", "", 404, ""},
+		"without an ID":           {"GET", "/v1/job/", "", 404, ""},
+		"wrong method":            {"DELETE", "/v1/jobs", "", 405, "Invalid method"},
+		"POST":                    {"POST", "/v1/client/allocation/" + alloc + "/restart", "{}", 405, "Invalid method"},
+		"GET that would restart":  {"GET", "/v1/client/allocation/" + alloc + "/restart", "", 405, "Invalid method"},
+		"unknown region":          {"GET", "/v1/jobs?region=mars", "", 500, "No path to region"},
+		"index":                   {"GET", "/v1/jobs?index=x", "", 400, "Invalid index"},
+		"wait":                    {"GET", "/v1/jobs?index=1&wait=x", "", 400, "Invalid wait time"},
+		"filter":                  {"GET", "/v1/jobs?filter=ID+==+1", "", 400, "failed to create result paginator: filter expressions are not supported"},
+		"per_page":                {"GET", "/v1/jobs?per_page=-1", "", 400, `Invalid per_page parameter: "-1"`},
+		"job":                     {"GET", "/v1/job/nope", "", 404, "job not found"},
+		"job of a namespace":      {"GET", "/v1/job/job?namespace=other", "", 404, "job not found"},
+		"summary":                 {"GET", "/v1/job/nope/summary", "", 404, "job not found"},
+		"dispatch":                {"PUT", "/v1/job/nope/dispatch", "{}", 500, "parameterized job not found"},
+		"dispatch of another":     {"PUT", "/v1/job/job/dispatch", "{}", 500, `Specified job "job" is not a parameterized job`},
+		"empty body":              {"PUT", "/v1/search", "", 400, "Request body is empty"},
+		"node":                    {"GET", "/v1/node/" + unknown, "", 404, "node not found"},
+		"alloc":                   {"GET", "/v1/allocation/" + unknown, "", 404, "alloc not found"},
+		"checks":                  {"GET", "/v1/client/allocation/" + unknown + "/checks", "", 404, `Unknown allocation "` + unknown + `"`},
+		"restart":                 {"PUT", "/v1/client/allocation/" + unknown + "/restart", "{}", 404, `Unknown allocation "` + unknown + `"`},
+		"restart of a task":       {"PUT", "/v1/client/allocation/" + alloc + "/restart", `{"TaskName":"nope"}`, 500, "Could not find task runner for task: nope"},
+		"signal":                  {"PUT", "/v1/client/allocation/" + alloc + "/signal", `{"Task":"nope","Signal":"SIGUSR1"}`, 500, "Task not found"},
+		"exec without websocket":  {"GET", "/v1/client/allocation/" + alloc + "/exec", "", 400, "cannot run a command: the request is no websocket handshake"},
+		"logs: alloc":             {"GET", "/v1/client/fs/logs/" + unknown + "?task=main&type=stdout", "", 404, `Unknown allocation "` + unknown + `"`},
+		"logs: no task":           {"GET", logs + "?type=stdout", "", 400, "must provide task name"},
+		"logs: no type":           {"GET", logs + "?task=main", "", 400, "must provide log type (stdout/stderr)"},
+		"logs: type":              {"GET", logs + "?task=main&type=x", "", 400, "must provide log type (stdout/stderr)"},
+		"logs: origin":            {"GET", logs + "?task=main&type=stdout&origin=x", "", 400, "origin must be start or end"},
+		"logs: unknown task":      {"GET", logs + "?task=nope&type=stdout", "", 400, `unknown task name "nope"`},
+		"logs: task that escapes": {"GET", logs + "?task=..%2F..%2Fetc%2Fpasswd&type=stdout", "", 400, `unknown task name "../../etc/passwd"`},
+		"logs: not started":       {"GET", logs + "?task=waiting&type=stdout", "", 404, `task "waiting" not started yet. No logs available`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp := f.do(tt.method, tt.path, strings.NewReader(tt.body))
+			if body := readAll(t, resp.Body); resp.StatusCode != tt.code || body != tt.text {
+				t.Errorf("got %d %q, want %d %q", resp.StatusCode, body, tt.code, tt.text)
+			}
+			if resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+				t.Errorf("content type %q", resp.Header.Get("Content-Type"))
+			}
+		})
+	}
+}
+
+func TestWebPagesAreRefused(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	for name, header := range map[string][]string{
+		"another host":   {"Host", "evil.example:80"},
+		"an origin":      {"Origin", "http://evil.example"},
+		"the own origin": {"Origin", "http://127.0.0.1"},
+		"another site":   {"Sec-Fetch-Site", "cross-site"},
+	} {
+		if resp := f.do("GET", "/v1/jobs", nil, header...); resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: status %d", name, resp.StatusCode)
+		}
+	}
+	for _, host := range []string{"127.0.0.1", "localhost", "localhost:4646", "[::1]:4646"} {
+		if resp := f.do("GET", "/v1/jobs", nil, "Host", host); resp.StatusCode != http.StatusOK {
+			t.Errorf("host %s: status %d", host, resp.StatusCode)
+		}
+	}
+}
+
+func TestLargeRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	resp := f.do("PUT", "/v1/search", strings.NewReader(`{"Prefix":"`+strings.Repeat("x", 2<<20)+`"}`))
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("body: status %d", resp.StatusCode)
+	}
+	resp = f.do("GET", "/v1/jobs", nil, "X-Nomad-Token", strings.Repeat("x", 1<<20))
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("header: status %d", resp.StatusCode)
+	}
+}

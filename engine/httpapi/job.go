@@ -1,0 +1,147 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// getJob answers GET /v1/job/:id.
+func (s *Server) getJob(_ http.ResponseWriter, r *request) (any, error) {
+	_, j, err := s.findJob(r)
+	return j, err
+}
+
+// jobSummary answers GET /v1/job/:id/summary.
+func (s *Server) jobSummary(_ http.ResponseWriter, r *request) (any, error) {
+	run, j, err := s.findJob(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.summary(run, j), nil
+}
+
+// jobAllocations answers GET /v1/job/:id/allocations; of a job that is not
+// known there are none.
+func (s *Server) jobAllocations(_ http.ResponseWriter, r *request) (any, error) {
+	run := s.look()
+	stubs := []*api.AllocationListStub{}
+	for _, a := range run.allocs[r.id] {
+		if r.inNamespace(*a.Job.Namespace) {
+			stubs = append(stubs, s.allocStub(a))
+		}
+	}
+	return stubs, nil
+}
+
+// jobEvaluations answers GET /v1/job/:id/evaluations. There is no scheduler
+// here that would make any.
+func (s *Server) jobEvaluations(http.ResponseWriter, *request) (any, error) {
+	return []*api.Evaluation{}, nil
+}
+
+// dispatchJob answers PUT /v1/job/:id/dispatch. There is no evaluation that
+// could be followed.
+func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
+	var order api.JobDispatchRequest
+	if err := r.decode(w, &order); err != nil {
+		return nil, err
+	}
+	id, err := s.engine.Dispatch(r.id, order.Payload, order.Meta)
+	if err != nil {
+		return nil, err
+	}
+	return &api.JobDispatchResponse{DispatchedJobID: id}, nil
+}
+
+func (s *Server) findJob(r *request) (*run, *api.Job, error) {
+	run := s.look()
+	if j := run.job(r.id); j != nil && r.inNamespace(*j.Namespace) {
+		return run, j, nil
+	}
+	return nil, nil, fail(http.StatusNotFound, "job not found")
+}
+
+// withState returns a copy of a job with what Nomad's server would have added.
+func (s *Server) withState(run *run, j *api.Job) *api.Job {
+	job := *j
+	submitted := s.started
+	created, modified := uint64(firstIndex), s.tracker.index(jobTopic(*j.ID))
+	if allocs := run.allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
+		submitted = allocs[0].Created
+		created = s.tracker.alloc(allocs[0].ID).created
+	}
+	job.SubmitTime = new(submitted.UnixNano())
+	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &created
+	job.Status = new(s.jobStatus(run, j))
+	return &job
+}
+
+// jobStatus is the status of a job as Nomad's server decides it. A job one of
+// whose allocations will be replaced is pending meanwhile.
+func (s *Server) jobStatus(run *run, j *api.Job) string {
+	if run.over {
+		return "dead"
+	}
+	if j.IsPeriodic() || j.IsParameterized() {
+		return "running"
+	}
+	status := "dead"
+	if len(run.allocs[*j.ID]) == 0 {
+		status = "pending"
+	}
+	for _, a := range run.allocs[*j.ID] {
+		if !terminal(a.Status) {
+			return "running"
+		}
+		if s.tracker.alloc(a.ID).awaited {
+			status = "pending"
+		}
+	}
+	return status
+}
+
+func terminal(clientStatus string) bool {
+	return clientStatus == api.AllocClientStatusComplete || clientStatus == api.AllocClientStatusFailed
+}
+
+// summary counts a job's allocations and the jobs that run in its name.
+func (s *Server) summary(run *run, j *api.Job) *api.JobSummary {
+	sum := &api.JobSummary{
+		JobID: *j.ID, Namespace: *j.Namespace, Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{},
+		CreateIndex: *j.CreateIndex, ModifyIndex: *j.ModifyIndex,
+	}
+	if !j.IsPeriodic() && !j.IsParameterized() {
+		for _, g := range j.TaskGroups {
+			sum.Summary[*g.Name] = api.TaskGroupSummary{}
+		}
+	}
+	for _, a := range run.allocs[*j.ID] {
+		g := sum.Summary[a.Group]
+		switch a.Status {
+		case api.AllocClientStatusRunning:
+			g.Running++
+		case api.AllocClientStatusComplete:
+			g.Complete++
+		case api.AllocClientStatusFailed:
+			g.Failed++
+		default:
+			g.Starting++
+		}
+		sum.Summary[a.Group] = g
+	}
+	for _, child := range run.jobs {
+		if *child.ParentID != *j.ID {
+			continue
+		}
+		switch *child.Status {
+		case "running":
+			sum.Children.Running++
+		case "pending":
+			sum.Children.Pending++
+		default:
+			sum.Children.Dead++
+		}
+	}
+	return sum
+}

@@ -1,0 +1,228 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"go.uber.org/goleak"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	"taskrun/engine/event"
+	"taskrun/engine/httpapi"
+	"taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait of a test for something that has to happen.
+const patience = 20 * time.Second
+
+const nodeID = "0f3c1c4e-6b7e-8d0e-9d55-1f0a2e5b7c11"
+
+// fakeDriver is the mock driver, with commands that are functions of the test.
+type fakeDriver struct {
+	drivers.Driver
+	exec func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)
+}
+
+func (d *fakeDriver) ExecTaskStreaming(ctx context.Context, _ string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	return d.exec(ctx, opts)
+}
+
+func (d *fakeDriver) SignalTask(id, signal string) error {
+	return d.Driver.(drivers.Signaler).SignalTask(id, signal)
+}
+
+// fixture is a server of a running engine, on a socket.
+type fixture struct {
+	testing.TB
+	engine *engine.Engine
+	server *httpapi.Server
+	path   string
+	client *api.Client
+	http   *http.Client
+	driver *fakeDriver
+	events *event.Subscription
+}
+
+// serve runs jobs and serves them.
+func serve(t testing.TB, jobs ...*api.Job) *fixture {
+	t.Helper()
+	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
+	f.engine = engine.New(engine.Config{
+		DataDir: t.TempDir(), Hooks: catalog.New(), Node: &taskenv.Node{},
+		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
+	})
+	f.server = httpapi.New(f.engine, httpapi.Config{
+		Node:    &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"},
+		Version: "1.2.3",
+	})
+	l, path, err := httpapi.Listen(socketDir(t), "job-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- f.server.Serve(l) }()
+	f.path = path
+	f.http = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		},
+	}}
+	if f.client, err = api.NewClient(&api.Config{Address: "unix://" + path}); err != nil {
+		t.Fatal(err)
+	}
+	f.events = f.engine.Subscribe(false)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := f.engine.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := f.server.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		f.events.Close()
+		f.client.Close()
+		f.http.CloseIdleConnections()
+	})
+	if len(jobs) > 0 {
+		if err := f.engine.Submit(jobs...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// socketDir is a directory whose path is short, which t.TempDir's need not be.
+func socketDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "taskrun") //nolint:usetesting // too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// until waits for an event.
+func (f *fixture) until(happened func(event.Event) bool) event.Event {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), patience)
+	defer cancel()
+	for {
+		e, ok := f.events.Next(ctx)
+		if !ok {
+			f.Fatal("it did not happen")
+		}
+		if happened(e) {
+			return e
+		}
+	}
+}
+
+// running waits until a task runs, and returns its allocation.
+func (f *fixture) running(task string) *event.Alloc { f.Helper(); return f.in(task, "running") }
+
+func (f *fixture) in(task, state string) *event.Alloc {
+	f.Helper()
+	return f.until(func(e event.Event) bool {
+		s, ok := e.Body.(event.TaskState)
+		return ok && e.Task == task && s.State == state
+	}).Alloc
+}
+
+// alloc returns an allocation as a client sees it.
+func (f *fixture) alloc(id string) *api.Allocation {
+	f.Helper()
+	a, _, err := f.client.Allocations().Info(id, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return a
+}
+
+// answer is an HTTP response whose body is closed with the test.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.ReadCloser
+}
+
+// do sends a request, with pairs of a header's name and value.
+func (f *fixture) do(method, path string, body io.Reader, header ...string) *answer {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), patience)
+	f.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, method, "http://127.0.0.1"+path, body)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			r.Host = header[i+1]
+		}
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := f.http.Do(r)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = resp.Body.Close() })
+	return &answer{resp.StatusCode, resp.Header, resp.Body}
+}
+
+// newJob returns a canonical job of one group, g, with these tasks.
+func newJob(id, jobType string, tasks ...*api.Task) *api.Job {
+	g := api.NewTaskGroup("g", 1)
+	g.Tasks = tasks
+	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	job := &api.Job{ID: &id, Type: &jobType, TaskGroups: []*api.TaskGroup{g}}
+	job.Canonicalize()
+	return job
+}
+
+// newTask returns a task for the mock driver. Options are pairs of a name of
+// the mock driver's and a value.
+func newTask(name string, config ...any) *api.Task {
+	t := api.NewTask(name, "mock_driver")
+	t.Config = map[string]any{}
+	for i := 0; i < len(config); i += 2 {
+		t.Config[config[i].(string)] = config[i+1]
+	}
+	t.RestartPolicy = &api.RestartPolicy{Attempts: new(0), Mode: new("fail")}
+	return t
+}
+
+func readAll(t *testing.T, r io.Reader) string {
+	t.Helper()
+	body, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func readFile(t *testing.T, name string, into any) {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+}

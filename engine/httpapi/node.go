@@ -1,0 +1,32 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// getNode answers GET /v1/node/:id.
+func (s *Server) getNode(_ http.ResponseWriter, r *request) (any, error) {
+	if r.id != s.cfg.Node.ID {
+		return nil, fail(http.StatusNotFound, "node not found")
+	}
+	return s.node(), nil
+}
+
+// nodeAllocations answers GET /v1/node/:id/allocations.
+func (s *Server) nodeAllocations(_ http.ResponseWriter, r *request) (any, error) {
+	list := []*api.Allocation{}
+	if r.id != s.cfg.Node.ID {
+		return list, nil
+	}
+	run := s.look()
+	for _, j := range run.jobs {
+		for _, a := range run.allocs[*j.ID] {
+			alloc := s.allocation(a)
+			alloc.Job = j
+			list = append(list, alloc)
+		}
+	}
+	return list, nil
+}

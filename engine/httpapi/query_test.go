@@ -1,0 +1,251 @@
+package httpapi_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/hashicorp/nomad/api/contexts"
+
+	"taskrun/engine/event"
+)
+
+func TestBlockingQueryIsAnsweredByTheChange(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
+	id := f.running("main").ID
+	f.untilStatus("running")
+	first, meta, err := f.client.Allocations().Info(id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What is published just after the state was read counts as a change, too:
+	// go on until nothing is.
+	for changed := true; changed; {
+		last := meta.LastIndex
+		_, meta, err = f.client.Allocations().Info(id, &api.QueryOptions{WaitIndex: last, WaitTime: 20 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed = meta.LastIndex > last
+	}
+	answered := make(chan error, 1)
+	go func() {
+		a, next, err := f.client.Allocations().Info(id, &api.QueryOptions{WaitIndex: meta.LastIndex, WaitTime: patience})
+		if err == nil && (next.LastIndex <= meta.LastIndex || len(a.TaskStates["main"].Events) == len(first.TaskStates["main"].Events)) {
+			t.Errorf("answered index %d, after %d, without the change", next.LastIndex, meta.LastIndex)
+		}
+		answered <- err
+	}()
+	if err := f.client.Allocations().Signal(first, nil, "main", "SIGUSR1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answered; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) untilStatus(status string) {
+	f.Helper()
+	f.until(func(e event.Event) bool {
+		s, ok := e.Body.(event.AllocStatus)
+		return ok && s.Status == status
+	})
+}
+
+func TestBlockingQueryEnds(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	for name, tt := range map[string]struct{ opts api.QueryOptions }{
+		"when its time has passed":            {api.QueryOptions{WaitIndex: 1, WaitTime: time.Millisecond}},
+		"at once with an index of the future": {api.QueryOptions{WaitIndex: 1 << 40, WaitTime: time.Hour}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			jobs, meta, err := f.client.Jobs().List(tt.opts.WithContext(ctx))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if meta.LastIndex != 1 || !meta.KnownLeader || jobs == nil {
+				t.Errorf("%v, %+v", jobs, meta)
+			}
+		})
+	}
+}
+
+func TestServerEndsBlockingQueries(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		_, _, _ = f.client.Jobs().List(&api.QueryOptions{WaitIndex: 1}) // for five minutes
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := f.server.Shutdown(ctx); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		t.Error("the query still blocks")
+	}
+}
+
+func TestJobsArePagedByID(t *testing.T) {
+	t.Parallel()
+	f := serve(t,
+		newJob("web", "service", newTask("a", "run_for", "1h")),
+		newJob("web-2", "service", newTask("b", "run_for", "1h")),
+		newJob("other", "service", newTask("c", "run_for", "1h")))
+	var got []string
+	opts := &api.QueryOptions{Prefix: "web", PerPage: 1}
+	for {
+		jobs, meta, err := f.client.Jobs().List(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range jobs {
+			got = append(got, j.ID)
+		}
+		if opts.NextToken = meta.NextToken; opts.NextToken == "" {
+			break
+		}
+	}
+	if len(got) != 2 || got[0] != "web" || got[1] != "web-2" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestDispatchedJobs(t *testing.T) {
+	t.Parallel()
+	parent := newJob("param", "batch", newTask("main", "run_for", "1h"))
+	parent.ParameterizedJob = &api.ParameterizedJobConfig{}
+	parent.Canonicalize()
+	f := serve(t, parent)
+	resp, _, err := f.client.Jobs().Dispatch("param", nil, nil, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.running("main")
+	f.untilStatus("running")
+	// Its ID contains a slash, which the client escapes.
+	job, _, err := f.client.Jobs().Info(resp.DispatchedJobID, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *job.ID != resp.DispatchedJobID || *job.ParentID != "param" || *job.Status != "running" {
+		t.Errorf("%s of %s is %s", *job.ID, *job.ParentID, *job.Status)
+	}
+	allocs, _, err := f.client.Jobs().Allocations(resp.DispatchedJobID, false, nil)
+	if err != nil || len(allocs) != 1 {
+		t.Errorf("%d allocations, %v", len(allocs), err)
+	}
+	sum, _, err := f.client.Jobs().Summary("param", nil)
+	if err != nil || sum.Children.Running != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	children, _, err := f.client.Jobs().PrefixList("param/dispatch-")
+	if err != nil || len(children) != 1 || children[0].ParentID != "param" {
+		t.Errorf("%v, %v", children, err)
+	}
+}
+
+func TestAllocationsByPrefix(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
+	id := f.running("main").ID
+	for prefix, want := range map[string]int{"": 1, id[:2]: 1, id[:8]: 1, id[:11]: 1, id: 1, id[:8] + "x": 0} {
+		list, _, err := f.client.Allocations().List(&api.QueryOptions{Prefix: prefix})
+		if err != nil || len(list) != want {
+			t.Errorf("prefix %q: %d allocations, %v; want %d", prefix, len(list), err, want)
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
+	id := f.running("main").ID
+	for prefix, want := range map[string]contexts.Context{"job": contexts.Jobs, id[:9]: contexts.Allocs, nodeID: contexts.Nodes} {
+		found, _, err := f.client.Search().PrefixSearch(prefix, contexts.All, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for kind, ids := range found.Matches {
+			if (len(ids) == 1) != (kind == want) {
+				t.Errorf("%q: %s: %q", prefix, kind, ids)
+			}
+		}
+	}
+}
+
+func TestReplacedAllocation(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "batch", newTask("main", "exit_code", 1))
+	job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+		Attempts: new(1), Unlimited: new(false), Interval: new(time.Hour), Delay: new(5 * time.Second),
+		DelayFunction: new("constant"), MaxDelay: new(time.Hour),
+	}
+	f := serve(t, job)
+	failed := f.until(func(e event.Event) bool {
+		s, ok := e.Body.(event.AllocStatus)
+		return ok && s.Status == "failed" && s.Retry >= 0
+	}).Alloc
+	f.untilJobIs("job", "pending") // that is: waits for the replacement
+	next := f.until(func(e event.Event) bool {
+		s, ok := e.Body.(event.AllocStatus)
+		return ok && s.Replaces == failed.ID && s.Status == "failed"
+	}).Alloc
+	f.untilJobIs("job", "dead")
+	old, replacement := f.alloc(failed.ID), f.alloc(next.ID)
+	if old.NextAllocation != next.ID || old.DesiredStatus != "stop" || replacement.PreviousAllocation != failed.ID {
+		t.Errorf("next %q, desired %q, previous %q", old.NextAllocation, old.DesiredStatus, replacement.PreviousAllocation)
+	}
+	if old.CreateIndex >= replacement.CreateIndex {
+		t.Errorf("indexes %d, %d", old.CreateIndex, replacement.CreateIndex)
+	}
+}
+
+// untilJobIs follows a job by blocking queries until it has a status.
+func (f *fixture) untilJobIs(id, status string) {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), patience)
+	defer cancel()
+	for index := uint64(0); ; {
+		job, meta, err := f.client.Jobs().Info(id, (&api.QueryOptions{WaitIndex: index}).WithContext(ctx))
+		if err != nil {
+			f.Fatal(err)
+		}
+		if *job.Status == status {
+			return
+		}
+		index = meta.LastIndex
+	}
+}
+
+func TestDeploymentIsFollowed(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "service", newTask("main", "run_for", "1h"))
+	job.TaskGroups[0].Update.MinHealthyTime = new(time.Duration(0))
+	f := serve(t, job)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for index := uint64(0); ; {
+		d, meta, err := f.client.Jobs().LatestDeployment("job", (&api.QueryOptions{WaitIndex: index}).WithContext(ctx))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d != nil && d.Status == "successful" {
+			if g := d.TaskGroups["g"]; g.DesiredTotal != 1 || g.PlacedAllocs != 1 || g.HealthyAllocs != 1 {
+				t.Errorf("%+v", g)
+			}
+			return
+		}
+		index = meta.LastIndex
+	}
+}

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+)
+
+// handler answers a request, or returns an error before it has written
+// anything.
+type handler func(*Server, http.ResponseWriter, *request) error
+
+// routes is all that is served. Paths are matched decoded, in this order; the
+// star stands for an ID, which may contain slashes. A job whose ID ends like a
+// path of the table can therefore not be reached, which is so in Nomad as well.
+var routes = []struct {
+	method, path string
+	handler
+}{
+	{"GET", "/v1/jobs", read(jobsTopic, (*Server).listJobs)},
+	{"GET", "/v1/job/*/allocations", read(jobAllocsTopic, (*Server).jobAllocations)},
+	{"GET", "/v1/job/*/evaluations", read(static, (*Server).jobEvaluations)},
+	{"GET", "/v1/job/*/deployments", read(deploymentTopic, (*Server).jobDeployments)},
+	{"GET", "/v1/job/*/deployment", read(deploymentTopic, (*Server).jobDeployment)},
+	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
+	{"PUT", "/v1/job/*/dispatch", write((*Server).dispatchJob)},
+	{"GET", "/v1/job/*", read(jobTopic, (*Server).getJob)},
+
+	{"GET", "/v1/allocations", read(allocsTopic, (*Server).listAllocations)},
+	{"GET", "/v1/allocation/*", read(allocTopic, (*Server).getAllocation)},
+	{"GET", "/v1/client/allocation/*/checks", read(static, (*Server).allocationChecks)},
+	{"GET", "/v1/client/allocation/*/exec", (*Server).exec},
+	{"PUT", "/v1/client/allocation/*/restart", write((*Server).restartAllocation)},
+	{"PUT", "/v1/client/allocation/*/signal", write((*Server).signalAllocation)},
+	{"GET", "/v1/client/fs/logs/*", (*Server).logs},
+
+	{"GET", "/v1/nodes", read(static, (*Server).listNodes)},
+	{"GET", "/v1/node/*/allocations", read(allocsTopic, (*Server).nodeAllocations)},
+	{"GET", "/v1/node/*", read(static, (*Server).getNode)},
+
+	{"GET", "/v1/agent/self", write((*Server).agentSelf)},
+	{"GET", "/v1/regions", write((*Server).listRegions)},
+	{"PUT", "/v1/search", read(static, (*Server).search)},
+}
+
+// find returns the handler of a path and the ID in it.
+func find(method, path string) (handler, string, error) {
+	err := errNotFound
+	for _, r := range routes {
+		id, ok := match(r.path, path)
+		switch {
+		case !ok:
+		case r.method == method:
+			return r.handler, id, nil
+		default:
+			err = fail(http.StatusMethodNotAllowed, "Invalid method")
+		}
+	}
+	return nil, "", err
+}
+
+// match returns what the pattern's star, if it has one, stands for in a path.
+func match(pattern, path string) (id string, ok bool) {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return "", path == pattern
+	}
+	rest, ok := strings.CutPrefix(path, before)
+	if !ok {
+		return "", false
+	}
+	id, ok = strings.CutSuffix(rest, after)
+	return id, ok && id != ""
+}

@@ -1,0 +1,168 @@
+// Package httpapi serves a running engine as Nomad's HTTP API
+// (https://developer.hashicorp.com/nomad/api-docs), so that the nomad command,
+// its Go client and every tool built on them work against a local run.
+//
+// It sees the engine's façade only and keeps nothing of its own but the
+// indexes that blocking queries need. What it does not serve is not found;
+// nothing answers with a success that did not happen.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"taskrun/engine"
+	"taskrun/jobspec/taskenv"
+)
+
+// What a client may send, and how slowly.
+const (
+	maxHeader  = 64 << 10 // bytes
+	maxBody    = 1 << 20  // bytes
+	headerTime = 10 * time.Second
+	bodyTime   = 10 * time.Second
+	idleTime   = 2 * time.Minute
+)
+
+// answerTime is how long what is being answered may take when the server ends.
+const answerTime = time.Second
+
+// errShutdown is why sessions end when the server does.
+var errShutdown = errors.New("the run has ended")
+
+// Config is what a server tells of its surroundings.
+type Config struct {
+	Node    *taskenv.Node // of which nothing may be written any more
+	Version string        // of taskrun
+}
+
+// Server serves an engine. Its methods may be called from several goroutines
+// at once.
+type Server struct {
+	engine  *engine.Engine
+	cfg     Config
+	http    http.Server
+	started time.Time
+	ctx     context.Context // done: streams and sessions are to end
+	cancel  context.CancelCauseFunc
+
+	tracker  *tracker
+	outputs  outputs
+	sessions sync.WaitGroup // over connections that net/http knows nothing of
+}
+
+// New returns a server of an engine, and follows the engine's events from then
+// on: call it before Submit. It must be shut down.
+func New(e *engine.Engine, cfg Config) *Server {
+	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e), outputs: outputs{engine: e}}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	s.http = http.Server{
+		Handler:           s,
+		ReadHeaderTimeout: headerTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+		ErrorLog:          log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
+	}
+	return s
+}
+
+// Serve answers what comes in until Shutdown, which makes it return nil. It
+// closes the listener, which has to be one that nobody but the user can reach,
+// such as Listen returns: whoever can connect can run commands.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown ends the server: streams and commands at once, what else is being
+// answered within a second. It returns when nothing of it is left, or with an
+// error when ctx ends first.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.cancel(errShutdown)
+	err := s.shutdownHTTP(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.sessions.Wait()
+		s.tracker.close()
+	}()
+	select {
+	case <-ended:
+		return err
+	case <-ctx.Done():
+		return errors.Join(err, context.Cause(ctx))
+	}
+}
+
+func (s *Server) shutdownHTTP(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return s.http.Close()
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := s.serve(w, r); err != nil {
+		writeError(w, err)
+	}
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
+	if err := guard(r); err != nil {
+		return err
+	}
+	serve, id, err := find(r.Method, r.URL.Path)
+	if err != nil {
+		return err
+	}
+	req := &request{Request: r, id: id, query: r.URL.Query(), header: w.Header()}
+	if err := s.checkRegion(req); err != nil {
+		return err
+	}
+	return serve(s, w, req)
+}
+
+// guard refuses what only a web page sends: a page must not be able to look
+// into a run or start a process, not even by a name that resolves to this
+// machine.
+func guard(r *http.Request) error {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	switch host {
+	case "127.0.0.1", "localhost", "[::1]", "::1":
+	default:
+		return fail(http.StatusForbidden, "Permission denied")
+	}
+	if r.Header.Get("Origin") != "" {
+		return fail(http.StatusForbidden, "Permission denied")
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+		return nil
+	default:
+		return fail(http.StatusForbidden, "Permission denied")
+	}
+}
+
+func (s *Server) checkRegion(r *request) error {
+	switch region := r.query.Get("region"); region {
+	case "", "global", s.cfg.Node.Region:
+		return nil
+	default:
+		return fail(http.StatusInternalServerError, "No path to region")
+	}
+}

@@ -1,0 +1,182 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	suffix = ".sock"
+	// maxPath is how long the path of a socket may be, in bytes: darwin's
+	// sun_path has 104 with the final zero.
+	maxPath = 103
+	// connectTime is how long a live engine may take to accept.
+	connectTime = time.Second
+)
+
+// Dir is where the sockets of a user's engines are: $XDG_RUNTIME_DIR/taskrun
+// (https://specifications.freedesktop.org/basedir-spec/latest/), unless that
+// directory is another user's; for root /var/run/taskrun; else a directory for
+// this user in the one for temporary files.
+func Dir(getenv func(string) string, euid int) string {
+	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
+		if info, err := os.Stat(dir); err == nil && owner(info) == euid {
+			return filepath.Join(dir, "taskrun")
+		}
+	}
+	if euid == 0 {
+		return "/var/run/taskrun"
+	}
+	tmp := getenv("TMPDIR")
+	if !filepath.IsAbs(tmp) {
+		tmp = "/tmp"
+	}
+	return filepath.Join(tmp, "taskrun-"+strconv.Itoa(euid))
+}
+
+// SocketName names the socket of a run: <job>-<pid>, with what a client could
+// not put into an address (unix://…) replaced.
+func SocketName(job string, pid int) string {
+	job = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-', r == '.':
+			return r
+		default:
+			return '_'
+		}
+	}, job)
+	return strings.TrimLeft(job, ".") + "-" + strconv.Itoa(pid)
+}
+
+// Listen makes a socket for the user alone, in a directory for the user alone,
+// and returns it with its path. A long name is shortened, at its beginning, to
+// what a socket's path may be. A socket that a dead engine left is replaced;
+// one that is listened to is an error.
+func Listen(dir, name string) (net.Listener, string, error) {
+	path, err := socketPath(dir, name)
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
+	}
+	if err := makeDir(dir); err != nil {
+		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
+	}
+	alive, err := probe(path)
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("cannot listen at %q: %w", path, err)
+	case alive:
+		return nil, "", fmt.Errorf("cannot listen at %q: %w", path, syscall.EADDRINUSE)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, "", fmt.Errorf("cannot listen at %q: %w", path, err)
+	}
+	// Until here the directory has kept others away.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, "", errors.Join(fmt.Errorf("cannot listen at %q: %w", path, err), l.Close())
+	}
+	return &ownListener{l}, path, nil
+}
+
+func socketPath(dir, name string) (string, error) {
+	if name == "" || strings.ContainsAny(name, "/\x00") || name[0] == '.' {
+		return "", fmt.Errorf("%q cannot be the name of a socket", name)
+	}
+	room := maxPath - len(filepath.Join(dir, suffix))
+	if room < min(len(name), 16) { // less would not tell one from another
+		return "", errors.New("the path is too long for a socket")
+	}
+	return filepath.Join(dir, name[max(0, len(name)-room):]+suffix), nil
+}
+
+// makeDir makes the directory, or checks that it is what it has to be.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err == nil {
+		return os.Chmod(dir, 0o700) // whatever the umask
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return checkDir(dir)
+}
+
+// checkDir refuses a directory into which another user could put a socket.
+func checkDir(dir string) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return errors.New("it is no directory")
+	case owner(info) != os.Geteuid():
+		return fmt.Errorf("it belongs to another user (uid %d)", owner(info))
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("others may use it (mode %04o): it has to be 0700", info.Mode().Perm())
+	}
+	return nil
+}
+
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
+// probe removes a socket that nobody listens to, and reports whether somebody
+// does.
+func probe(path string) (alive bool, err error) {
+	conn, err := net.DialTimeout("unix", path, connectTime)
+	switch {
+	case err == nil:
+		return true, conn.Close()
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		return false, nil
+	case errors.Is(err, syscall.EAGAIN), errors.Is(err, os.ErrDeadlineExceeded):
+		return true, nil // it is busy
+	default:
+		return false, err
+	}
+}
+
+// Find returns the paths of the sockets in a directory that an engine listens
+// to, sorted, and removes the others. No directory is no error.
+func Find(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = checkDir(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for runs in %q: %w", dir, err)
+	}
+	var found []string
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.Type() != fs.ModeSocket || !strings.HasSuffix(path, suffix) {
+			continue
+		}
+		alive, err := probe(path)
+		if err != nil {
+			return nil, fmt.Errorf("cannot look for runs in %q: %w", dir, err)
+		}
+		if alive {
+			found = append(found, path)
+		}
+	}
+	slices.Sort(found)
+	return found, nil
+}

@@ -1,0 +1,182 @@
+package httpapi_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"taskrun/engine/httpapi"
+)
+
+// listen listens until the end of the test.
+func listen(t *testing.T, dir, name string) (net.Listener, string) {
+	t.Helper()
+	l, path, err := httpapi.Listen(dir, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l, path
+}
+
+// leave leaves a socket as an engine does that was killed.
+func leave(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestListenIsForTheUserAlone(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(socketDir(t), "a", "taskrun")
+	l, path := listen(t, dir, "web-1")
+	if want := filepath.Join(dir, "web-1.sock"); path != want {
+		t.Errorf("path %q, want %q", path, want)
+	}
+	for name, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want mode %o", name, info.Mode(), err, want)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the socket is left")
+	}
+}
+
+func TestListenRefusesASocketInUse(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(socketDir(t), "taskrun")
+	_, path := listen(t, dir, "web-1")
+	if _, _, err := httpapi.Listen(dir, "web-1"); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("got %v", err)
+	}
+	if conn, err := net.Dial("unix", path); err != nil {
+		t.Error("the first one is gone", err)
+	} else {
+		_ = conn.Close()
+	}
+}
+
+func TestListenReplacesAStaleSocket(t *testing.T) {
+	t.Parallel()
+	dir := socketDir(t)
+	leave(t, filepath.Join(dir, "web-1.sock"))
+	listen(t, dir, "web-1")
+}
+
+func TestListenRefusesADirectoryOfOthers(t *testing.T) {
+	t.Parallel()
+	dir := socketDir(t)
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(socketDir(t), "link")
+	if err := os.Symlink(socketDir(t), link); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(socketDir(t), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{dir: "mode 0755", link: "no directory", file: "no directory"} {
+		if _, _, err := httpapi.Listen(dir, "web-1"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s", dir, err, want)
+		}
+	}
+}
+
+func TestListenRefusesNames(t *testing.T) {
+	t.Parallel()
+	dir := socketDir(t)
+	for _, name := range []string{"", "../web", "a/b", ".hidden", "a\x00b"} {
+		if _, _, err := httpapi.Listen(dir, name); err == nil {
+			t.Errorf("%q is accepted", name)
+		}
+	}
+}
+
+func TestLongPathsAreShortened(t *testing.T) {
+	t.Parallel()
+	_, path := listen(t, filepath.Join(socketDir(t), "taskrun"), strings.Repeat("x", 200)+"-4711")
+	if len(path) != 103 || !strings.HasSuffix(path, "x-4711.sock") {
+		t.Errorf("%d bytes: %q", len(path), path)
+	}
+	deep := filepath.Join(socketDir(t), strings.Repeat("d", 90))
+	if _, _, err := httpapi.Listen(deep, "web-4711"); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	t.Parallel()
+	dir := socketDir(t)
+	_, b := listen(t, dir, "b-2")
+	_, a := listen(t, dir, "a-1")
+	dead := filepath.Join(dir, "dead-3.sock")
+	leave(t, dead)
+	other := filepath.Join(dir, "notes.sock") // no socket
+	if err := os.WriteFile(other, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	found, err := httpapi.Find(dir)
+	if err != nil || !slices.Equal(found, []string{a, b}) {
+		t.Errorf("got %q, %v", found, err)
+	}
+	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the dead one is left")
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error("a file was removed that is no socket")
+	}
+	if found, err := httpapi.Find(filepath.Join(dir, "nothing")); err != nil || found != nil {
+		t.Errorf("got %q, %v", found, err)
+	}
+}
+
+func TestDir(t *testing.T) {
+	t.Parallel()
+	runtime, uid := t.TempDir(), os.Geteuid()
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		uid  int
+		want string
+	}{
+		"runtime directory":          {map[string]string{"XDG_RUNTIME_DIR": runtime}, uid, filepath.Join(runtime, "taskrun")},
+		"of another user":            {map[string]string{"XDG_RUNTIME_DIR": runtime}, uid + 1, "/tmp/taskrun-" + strconv.Itoa(uid+1)},
+		"that is not there":          {map[string]string{"XDG_RUNTIME_DIR": runtime + "/x"}, 1000, "/tmp/taskrun-1000"},
+		"relative":                   {map[string]string{"XDG_RUNTIME_DIR": "x", "TMPDIR": "y"}, 1000, "/tmp/taskrun-1000"},
+		"none":                       {map[string]string{"TMPDIR": "/var/tmp"}, 1000, "/var/tmp/taskrun-1000"},
+		"root without":               {nil, 0, "/var/run/taskrun"},
+		"root with one of another's": {map[string]string{"XDG_RUNTIME_DIR": "/nonexistent"}, 0, "/var/run/taskrun"},
+	} {
+		if got := httpapi.Dir(func(key string) string { return tt.env[key] }, tt.uid); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+func TestSocketName(t *testing.T) {
+	t.Parallel()
+	for job, want := range map[string]string{
+		"web": "web-7", "a/b c%": "a_b_c_-7", "..": "-7", "jöb": "j_b-7",
+	} {
+		if got := httpapi.SocketName(job, 7); got != want {
+			t.Errorf("%q: %q, want %q", job, got, want)
+		}
+	}
+}

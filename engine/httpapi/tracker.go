@@ -1,0 +1,213 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"taskrun/engine"
+	"taskrun/engine/event"
+)
+
+// topic names objects that have an index together.
+type topic string
+
+func static(string) topic             { return "" } // what never changes
+func jobsTopic(string) topic          { return "jobs" }
+func jobTopic(id string) topic        { return topic("job/" + id) }
+func jobAllocsTopic(id string) topic  { return topic("job-allocations/" + id) }
+func deploymentTopic(id string) topic { return topic("deployment/" + id) }
+func allocsTopic(string) topic        { return "allocations" }
+func allocTopic(id string) topic      { return topic("allocation/" + id) }
+
+// firstIndex is that of what has not changed since the server began. It is not
+// 0: clients send it back, and 0 means not to wait.
+const firstIndex = 1
+
+// allocRecord is what events tell of an allocation and the engine does not.
+type allocRecord struct {
+	created  uint64 // index
+	modified uint64 // index
+	next     string // ID of the allocation that has taken its place
+	awaited  bool   // another one will take its place
+	ended    bool
+}
+
+// waiters wait for the next change of a topic.
+type waiters struct {
+	changed chan struct{}
+	n       int
+}
+
+// tracker follows the engine's events and gives each change an index. The
+// state that an event tells of is there before the event.
+type tracker struct {
+	engine *engine.Engine
+	sub    *event.Subscription
+	cancel context.CancelFunc
+	ended  chan struct{}
+
+	mu          sync.Mutex
+	now         uint64
+	indexes     map[topic]uint64
+	waiting     map[topic]*waiters
+	allocs      map[string]*allocRecord
+	pruneAt     int // how many allocs there are when those are dropped that the engine has forgotten
+	deployments map[string]*deploymentRecord
+}
+
+func newTracker(e *engine.Engine) *tracker {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &tracker{
+		engine: e, sub: e.Subscribe(false), cancel: cancel, ended: make(chan struct{}),
+		now: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
+		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{},
+	}
+	go func() {
+		defer close(t.ended)
+		defer t.sub.Close()
+		for ev, ok := t.sub.Next(ctx); ok; ev, ok = t.sub.Next(ctx) {
+			t.observe(ev)
+		}
+	}()
+	return t
+}
+
+func (t *tracker) close() {
+	t.cancel()
+	<-t.ended
+}
+
+func (t *tracker) observe(ev event.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now = firstIndex + ev.Seq
+	if d, ok := ev.Body.(event.Deployment); ok {
+		t.observeDeployment(d, ev.Time)
+		t.change(deploymentTopic(d.Job))
+		return
+	}
+	if ev.Alloc == nil {
+		return
+	}
+	t.observeAlloc(ev)
+	t.change(allocsTopic(""), allocTopic(ev.Alloc.ID), jobAllocsTopic(ev.Alloc.Job))
+	switch ev.Body.(type) {
+	case event.AllocStatus:
+		t.change(jobsTopic(""), jobTopic(ev.Alloc.Job))
+		if parent := ev.Alloc.Parent; parent != "" {
+			t.change(jobTopic(parent))
+		}
+	case event.AllocHealth:
+		t.change(deploymentTopic(ev.Alloc.Job))
+	}
+}
+
+func (t *tracker) observeAlloc(ev event.Event) {
+	r := t.allocs[ev.Alloc.ID]
+	if r == nil {
+		t.prune()
+		r = &allocRecord{created: t.now}
+		t.allocs[ev.Alloc.ID] = r
+	}
+	r.modified = t.now
+	status, ok := ev.Body.(event.AllocStatus)
+	if !ok {
+		return
+	}
+	r.ended = terminal(status.Status)
+	r.awaited = r.ended && status.Retry >= 0
+	if old := t.allocs[status.Replaces]; old != nil && old.next == "" {
+		old.next, old.awaited, old.modified = ev.Alloc.ID, false, t.now
+		t.change(allocTopic(status.Replaces))
+	}
+}
+
+// prune drops what is known of allocations that the engine has forgotten. What
+// that costs is shared by as many new ones as were left.
+func (t *tracker) prune() {
+	if len(t.allocs) < t.pruneAt {
+		return
+	}
+	known := map[string]bool{}
+	for _, a := range t.engine.Allocs() {
+		known[a.ID] = true
+	}
+	for id, r := range t.allocs {
+		if r.ended && !known[id] {
+			delete(t.allocs, id)
+			delete(t.indexes, allocTopic(id))
+		}
+	}
+	t.pruneAt = max(64, 2*len(t.allocs))
+}
+
+// change gives topics the present index and wakes who waits for that. The lock
+// is held.
+func (t *tracker) change(topics ...topic) {
+	for _, name := range topics {
+		t.indexes[name] = t.now
+		if w, ok := t.waiting[name]; ok {
+			close(w.changed)
+			delete(t.waiting, name)
+		}
+	}
+}
+
+// alloc returns what is known of an allocation.
+func (t *tracker) alloc(id string) allocRecord {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.allocs[id]; r != nil {
+		return *r
+	}
+	return allocRecord{created: firstIndex, modified: firstIndex}
+}
+
+func (t *tracker) index(name topic) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.indexOf(name)
+}
+
+func (t *tracker) indexOf(name topic) uint64 { return max(t.indexes[name], firstIndex) }
+
+// wait returns the topic's index, as soon as it is greater than after or the
+// time has passed. An index that is still to come is of an earlier engine: who
+// sends that is answered at once.
+func (t *tracker) wait(ctx context.Context, name topic, after uint64, limit time.Duration) uint64 {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		t.mu.Lock()
+		index := t.indexOf(name)
+		if after == 0 || index > after || after > t.now {
+			t.mu.Unlock()
+			return index
+		}
+		w := t.waiting[name]
+		if w == nil {
+			w = &waiters{changed: make(chan struct{})}
+			t.waiting[name] = w
+		}
+		w.n++
+		t.mu.Unlock()
+		select {
+		case <-w.changed:
+			continue
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		t.leave(name, w)
+		return index
+	}
+}
+
+// leave forgets a topic for which nobody waits any more.
+func (t *tracker) leave(name topic, w *waiters) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w.n--; w.n == 0 && t.waiting[name] == w {
+		delete(t.waiting, name)
+	}
+}

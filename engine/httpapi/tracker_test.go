@@ -1,0 +1,92 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/event"
+)
+
+// newTestTracker follows an engine that does nothing.
+func newTestTracker(t *testing.T) *tracker {
+	t.Helper()
+	tr := newTracker(engine.New(engine.Config{}))
+	t.Cleanup(tr.close)
+	return tr
+}
+
+func status(seq int, id, status string, retry time.Duration, replaces string) event.Event {
+	return event.Event{
+		Seq: uint64(seq), Alloc: &event.Alloc{Job: "job", ID: id},
+		Body: event.AllocStatus{Status: status, Retry: retry, Replaces: replaces},
+	}
+}
+
+// An engine that replaces allocations without end must not make the tracker
+// grow.
+func TestTrackerForgetsWhatTheEngineHasForgotten(t *testing.T) {
+	t.Parallel()
+	tr := newTestTracker(t)
+	tr.observe(status(1, "living", api.AllocClientStatusRunning, -1, ""))
+	for i := range 10_000 {
+		tr.observe(status(2+i, fmt.Sprint("failed-", i), api.AllocClientStatusFailed, -1, ""))
+	}
+	if n := len(tr.allocs); n > 200 {
+		t.Errorf("%d allocations are known", n)
+	}
+	if n := len(tr.indexes); n > 300 {
+		t.Errorf("%d indexes are known", n)
+	}
+	if r := tr.alloc("living"); r.created != 1+firstIndex {
+		t.Errorf("the living one was forgotten: %+v", r)
+	}
+}
+
+func TestTrackerKnowsWhatReplacesAnAllocation(t *testing.T) {
+	t.Parallel()
+	tr := newTestTracker(t)
+	tr.observe(status(1, "a", api.AllocClientStatusFailed, time.Minute, ""))
+	if r := tr.alloc("a"); !r.awaited || !r.ended {
+		t.Errorf("%+v", r)
+	}
+	tr.observe(status(2, "b", api.AllocClientStatusPending, -1, "a"))
+	if r := tr.alloc("a"); r.awaited || r.next != "b" || r.modified != 2+firstIndex {
+		t.Errorf("%+v", r)
+	}
+	if index := tr.index(allocTopic("a")); index != 2+firstIndex {
+		t.Errorf("index %d", index)
+	}
+}
+
+func TestTrackerWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tr := newTestTracker(t)
+		began := time.Now()
+		if index := tr.wait(t.Context(), jobTopic("job"), firstIndex, time.Minute); index != firstIndex || time.Since(began) != time.Minute {
+			t.Errorf("index %d after %v", index, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		tr.wait(ctx, jobTopic("job"), firstIndex, time.Minute)
+		if len(tr.waiting) != 0 {
+			t.Errorf("%d topics are waited for by nobody", len(tr.waiting))
+		}
+		woken := make(chan uint64)
+		go func() { woken <- tr.wait(t.Context(), jobTopic("job"), firstIndex, time.Minute) }()
+		synctest.Wait()
+		tr.observe(status(7, "x", api.AllocClientStatusPending, -1, ""))
+		if index := <-woken; index != 7+firstIndex {
+			t.Errorf("index %d", index)
+		}
+		if other := tr.wait(t.Context(), jobTopic("other"), firstIndex, time.Second); other != firstIndex {
+			t.Errorf("index %d of another job", other)
+		}
+	})
+}
