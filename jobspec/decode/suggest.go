@@ -41,10 +41,27 @@ func (d *Decoder) unknownAttribute(a attribute, where string, s *schema) *hcl.Di
 			fmt.Sprintf("leave out the equals sign: %s {", a.name))
 	}
 	diag := unknownName("attribute", a.name, a.at, where, s.names())
-	if home := d.home(a.name, s); home != "" {
+	home := d.home(a.name, s)
+	if home == "" && diagnostic.Nearest(a.name, s.names()) == "" {
+		home = homes[a.name]
+	}
+	if home != "" {
 		diagnostic.SetRemedy(diag, fmt.Sprintf("it belongs in the %s block", home))
 	}
 	return diag
+}
+
+// homes are the blocks that attributes belong in which are often written
+// elsewhere.
+var homes = map[string]string{
+	"datacenters": "job", "namespace": "job", "node_pool": "job", "priority": "job", "region": "job",
+	"count": "group", "max_run_duration": "group",
+	"driver": "task", "kill_signal": "task", "kill_timeout": "task", "leader": "task", "user": "task",
+	"cores": "resources", "cpu": "resources", "memory": "resources", "memory_max": "resources",
+	"args": "config", "command": "config", "image": "config", "ports": "config", "volumes": "config",
+	"attempts": "restart", "cron": "periodic", "crons": "periodic",
+	"destination": "template or artifact", "hook": "lifecycle", "sidecar": "lifecycle",
+	"max_files": "logs", "max_file_size": "logs", "static": "port", "to": "port",
 }
 
 func (d *Decoder) unknownBlock(b block, where string, s *schema) *hcl.Diagnostic {
