@@ -122,7 +122,7 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []alloc {
 	}
 	dataDir := t.TempDir()
 	c := exec.CommandContext(t.Context(), self, "up", "--output", "json", "--data-dir", dataDir, job)
-	sockets, err := os.MkdirTemp("", "tr") // a socket's path must be short
+	sockets, err := os.MkdirTemp("", "tr") //nolint:usetesting // a socket needs a short path
 	if err != nil {
 		t.Fatal(err)
 	}

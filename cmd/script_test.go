@@ -54,7 +54,7 @@ func TestJourneys(t *testing.T) {
 			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("JOBS", jobs)
 			// A socket's path must be short.
-			sockets, err := os.MkdirTemp("", "tr")
+			sockets, err := os.MkdirTemp("", "tr") //nolint:usetesting // t.TempDir is too long
 			if err != nil {
 				return err
 			}
