@@ -16,8 +16,11 @@ func (f *File) Place(problems Problems) {
 		}
 		path, exact := f.Positions.nearest(p.Path)
 		p.Range = f.Positions[path]
-		if p.OfName && exact {
+		switch {
+		case p.OfName && exact:
 			p.Range = f.nameOf(p.Range, path.Name())
+		case p.Word != "":
+			p.Range = f.wordIn(p.Range, p.Word)
 		}
 	}
 }
@@ -61,10 +64,10 @@ func (f *File) nameOf(r Range, name string) Range {
 		return r
 	}
 	if end, ok := endOfName(text[:r.Start.Byte], name); ok {
-		return rangeOfName(r, text, end-len(name), name)
+		return r.part(text, end-len(name), end)
 	}
 	if bytes.HasPrefix(text[r.Start.Byte:], []byte(name)) {
-		return rangeOfName(r, text, r.Start.Byte, name)
+		return r.part(text, r.Start.Byte, r.Start.Byte+len(name))
 	}
 	return r
 }
@@ -81,23 +84,54 @@ func endOfName(text []byte, name string) (int, bool) {
 	before = bytes.TrimSuffix(before, []byte(`"`))
 	rest, ok := bytes.CutSuffix(before, []byte(name))
 	last, _ := utf8.DecodeLastRune(rest)
-	if !ok || unicode.IsLetter(last) || unicode.IsDigit(last) || last == '_' || last == '-' {
-		return 0, false
-	}
-	return len(before), true
+	return len(before), ok && !isInWord(last)
 }
 
-// rangeOfName returns the range of a name that begins at an offset up to r.
-func rangeOfName(r Range, text []byte, at int, name string) Range {
-	between := text[at:r.Start.Byte]
-	start := Pos{Line: r.Start.Line - bytes.Count(between, []byte("\n")), Byte: at}
-	if start.Line == r.Start.Line {
-		start.Column = r.Start.Column - utf8.RuneCount(between)
-	} else {
-		start.Column = utf8.RuneCount(text[bytes.LastIndexByte(text[:at], '\n')+1:at]) + 1
+// wordIn returns the range of a word in what is at r, or r if it is not there
+// as it reads in the job.
+func (f *File) wordIn(r Range, word string) Range {
+	text := f.Sources[r.File]
+	if r.Start.Byte > r.End.Byte || r.End.Byte > len(text) {
+		return r
 	}
-	end := start
-	end.Column += utf8.RuneCountInString(name)
-	end.Byte += len(name)
-	return Range{File: r.File, Start: start, End: end}
+	for at := r.Start.Byte; ; at += len(word) {
+		i := bytes.Index(text[at:r.End.Byte], []byte(word))
+		if i < 0 {
+			return r
+		}
+		at += i
+		if next, _ := utf8.DecodeRune(text[at+len(word):]); !isInWord(next) {
+			return r.part(text, at, at+len(word))
+		}
+	}
+}
+
+func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
+
+// part returns the range from one offset in the text to another, which are not
+// far from r.
+func (r Range) part(text []byte, from, to int) Range {
+	start := r.Start.move(text, from)
+	return Range{File: r.File, Start: start, End: start.move(text, to)}
+}
+
+// move returns the place of another offset in the text.
+func (p Pos) move(text []byte, to int) Pos {
+	between := text[min(p.Byte, to):max(p.Byte, to)]
+	lines := bytes.Count(between, []byte("\n"))
+	switch {
+	case lines > 0:
+		begin := bytes.LastIndexByte(text[:to], '\n') + 1
+		p.Column = utf8.RuneCount(text[begin:to]) + 1
+	case to < p.Byte:
+		p.Column -= utf8.RuneCount(between)
+	default:
+		p.Column += utf8.RuneCount(between)
+	}
+	if to < p.Byte {
+		lines = -lines
+	}
+	p.Line += lines
+	p.Byte = to
+	return p
 }

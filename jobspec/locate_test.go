@@ -82,6 +82,53 @@ func TestPlaceFindsNamesAndValues(t *testing.T) {
 	}
 }
 
+// TestPlaceFindsWords writes places as "line,column: text".
+func TestPlaceFindsWords(t *testing.T) {
+	t.Parallel()
+	const text = `job "j" {
+  group "g" {
+    task "t" {
+      driver = "raw_exec"
+      config {
+        command = "PORT_a_b ${PORT_ü} ${PORT_a}"
+        args    = ["-p", "PORT_a"]
+      }
+      template {
+        data = <<EOT
+one ${PORT_ab}
+two ä ${PORT_a}
+EOT
+      }
+    }
+  }
+}
+`
+	file, problems := jobspec.Parse(jobspec.Source{Name: "f", Text: []byte(text)}, jobspec.Options{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	const task = "job.group[0].task[0]"
+	for _, c := range []struct {
+		path jobspec.Path
+		word string
+		want string
+	}{
+		{task + ".config.command", "PORT_a", `6,41: PORT_a`},
+		{task + ".config.command", "PORT_ü", `6,31: PORT_ü`},
+		{task + ".config.command", "PORT_c", `6,19: "PORT_a_b ${PORT_ü} ${PORT_a}"`},
+		{task + ".config.args", "PORT_a", `7,27: PORT_a`},
+		{task + ".template[0].data", "PORT_a", `12,9: PORT_a`},
+		{task + ".template[0].destination", "PORT_a", `9,7: template`},
+	} {
+		problems := jobspec.Problems{{Path: c.path, Word: c.word}}
+		file.Place(problems)
+		r := problems[0].Range
+		if got := fmt.Sprintf("%d,%d: %s", r.Start.Line, r.Start.Column, text[r.Start.Byte:r.End.Byte]); got != c.want {
+			t.Errorf("%q in %s is at %s, want %s", c.word, c.path, got, c.want)
+		}
+	}
+}
+
 func TestPlaceKeepsWhatIsPlaced(t *testing.T) {
 	t.Parallel()
 	at := jobspec.Range{File: "other", Start: jobspec.Pos{Line: 3, Column: 1}}

@@ -69,22 +69,6 @@ type Positions map[Path]Range
 
 // At returns the place of p, or that of the nearest enclosing path that has one.
 func (ps Positions) At(p Path) Range {
-	for ; p != ""; p = p.Parent() {
-		if r, ok := ps[p]; ok {
-			return r
-		}
-		if r, ok := ps[p.Parent().Attr(p.Name())]; ok {
-			return r // the list that p is an element of
-		}
-	}
-	return Range{}
-}
-
-// Place fills in the Range of every problem that has a Path but no Range yet.
-func (ps Positions) Place(problems Problems) {
-	for i := range problems {
-		if problems[i].Range.IsZero() && problems[i].Path != "" {
-			problems[i].Range = ps.At(problems[i].Path)
-		}
-	}
+	path, _ := ps.nearest(p)
+	return ps[path]
 }

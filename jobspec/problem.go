@@ -59,6 +59,7 @@ type Problem struct {
 	Remedy   string // what to do about it; may be empty
 	Path     Path   // where in the job; empty when the fault is in the text itself
 	OfName   bool   // the name at Path should not be there, whatever its value
+	Word     string // what is wrong in the value at Path; empty if all of it is
 	Range    Range  // where in the source
 }
 

@@ -36,12 +36,12 @@ func didYouMean(written string, names []string) string {
 }
 
 // nearest returns the name that takes the fewest edits to reach, at most two and
-// fewer than half of the name, or "".
+// fewer than half of the longer one, or "".
 func nearest(written string, names []string) string {
 	best, edits := "", 3
 	for _, name := range names {
 		d := levenshtein.Distance(strings.ToLower(written), strings.ToLower(name), nil)
-		if d < edits && 2*d < len(name) {
+		if d < edits && 2*d < max(len(written), len(name)) {
 			best, edits = name, d
 		}
 	}

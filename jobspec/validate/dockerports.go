@@ -13,11 +13,14 @@ func (t *task) dockerPorts() {
 	if t.t.Driver != "docker" && t.t.Driver != "podman" {
 		return
 	}
+	labels, _ := t.t.Config["ports"].([]any)
 	known := slices.Concat(t.g.ports.group, t.g.ports.legacy)
-	eachString(t.t.Config["ports"], func(label string) {
-		if !slices.Contains(known, label) && !strings.Contains(label, "${") {
-			t.warn(t.at.Attr("config").Attr("ports"), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
-				orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+	for i, label := range labels {
+		label, ok := label.(string)
+		if !ok || slices.Contains(known, label) || strings.Contains(label, "${") {
+			continue
 		}
-	})
+		t.warn(t.at.Attr("config").Index("ports", i), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
+			orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+	}
 }

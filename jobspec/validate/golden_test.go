@@ -98,7 +98,7 @@ func check(t *testing.T, path string) jobspec.Problems {
 	}
 	file.Job.Canonicalize()
 	found := validate.Job(file.Job)
-	file.Positions.Place(found)
+	file.Place(found)
 	found.Sort()
 	return found
 }

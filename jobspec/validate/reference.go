@@ -101,7 +101,14 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 	if near := nearest(name, all); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+family+cleanName(near))
 	}
-	t.warn(at, fmt.Sprintf("%s%s%s is not set", variablePrefix, family, name), fmt.Sprintf("group %q has no port %q", t.g.name, name), remedy)
+	t.unset(variablePrefix+family+name, at, fmt.Sprintf("group %q has no port %q", t.g.name, name), remedy)
+}
+
+// unset warns of a variable in the text at a path.
+func (t *task) unset(variable string, at jobspec.Path, detail, remedy string) {
+	t.report(jobspec.Problem{
+		Severity: jobspec.Warning, Summary: variable + " is not set", Detail: detail, Remedy: remedy, Path: at, Word: variable,
+	})
 }
 
 // isInjected tells whether a port may be one that Nomad adds for a proxy of
@@ -125,7 +132,7 @@ func (t *task) metaReference(name string, at jobspec.Path) {
 	if near := nearest(name, keys); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+metaFamily+cleanName(near))
 	}
-	t.warn(at, fmt.Sprintf("%s%s%s is not set", variablePrefix, metaFamily, name), fmt.Sprintf("task %q has no meta key %q", t.t.Name, name), remedy)
+	t.unset(variablePrefix+metaFamily+name, at, fmt.Sprintf("task %q has no meta key %q", t.t.Name, name), remedy)
 }
 
 // metaKeys are the keys that reach the task, in dispatched jobs too.

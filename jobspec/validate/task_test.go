@@ -62,7 +62,7 @@ func TestTaskRules(t *testing.T) {
 				t.Driver, t.Config = "docker", map[string]any{"ports": []any{"http", "htp", "${NOMAD_META_x}"}}
 			},
 			want: []string{
-				`warning job.group[0].task[0].config.ports: port "htp" is not defined`,
+				`warning job.group[0].task[0].config.ports[1]: port "htp" is not defined`,
 				"warning job.group[0].task[0].config.ports: NOMAD_META_x is not set",
 			},
 		},

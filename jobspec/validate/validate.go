@@ -19,7 +19,7 @@ import (
 
 // Job checks a job on which Canonicalize was called and returns every fault in
 // the order of the job, each with its Path and without a Range, which
-// Positions.Place adds. The job is not changed.
+// File.Place adds. The job is not changed.
 //
 // An Error is what a Nomad server refuses, or what it accepts and what is then
 // certain to fail. A Warning is what it accepts and drops, ignores or advises
