@@ -37,10 +37,7 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
 
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
-	history, err := store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
-	if err != nil {
-		r.notice("job %q: %v", *r.job.ID, err)
-	}
+	history := store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
 	switch {
 	case r.job.IsPeriodic():
 		r.runPeriodic()
@@ -54,10 +51,8 @@ func (r *jobRun) run() {
 	r.ended = true
 	r.mu.Unlock()
 	r.children.Wait()
-	if history != nil {
-		if err := history.Close(); err != nil {
-			r.notice("job %q: %v", *r.job.ID, err)
-		}
+	if err := history.Close(); err != nil {
+		r.notice("job %q: %v", *r.job.ID, err)
 	}
 	if err := r.dir.Prune(keptRuns); err != nil {
 		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)

@@ -20,25 +20,27 @@ const historyFile = "events.json"
 // files of its own.
 type History struct {
 	sub  *event.Subscription
-	file *os.File
 	done chan error
 }
 
 // NewHistory begins to write the events of a job, and of those that run in its
 // name, to the directory of their run, until the bus or the history is closed.
-func NewHistory(bus *event.Bus, runDir, job string) (*History, error) {
-	file, err := os.OpenFile(filepath.Join(runDir, historyFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("cannot keep the history of the run: %w", err)
-	}
-	h := &History{sub: bus.Subscribe(false), file: file, done: make(chan error, 1)}
-	go func() { h.done <- h.write(job) }()
-	return h, nil
+// The file is made beside the run, which does not wait for it.
+func NewHistory(bus *event.Bus, runDir, job string) *History {
+	h := &History{sub: bus.Subscribe(false), done: make(chan error, 1)}
+	go func() { h.done <- h.write(filepath.Join(runDir, historyFile), job) }()
+	return h
 }
 
 // write copies events in batches: it goes to the file when no more are queued.
-func (h *History) write(job string) (failure error) {
-	w := bufio.NewWriter(h.file)
+func (h *History) write(path, job string) (failure error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		h.sub.Close() // or the events nobody writes would pile up
+		return err
+	}
+	defer func() { failure = firstOf(failure, file.Close()) }()
+	w := bufio.NewWriter(file)
 	enc := json.NewEncoder(w)
 	for {
 		if !h.sub.Ready() {
@@ -76,7 +78,7 @@ func (h *History) Close() error {
 	h.sub.Finish()
 	err := <-h.done
 	h.sub.Close()
-	if err := firstOf(err, h.file.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot keep the history of the run: %w", err)
 	}
 	return nil

@@ -22,10 +22,7 @@ func TestHistoryHoldsEveryEventOfItsJob(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var bus event.Bus
-	h, err := store.NewHistory(&bus, dir, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := store.NewHistory(&bus, dir, "web")
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	web := &event.Alloc{Job: "web", Group: "g", Name: "web.g[0]", ID: "1"}
 	other := &event.Alloc{Job: "other", Group: "g", Name: "other.g[0]", ID: "2"}
@@ -89,10 +86,7 @@ func TestHistoryOnAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	var bus event.Bus
-	h, err := store.NewHistory(&bus, dir, "web")
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := store.NewHistory(&bus, dir, "web")
 	bus.Publish(&event.Alloc{Job: "web"}, "", event.Notice{Text: "word"})
 	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "no space left") {
 		t.Errorf("Close: %v", err)
