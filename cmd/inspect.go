@@ -32,6 +32,7 @@ says and no defaults, unless --canonical adds them.
 }
 
 func (a *app) inspect(ctx context.Context, args []string, opts inspectOptions) error {
+	collectRarely()
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err

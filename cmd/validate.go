@@ -35,6 +35,7 @@ errors.
 
 func (a *app) validate(ctx context.Context, args []string, opts validateOptions) error {
 	a.jsonErrors = opts.format == formatJSON
+	collectRarely()
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
