@@ -3,10 +3,12 @@ package catalog
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
@@ -62,22 +64,44 @@ func (c *checker) body(body map[string]any, schema hcldec.Spec, at jobspec.Path)
 // unknown reports an option that the driver does not have there, and returns
 // the one that is likely to be meant, or "".
 func (c *checker) unknown(name string, options map[string]option, at jobspec.Path) (near string) {
-	const fewest = 20 // more would not be read
-	where, remedy := "", ""
+	where := ""
 	if at.Name() != "config" {
 		where = fmt.Sprintf(" in %q", at.Name())
 	}
-	known := slices.Sorted(maps.Keys(options))
-	if near = diagnostic.Nearest(name, known); near != "" {
-		remedy = fmt.Sprintf("did you mean %q?", near)
-	} else if len(known) <= fewest {
-		remedy = "it has " + strings.Join(known, ", ")
-	}
+	near = diagnostic.Nearest(name, slices.Collect(maps.Keys(options)))
 	c.report(jobspec.Problem{
-		Summary: fmt.Sprintf("driver %q has no option %q%s", c.driver, name, where), Remedy: remedy,
-		Path: at.Attr(name), OfName: true,
+		Summary: fmt.Sprintf("driver %q has no option %q%s", c.driver, name, where),
+		Remedy:  insteadOf(name, near, options),
+		Path:    at.Attr(name),
+		OfName:  true,
 	})
 	return near
+}
+
+// insteadOf says what to write in place of an unknown option.
+func insteadOf(name, near string, options map[string]option) string {
+	const fewest = 20 // more would not be read
+	switch {
+	case near != "":
+		return fmt.Sprintf("did you mean %q?", near)
+	case isOfTask(name):
+		return "it belongs in the task, outside of config"
+	case len(options) <= fewest:
+		return "it has " + strings.Join(slices.Sorted(maps.Keys(options)), ", ")
+	}
+	return ""
+}
+
+// isOfTask reports whether a task has an attribute or a block of that name.
+func isOfTask(name string) bool {
+	task := reflect.TypeFor[api.Task]()
+	for i := range task.NumField() {
+		tag, _, _ := strings.Cut(task.Field(i).Tag.Get("hcl"), ",")
+		if tag == name && tag != "config" {
+			return true
+		}
+	}
+	return false
 }
 
 // attribute checks the value of an option that is no block.

@@ -128,6 +128,7 @@ func TestUnknownOptionHasARemedy(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"imgae":    `did you mean "image"?`,
+		"env":      "it belongs in the task, outside of config",
 		"nonsense": "it has any, args, auth, image, labels, mount, retries, sysctl, verbose, weight",
 	} {
 		problems := Check("test", testSchema, map[string]any{"image": "x", name: 1}, "task")
