@@ -34,13 +34,14 @@ var standIns = map[string]string{
 // is then no error.
 func (a *app) checkDrivers(files []jobFile, instead replacements) (problems jobspec.Problems) {
 	known := a.drivers()
+	c := driverCheck{known, catalog.NewChecker(known), instead}
 	for _, f := range files {
 		if f.Job == nil {
 			continue
 		}
 		var found jobspec.Problems
 		forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
-			found = append(found, checkDriver(known, t, at, instead)...)
+			found = append(found, c.task(t, at)...)
 		})
 		f.Place(found)
 		problems = append(problems, found...)
@@ -48,33 +49,27 @@ func (a *app) checkDrivers(files []jobFile, instead replacements) (problems jobs
 	return problems
 }
 
-func checkDriver(known map[string]drivers.Driver, t *api.Task, at jobspec.Path, instead replacements) jobspec.Problems {
+// driverCheck checks tasks against drivers.
+type driverCheck struct {
+	known   map[string]drivers.Driver
+	configs *catalog.Checker
+	instead replacements // nil if the job is only looked at
+}
+
+func (c driverCheck) task(t *api.Task, at jobspec.Path) jobspec.Problems {
 	if t.Driver == "" {
 		return nil // validate.Job says so
 	}
-	problems := checkConfig(known, t, at)
-	_, replaced := instead[t.Driver]
+	problems := c.configs.Check(t.Driver, t.Config, at)
+	_, replaced := c.instead[t.Driver]
 	switch {
 	case replaced && !problems.HasErrors():
-		problems = append(problems, instead.apply(known, t, at)...)
-		problems = append(problems, checkConfig(known, t, at)...)
-	case !replaced && known[t.Driver] == nil:
-		problems = append(problems, unknownDriver(known, t.Driver, at, instead == nil)...)
+		problems = append(problems, c.instead.apply(c.configs, t, at)...)
+		problems = append(problems, c.configs.Check(t.Driver, t.Config, at)...)
+	case !replaced && c.known[t.Driver] == nil:
+		problems = append(problems, unknownDriver(c.known, t.Driver, at, c.instead == nil)...)
 	}
 	return problems
-}
-
-// checkConfig checks the config block of a task against what its driver
-// understands, be it one that taskrun has or not.
-func checkConfig(known map[string]drivers.Driver, t *api.Task, at jobspec.Path) jobspec.Problems {
-	schema := catalog.Schema(t.Driver)
-	if d := known[t.Driver]; d != nil {
-		schema = d.TaskConfigSchema()
-	}
-	if schema == nil {
-		return nil
-	}
-	return catalog.Check(t.Driver, schema, t.Config, at)
 }
 
 // unknownDriver says that there is no such driver. A job file that is only

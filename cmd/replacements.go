@@ -73,14 +73,14 @@ func (r replacements) check(known map[string]drivers.Driver) error {
 
 // apply gives a task its other driver, and leaves out the options that this
 // one does not have.
-func (r replacements) apply(known map[string]drivers.Driver, t *api.Task, at jobspec.Path) jobspec.Problems {
+func (r replacements) apply(configs *catalog.Checker, t *api.Task, at jobspec.Path) jobspec.Problems {
 	to, ok := r[t.Driver]
 	if !ok {
 		return nil
 	}
 	from := t.Driver
 	t.Driver = to
-	options := catalog.Options(known[to])
+	options := configs.Options(to)
 	var left []string
 	for name := range t.Config {
 		if !slices.Contains(options, name) {

@@ -7,71 +7,57 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/hashicorp/nomad/api"
 	"github.com/zclconf/go-cty/cty"
 
-	"taskrun/drivers"
 	"taskrun/jobspec"
 	"taskrun/jobspec/diagnostic"
 )
 
-// Check finds what is wrong with the config block of a task whatever its
-// environment will be: options that the driver does not have, required ones
-// that are missing, values that cannot become what the driver needs. Text with
-// "${" is not judged, it is evaluated when the task starts. at is the path of
-// the task.
-func Check(driver string, schema hcldec.Spec, config map[string]any, at jobspec.Path) jobspec.Problems {
-	c := checker{driver: driver}
-	c.body(config, schema, at.Attr("config"))
-	return c.problems
-}
-
-// Options returns the names of the options at the top of a driver's config
-// block, sorted.
-func Options(d drivers.Driver) []string {
-	return slices.Sorted(maps.Keys(optionsOf(d.TaskConfigSchema())))
-}
-
-type checker struct {
+// check is the check of one config block.
+type check struct {
 	driver   string
 	problems jobspec.Problems
 }
 
-func (c *checker) report(p jobspec.Problem) { c.problems = append(c.problems, p) }
+func (c *check) report(p jobspec.Problem) { c.problems = append(c.problems, p) }
 
 // body checks a config block or a block in it.
-func (c *checker) body(body map[string]any, schema hcldec.Spec, at jobspec.Path) {
-	options := optionsOf(schema)
+func (c *check) body(body map[string]any, known options, at jobspec.Path) {
 	meant := make(map[string]bool) // what misspelt names are likely to mean
 	for _, name := range slices.Sorted(maps.Keys(body)) {
-		switch o, ok := options[name]; {
+		switch o, ok := known[name]; {
 		case !ok:
-			meant[c.unknown(name, options, at)] = true
+			meant[c.unknown(name, known, at)] = true
 		case o.block != nil:
 			c.block(body[name], o, at.Attr(name))
 		default:
 			c.attribute(body[name], o.ty, at.Attr(name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(options)) {
-		if _, ok := body[name]; !ok && options[name].required && !meant[name] {
-			c.report(jobspec.Problem{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
+	var missing []string
+	for name, o := range known {
+		if _, ok := body[name]; !ok && o.required && !meant[name] {
+			missing = append(missing, name)
 		}
+	}
+	slices.Sort(missing)
+	for _, name := range missing {
+		c.report(jobspec.Problem{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
 	}
 }
 
 // unknown reports an option that the driver does not have there, and returns
 // the one that is likely to be meant, or "".
-func (c *checker) unknown(name string, options map[string]option, at jobspec.Path) (near string) {
+func (c *check) unknown(name string, known options, at jobspec.Path) (near string) {
 	where := ""
 	if at.Name() != "config" {
 		where = fmt.Sprintf(" in %q", at.Name())
 	}
-	near = diagnostic.Nearest(name, slices.Collect(maps.Keys(options)))
+	near = diagnostic.Nearest(name, slices.Collect(maps.Keys(known)))
 	c.report(jobspec.Problem{
 		Summary: fmt.Sprintf("driver %q has no option %q%s", c.driver, name, where),
-		Remedy:  insteadOf(name, near, options),
+		Remedy:  insteadOf(name, near, known),
 		Path:    at.Attr(name),
 		OfName:  true,
 	})
@@ -79,15 +65,15 @@ func (c *checker) unknown(name string, options map[string]option, at jobspec.Pat
 }
 
 // insteadOf says what to write in place of an unknown option.
-func insteadOf(name, near string, options map[string]option) string {
+func insteadOf(name, near string, known options) string {
 	const fewest = 20 // more would not be read
 	switch {
 	case near != "":
 		return fmt.Sprintf("did you mean %q?", near)
 	case isOfTask(name):
 		return "it belongs in the task, outside of config"
-	case len(options) <= fewest:
-		return "it has " + strings.Join(slices.Sorted(maps.Keys(options)), ", ")
+	case len(known) <= fewest:
+		return "it has " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
 	}
 	return ""
 }
@@ -105,7 +91,7 @@ func isOfTask(name string) bool {
 }
 
 // attribute checks the value of an option that is no block.
-func (c *checker) attribute(value any, ty cty.Type, at jobspec.Path) {
+func (c *check) attribute(value any, ty cty.Type, at jobspec.Path) {
 	if m, ok := findMisfit(value, ty, at); ok {
 		c.report(jobspec.Problem{
 			Summary: fmt.Sprintf("option %q of driver %q must be %s", at.Name(), c.driver, describe(ty)),
@@ -116,7 +102,7 @@ func (c *checker) attribute(value any, ty cty.Type, at jobspec.Path) {
 }
 
 // block checks what should be a block, or several.
-func (c *checker) block(value any, o option, at jobspec.Path) {
+func (c *check) block(value any, o option, at jobspec.Path) {
 	if body, ok := value.(map[string]any); ok {
 		c.body(body, o.block, at)
 		return

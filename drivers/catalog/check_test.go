@@ -10,8 +10,21 @@ import (
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
+	"taskrun/drivers"
 	"taskrun/jobspec"
 )
+
+// schemaOf is a driver that only has a schema.
+type schemaOf struct {
+	drivers.Driver
+	spec hcldec.Spec
+}
+
+func (d schemaOf) TaskConfigSchema() hcldec.Spec { return d.spec }
+
+func testChecker() *Checker {
+	return NewChecker(map[string]drivers.Driver{"test": schemaOf{spec: testSchema}})
+}
 
 var testSchema = hcldec.ObjectSpec{
 	"image":   &hcldec.AttrSpec{Name: "image", Type: cty.String, Required: true},
@@ -111,7 +124,7 @@ func TestCheckFindsWhatNoEnvironmentCanMend(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, p := range Check("test", testSchema, c.config, "job.group[0].task[0]") {
+			for _, p := range testChecker().Check("test", c.config, "job.group[0].task[0]") {
 				if p.Severity != jobspec.Error {
 					t.Errorf("%s is no error", p.Summary)
 				}
@@ -131,7 +144,7 @@ func TestUnknownOptionHasARemedy(t *testing.T) {
 		"env":      "it belongs in the task, outside of config",
 		"nonsense": "it has any, args, auth, image, labels, mount, retries, sysctl, verbose, weight",
 	} {
-		problems := Check("test", testSchema, map[string]any{"image": "x", name: 1}, "task")
+		problems := testChecker().Check("test", map[string]any{"image": "x", name: 1}, "task")
 		if len(problems) != 1 || problems[0].Remedy != want {
 			t.Errorf("%s: %+v, want the remedy %q", name, problems, want)
 		}
@@ -140,15 +153,17 @@ func TestUnknownOptionHasARemedy(t *testing.T) {
 
 func TestCatalogNamesDriversAsJobFilesDo(t *testing.T) {
 	t.Parallel()
-	for name, d := range New() {
+	known := New()
+	checker := NewChecker(known)
+	for name, d := range known {
 		if d.Info().Name != name {
 			t.Errorf("driver %q calls itself %q", name, d.Info().Name)
 		}
-		if len(Options(d)) == 0 {
+		if len(checker.Options(name)) == 0 {
 			t.Errorf("driver %q has no options", name)
 		}
 	}
-	if options := Options(New()["raw_exec"]); !slices.Contains(options, "command") {
+	if options := checker.Options("raw_exec"); !slices.Contains(options, "command") {
 		t.Errorf("raw_exec has no option command: %v", options)
 	}
 }

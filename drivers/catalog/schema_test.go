@@ -31,6 +31,7 @@ func TestSchemasTakeWhatTheirDriversTake(t *testing.T) {
 				t.Fatal("there is no schema")
 			}
 			unused := optionsOf(schema)
+			checker := NewChecker(nil)
 			job := parse(t, name).Job
 			job.Canonicalize()
 			group := job.TaskGroups[0]
@@ -40,7 +41,7 @@ func TestSchemasTakeWhatTheirDriversTake(t *testing.T) {
 					delete(unused, option)
 				}
 				for _, config := range []map[string]any{task.Config, throughJSON(t, task.Config)} {
-					for _, p := range Check(driver, schema, config, jobspec.Root) {
+					for _, p := range checker.Check(driver, config, jobspec.Root) {
 						t.Errorf("%s: %v", p.Path, p)
 					}
 					if _, err := env.DecodeConfig(config, schema); err != nil {
@@ -100,7 +101,7 @@ func TestSchemasRefuse(t *testing.T) {
 		{"podman", map[string]any{"image": "x", "devices": blocks(map[string]any{"host_path": "/dev/null"})}, []string{`option "devices" of driver "podman" must be a list of strings`}},
 	} {
 		var got []string
-		for _, p := range Check(c.driver, Schema(c.driver), c.config, jobspec.Root) {
+		for _, p := range NewChecker(nil).Check(c.driver, c.config, jobspec.Root) {
 			got = append(got, p.Summary)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
