@@ -2,14 +2,36 @@ package drivers
 
 import (
 	"context"
-	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
 )
 
+// Configurable is a driver with options for all its tasks: in Nomad, and in the
+// config file of taskrun, those of a block plugin "name" { config { … } }.
+type Configurable interface {
+	// ConfigSchema describes the options. It is constant.
+	ConfigSchema() hcldec.Spec
+
+	// SetConfig takes the options, decoded by ConfigSchema; what was left out
+	// is null. It is called at most once, before any other method but Info,
+	// ConfigSchema and TaskConfigSchema; without it every option has its
+	// default. After an error the driver must not be used. The error names
+	// the option.
+	SetConfig(config cty.Value) error
+}
+
 // Recoverer is a driver that can find a task again that it, or an earlier
-// instance of it, has started.
+// instance of it in a process that is gone, has started.
 type Recoverer interface {
-	// RecoverTask registers the task of a handle again. A task that is
-	// registered and runs is no error; one that cannot be found is.
+	// RecoverTask registers the task of a handle again, under the ID that its
+	// Config has. A task that is registered and runs is no error, and stays as
+	// it is. One that cannot be found is ErrTaskNotFound, and not registered.
+	//
+	// A handle without DriverState means that a start was intended and nobody
+	// knows whether it happened: the driver looks for the task by what its
+	// Config says. It is registered if it was started, otherwise the error is
+	// ErrTaskNotFound, and it can be started.
 	RecoverTask(handle *TaskHandle) error
 }
 
@@ -27,23 +49,6 @@ type ExecTaskResult struct {
 	Stdout []byte // the last 4 KiB
 	Stderr []byte // likewise; empty where the driver mixes the two
 	ExitResult
-}
-
-// StatsCollector is a driver that can tell what a task uses.
-type StatsCollector interface {
-	// TaskStats sends a first sample at once and then one every interval,
-	// until ctx or the task ends, when the channel is closed.
-	TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *TaskResourceUsage, error)
-}
-
-// TaskResourceUsage is what the processes of a task use together.
-type TaskResourceUsage struct {
-	Time        time.Time
-	RSS         uint64  // resident memory, bytes
-	CPUPercent  float64 // of one core
-	TotalTicks  float64 // MHz
-	Processes   int
-	MemoryLimit int64 // bytes that the job allows; 0: no limit
 }
 
 // Mount is a file or directory of the host that a task sees at a path of its

@@ -87,7 +87,7 @@ type TaskHandle struct {
 	Version     int // chosen by the driver
 	Config      *TaskConfig
 	State       TaskState
-	DriverState []byte // the driver's own, opaque
+	DriverState []byte // the driver's own, opaque; empty: see Recoverer
 }
 
 // TaskStatus is a snapshot of a task.

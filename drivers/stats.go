@@ -1,0 +1,86 @@
+package drivers
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// StatsCollector is a driver that can tell what a task uses.
+type StatsCollector interface {
+	// TaskStats sends a first sample at once and then one every interval,
+	// until ctx or the task ends, when the channel is closed. A reader that is
+	// late misses samples; nobody waits for it. Unknown tasks: ErrTaskNotFound.
+	TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *TaskResourceUsage, error)
+}
+
+// TaskResourceUsage is a sample of what the processes of a task use, in the
+// shape of Nomad's API: together and, where the driver knows them, each by
+// itself. Memory is in bytes; CPU times are percent of one core, TotalTicks
+// MHz, ThrottledTime nanoseconds; Timestamp is nanoseconds since 1970. What the
+// driver has measured stands in Measured, all else is 0.
+type TaskResourceUsage struct {
+	api.TaskResourceUsage
+	Processes int // that run now
+}
+
+// The names of what can be measured, as they stand in MemoryStats.Measured and
+// CpuStats.Measured. Clients show them, and nothing that is not there.
+const (
+	MeasuredRSS            = "RSS"
+	MeasuredCache          = "Cache"
+	MeasuredSwap           = "Swap"
+	MeasuredUsage          = "Usage"
+	MeasuredMaxUsage       = "Max Usage"
+	MeasuredKernelUsage    = "Kernel Usage"
+	MeasuredKernelMaxUsage = "Kernel Max Usage"
+
+	MeasuredSystemMode       = "System Mode"
+	MeasuredUserMode         = "User Mode"
+	MeasuredTotalTicks       = "Total Ticks"
+	MeasuredPercent          = "Percent"
+	MeasuredThrottledPeriods = "Throttled Periods"
+	MeasuredThrottledTime    = "Throttled Time"
+)
+
+// SumUsage adds up what several processes, or tasks, use. Measured is what any
+// of them has measured. Devices are not added up, but put in one list.
+func SumUsage(usages ...*api.ResourceUsage) *api.ResourceUsage {
+	memory, cpu := &api.MemoryStats{}, &api.CpuStats{}
+	sum := &api.ResourceUsage{MemoryStats: memory, CpuStats: cpu}
+	for _, u := range usages {
+		if m := u.MemoryStats; m != nil {
+			memory.RSS += m.RSS
+			memory.Cache += m.Cache
+			memory.Swap += m.Swap
+			memory.Usage += m.Usage
+			memory.MaxUsage += m.MaxUsage
+			memory.KernelUsage += m.KernelUsage
+			memory.KernelMaxUsage += m.KernelMaxUsage
+			memory.Measured = union(memory.Measured, m.Measured)
+		}
+		if c := u.CpuStats; c != nil {
+			cpu.SystemMode += c.SystemMode
+			cpu.UserMode += c.UserMode
+			cpu.TotalTicks += c.TotalTicks
+			cpu.ThrottledPeriods += c.ThrottledPeriods
+			cpu.ThrottledTime += c.ThrottledTime
+			cpu.Percent += c.Percent
+			cpu.Measured = union(cpu.Measured, c.Measured)
+		}
+		sum.DeviceStats = append(sum.DeviceStats, u.DeviceStats...)
+	}
+	return sum
+}
+
+// union appends what names lacks of more.
+func union(names, more []string) []string {
+	for _, name := range more {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
