@@ -24,6 +24,10 @@ type Status struct {
 	ExitCode int   // 128+n when it was killed by signal n, -1 when unknown
 	Signal   int   // 0 for none
 	Err      error // why it is unknown
+
+	// PeakRSS is the most resident memory, in bytes, that the process or one
+	// that it waited for had; 0 when unknown.
+	PeakRSS int64
 }
 
 func exitedWith(code int) Status { return Status{ExitCode: code} }
@@ -46,6 +50,7 @@ type Process struct {
 	run    *Run
 	tag    string // what its environment tells it by; see tagOf
 	onExit func(Status, time.Time)
+	shadow int64         // see peakRSS
 	done   chan struct{} // closed when the process has ended
 	gone   chan struct{} // closed when its tree has, too
 

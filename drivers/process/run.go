@@ -49,6 +49,7 @@ func (r *Run) Start(spec Spec) (*Process, error) {
 	defer r.starting.Done()
 	var err error
 	p.pid, err = spec.fork()
+	p.shadow = ownPeakRSS()
 	reaper.register(p, err)
 	if err != nil {
 		return nil, err

@@ -8,19 +8,26 @@ const (
 	taskVar  = "NOMAD_TASK_NAME"
 )
 
-// tagOf joins the two variables of an environment, "" unless both are set.
+// SessionVar is the variable that tells what a command run in a task starts
+// from what the task itself starts. Its value is the command's own.
+const SessionVar = "TASKRUN_EXEC_ID"
+
+// tagOf joins these variables of an environment, "" unless the first two are
+// set.
 func tagOf(env []string) string {
-	var alloc, task string
+	var alloc, task, session string
 	for _, entry := range env {
 		switch name, value, _ := strings.Cut(entry, "="); name {
 		case allocVar:
 			alloc = value
 		case taskVar:
 			task = value
+		case SessionVar:
+			session = "/" + value
 		}
 	}
 	if alloc == "" || task == "" {
 		return ""
 	}
-	return alloc + "/" + task
+	return alloc + "/" + task + session
 }

@@ -290,8 +290,9 @@ func TestStartFails(t *testing.T) {
 func TestTagOf(t *testing.T) {
 	t.Parallel()
 	for want, env := range map[string][]string{
-		"a/t": {"X=1", "NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=t", "", "nothing"},
-		"":    {"NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=", "XNOMAD_TASK_NAME=t"},
+		"a/t":   {"X=1", "NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=t", "", "nothing"},
+		"a/t/s": {"TASKRUN_EXEC_ID=s", "NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=t"},
+		"":      {"NOMAD_ALLOC_ID=a", "NOMAD_TASK_NAME=", "XNOMAD_TASK_NAME=t"},
 	} {
 		if got := tagOf(env); got != want {
 			t.Errorf("the tag of %q is %q", env, got)
@@ -323,5 +324,51 @@ func TestOwner(t *testing.T) {
 		if got, sure := s.owner(c.tree); got != c.want || sure != c.sure {
 			t.Errorf("%s: the owner is %p, sure %v, not %p", name, got, sure, c.want)
 		}
+	}
+}
+
+// A census finds the trees of all processes, wherever their members went.
+func TestCensus(t *testing.T) {
+	t.Parallel()
+	run := newRun(t)
+	p := startIn(t, run, `sleep 1000 & (setsid sleep 1000 &) ; setsid env -i /bin/sleep 1000 & echo ready; wait`)
+	p.await(t, "ready")
+	t.Run("another", func(t *testing.T) {
+		other := startIn(t, newRun(t), "setsid sleep 1000 & echo ready; wait")
+		other.await(t, "ready")
+		var pids []int
+		for deadline := time.Now().Add(patience); len(pids) != 4; { // the shell, and each sleep once it is itself
+			trees := run.Census()
+			if pids = trees[p.Process]; len(trees) != 1 || time.Now().After(deadline) {
+				t.Fatalf("the trees are %v, not one of four", trees)
+			}
+		}
+		if err := other.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		other.rest(t)
+	})
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.rest(t)
+	<-p.Gone()
+	if trees := run.Census(); len(trees) != 0 {
+		t.Errorf("after the end there are %v", trees)
+	}
+}
+
+// The peak of a process is told when it is sure to be its own.
+func TestPeakRSS(t *testing.T) {
+	t.Parallel()
+	run := newRun(t)
+	small, large := startIn(t, run, "exit 0"), startIn(t, run, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
+	small.mustEndWith(t, 0, 0)
+	large.mustEndWith(t, 0, 0)
+	if s, _ := small.Status(); s.PeakRSS != 0 {
+		t.Errorf("a small process had %d bytes", s.PeakRSS)
+	}
+	if s, _ := large.Status(); s.PeakRSS < 200e6 || s.PeakRSS > 500e6 {
+		t.Errorf("a large process had %d bytes", s.PeakRSS)
 	}
 }

@@ -21,8 +21,9 @@ func maybeExited(int) bool { return true }
 // for which the caller holds the reaper's lock.
 func collect(p *Process) (status Status, ok bool) {
 	var wait unix.WaitStatus
+	var usage unix.Rusage
 	for {
-		pid, err := unix.Wait4(p.pid, &wait, unix.WNOHANG, nil)
+		pid, err := unix.Wait4(p.pid, &wait, unix.WNOHANG, &usage)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -37,9 +38,12 @@ func collect(p *Process) (status Status, ok bool) {
 	}
 	p.reaped = true
 	if wait.Signaled() {
-		return killedBy(wait.Signal()), true
+		status = killedBy(wait.Signal())
+	} else {
+		status = exitedWith(wait.ExitStatus())
 	}
-	return exitedWith(wait.ExitStatus()), true
+	status.PeakRSS = p.peakRSS(usage)
+	return status, true
 }
 
 // reap: collect has done it.

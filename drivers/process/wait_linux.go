@@ -37,10 +37,10 @@ const (
 
 // waitable looks for a child that has ended, pid is 0 if there is none, and
 // leaves it as it is. The error is ECHILD when there is no such child at all.
-func waitable(idType, id int) (childInfo, error) {
+func waitable(idType, id int, usage *unix.Rusage) (childInfo, error) {
 	var info unix.Siginfo
 	for {
-		err := unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		err := unix.Waitid(idType, id, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, usage)
 		if !errors.Is(err, unix.EINTR) {
 			return *(*childInfo)(unsafe.Pointer(&info)), err
 		}
@@ -49,23 +49,27 @@ func waitable(idType, id int) (childInfo, error) {
 
 // maybeExited reports whether a child has ended.
 func maybeExited(pid int) bool {
-	info, err := waitable(unix.P_PID, pid)
+	info, err := waitable(unix.P_PID, pid, nil)
 	return err != nil || info.pid != 0
 }
 
 // collect tells how a process ended, ok is false while it runs. It is not
 // reaped.
 func collect(p *Process) (status Status, ok bool) {
-	info, err := waitable(unix.P_PID, p.pid)
+	var usage unix.Rusage
+	info, err := waitable(unix.P_PID, p.pid, &usage)
 	switch {
 	case err != nil:
 		return unknownEnd(err), true
 	case info.pid == 0:
 		return Status{}, false
 	case info.code == cldKilled || info.code == cldDumped:
-		return killedBy(syscall.Signal(info.status)), true
+		status = killedBy(syscall.Signal(info.status))
+	default:
+		status = exitedWith(int(info.status))
 	}
-	return exitedWith(int(info.status)), true
+	status.PeakRSS = p.peakRSS(usage)
+	return status, true
 }
 
 // reap frees the number of a process that has ended.
@@ -80,7 +84,7 @@ func reap(pid int) {
 // reapOrphans reaps adopted children that have ended and returns their number.
 func reapOrphans(isOrphan func(pid int) bool) (reaped int) {
 	for {
-		child, err := waitable(unix.P_ALL, 0)
+		child, err := waitable(unix.P_ALL, 0, nil)
 		if err != nil || child.pid == 0 {
 			return reaped
 		}
@@ -91,7 +95,7 @@ func reapOrphans(isOrphan func(pid int) bool) (reaped int) {
 		reaped++
 	}
 	for _, pid := range strays() {
-		if child, err := waitable(unix.P_PID, pid); err == nil && child.pid != 0 && isOrphan(pid) {
+		if child, err := waitable(unix.P_PID, pid, nil); err == nil && child.pid != 0 && isOrphan(pid) {
 			reap(pid)
 			reaped++
 		}

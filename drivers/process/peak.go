@@ -1,0 +1,35 @@
+package process
+
+import (
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// peakRSS returns the peak that the system has counted for a process, in
+// bytes. Until it executes its program a new process shares this program's
+// memory, and Linux counts that as well: a peak no higher than this program's
+// own, the shadow, tells nothing, and is 0.
+func (p *Process) peakRSS(usage unix.Rusage) int64 {
+	if peak := maxRSS(usage); peak > p.shadow {
+		return peak
+	}
+	return 0
+}
+
+// ownPeakRSS is this program's own peak, in bytes.
+func ownPeakRSS() int64 {
+	var usage unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return maxRSS(usage)
+}
+
+// maxRSS returns ru_maxrss in bytes, in which macOS counts; Linux counts KiB.
+func maxRSS(usage unix.Rusage) int64 {
+	if runtime.GOOS == "linux" {
+		return usage.Maxrss << 10
+	}
+	return usage.Maxrss
+}
