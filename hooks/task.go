@@ -30,6 +30,7 @@ package hooks
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -51,6 +52,28 @@ type Task struct {
 	Emit func(*api.TaskEvent)
 	// Publish tells the run's subscribers of something that concerns the task.
 	Publish func(at time.Time, body event.Body)
+	// Control acts on the task.
+	Control Control
+}
+
+// ErrNotRunning is the answer to an order for a task that does not run, in
+// Nomad's words.
+var ErrNotRunning = errors.New("Task not running") //nolint:staticcheck // Nomad's words
+
+// Control is how a hook acts on its task out of its turn, from goroutines of
+// its own. The events tell why.
+type Control interface {
+	// Restart restarts the running task, which is no failure, and returns when
+	// its old run has ended. It must not be called from a phase of the hook.
+	Restart(ctx context.Context, why *api.TaskEvent) error
+	// Signal sends a signal, by Nomad's name, to the running task.
+	Signal(why *api.TaskEvent, signal string) error
+	// Fail ends the task for good, as failed; why must be an event that fails
+	// it. It returns at once.
+	Fail(why *api.TaskEvent)
+	// SetTemplateEnv replaces the variables of templates with env = true, from
+	// the next start on.
+	SetTemplateEnv(env map[string]string)
 }
 
 // TaskFactory makes the hook of one task. It returns nil when the task does
@@ -93,6 +116,9 @@ type PrestartResponse struct {
 	Output Output
 	// VaultToken, when set, is the task's token.
 	VaultToken string
+	// IdentityTokens are the tokens of workload identities that belong into the
+	// environment, by name; that of the default one is empty.
+	IdentityTokens map[string]string
 }
 
 // Output captures what a task writes.

@@ -13,6 +13,10 @@ func (t *task) newEnv() *taskenv.Builder {
 
 // snapshot returns the environment as it is now.
 func (t *task) snapshot() *taskenv.Env {
+	if env := t.templates.Swap(nil); env != nil {
+		t.env.SetTemplateEnv(*env)
+		t.built = nil
+	}
 	if t.built == nil {
 		t.built = t.env.Build()
 	}

@@ -50,6 +50,7 @@ func (j *journal) take() []string {
 type recorder struct {
 	name     string
 	journal  *journal
+	control  hooks.Control
 	prestart func(context.Context, *hooks.PrestartRequest, *hooks.PrestartResponse) error
 	fail     map[string]error // by phase
 }
@@ -153,7 +154,10 @@ func newSetting(t *testing.T, task *api.Task, allocFail map[string]error, taskHo
 	}
 	for _, h := range taskHooks {
 		h.journal = &s.journal
-		catalog.Task = append(catalog.Task, func(hooks.Task) hooks.TaskHook { return h })
+		catalog.Task = append(catalog.Task, func(info hooks.Task) hooks.TaskHook {
+			h.control = info.Control
+			return h
+		})
 	}
 	s.config = runner.Config{
 		Alloc: &event.Alloc{Job: "job", Group: "g", Name: "job.g[0]", ID: event.NewID()},

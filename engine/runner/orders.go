@@ -11,12 +11,13 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/event"
 	"taskrun/engine/lifecycle"
+	"taskrun/hooks"
 )
 
 // The answers to an order that cannot be carried out, in Nomad's words.
 var (
-	ErrTaskNotRunning = errors.New("Task not running") //nolint:staticcheck // Nomad's words
-	ErrUnknownTask    = errors.New("Task not found")   //nolint:staticcheck // Nomad's words
+	ErrTaskNotRunning = hooks.ErrNotRunning
+	ErrUnknownTask    = errors.New("Task not found") //nolint:staticcheck // Nomad's words
 	ErrAllocEnded     = errors.New("restart of an alloc that should not run")
 )
 
@@ -182,6 +183,11 @@ func (a *Alloc) Signal(name, signal string) error {
 	if t == nil {
 		return ErrUnknownTask
 	}
+	return t.signal(event.Signaling(signal), signal)
+}
+
+// signal sends a signal to the task if it runs; why tells of it.
+func (t *task) signal(why *api.TaskEvent, signal string) error {
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return err
 	}
@@ -190,9 +196,9 @@ func (a *Alloc) Signal(name, signal string) error {
 		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec().Driver)
 	}
 	var handle string
-	a.ask(func() {
+	t.alloc.ask(func() {
 		if handle = t.handle; handle != "" {
-			t.apply("", event.Signaling(signal))
+			t.apply("", why)
 		}
 	})
 	if handle == "" {

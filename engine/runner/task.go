@@ -30,8 +30,10 @@ type task struct {
 	cancel context.CancelFunc
 	gate   chan struct{} // a token for one start
 
-	inlet  inlet
-	revive chan string // for a task that is parked: why it is started again
+	inlet inlet
+	// templates is what a hook has set since the last snapshot.
+	templates atomic.Pointer[map[string]string]
+	revive    chan string // for a task that is parked: why it is started again
 
 	// Owned by the allocation.
 	state    api.TaskState // written with the allocation's mu held

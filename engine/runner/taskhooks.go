@@ -34,6 +34,7 @@ func (t *task) newHooks() []*taskHook {
 		Publish: func(at time.Time, body event.Body) {
 			t.alloc.cfg.Bus.PublishAt(at, t.alloc.cfg.Alloc, t.name, body)
 		},
+		Control: control{t},
 	}
 	var list []*taskHook
 	for _, factory := range t.alloc.cfg.Hooks.Task {
@@ -95,6 +96,10 @@ func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
 			t.env.SetVaultToken(t.vault, *v.Namespace)
 			t.built = nil
 		}
+	}
+	for name, token := range resp.IdentityTokens {
+		t.env.SetIdentityToken(name, token)
+		t.built = nil
 	}
 	if resp.Output != nil {
 		t.output = resp.Output

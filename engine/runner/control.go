@@ -1,0 +1,25 @@
+package runner
+
+import (
+	"context"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// control is what a hook may order its task to do; see hooks.Control.
+type control struct{ t *task }
+
+func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
+	req := &restartRequest{event: why, done: make(chan error, 1)}
+	c.t.inlet.offer(req)
+	return await(ctx, req)
+}
+
+func (c control) Signal(why *api.TaskEvent, signal string) error { return c.t.signal(why, signal) }
+
+func (c control) Fail(why *api.TaskEvent) {
+	c.t.report("", why)
+	c.t.cancel()
+}
+
+func (c control) SetTemplateEnv(env map[string]string) { c.t.templates.Store(&env) }
