@@ -23,13 +23,6 @@ import (
 	"taskrun/drivers/taskstore"
 )
 
-// Config is the configuration of the driver, for all tasks.
-type Config struct {
-	// DeniedEnvvars are glob patterns (* only) of environment variables that
-	// no task gets, as in Nomad's plugin option denied_envvars.
-	DeniedEnvvars []string
-}
-
 // Driver is the raw_exec driver. Its methods may be called from several
 // goroutines at once. Shutdown must be called in the end.
 type Driver struct {
@@ -43,6 +36,7 @@ var (
 	_ drivers.Signaler     = (*Driver)(nil)
 	_ drivers.StreamExecer = (*Driver)(nil)
 	_ drivers.Shutdowner   = (*Driver)(nil)
+	_ drivers.Configurable = (*Driver)(nil)
 )
 
 // New returns a driver without tasks.
@@ -63,13 +57,18 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{SendSignals: true, Exec: true, FSIsolation: drivers.FSIsolationNone}
 }
 
-// Fingerprint says that the driver is healthy; that never changes.
+// Fingerprint says that the driver is healthy, or disabled; that never
+// changes.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	ch := make(chan drivers.Fingerprint, 1)
-	ch <- drivers.Fingerprint{
-		Health:            drivers.HealthHealthy,
-		HealthDescription: "Healthy",
-		Attributes:        map[string]string{"driver.raw_exec": "1"},
+	if d.config.Disabled {
+		ch <- drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}
+	} else {
+		ch <- drivers.Fingerprint{
+			Health:            drivers.HealthHealthy,
+			HealthDescription: "Healthy",
+			Attributes:        map[string]string{"driver.raw_exec": "1"},
+		}
 	}
 	context.AfterFunc(ctx, func() { close(ch) })
 	return ch, nil
@@ -77,6 +76,9 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 
 // StartTask starts the command. There is never a network.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
+	if d.config.Disabled {
+		return nil, nil, errDisabled
+	}
 	if err := d.tasks.Reserve(cfg.ID); err != nil {
 		return nil, nil, err
 	}

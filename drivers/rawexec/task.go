@@ -48,6 +48,9 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.config.permit(as); err != nil {
+		return nil, err
+	}
 	spec := process.Spec{
 		Args: c.Args,
 		Dir:  cfg.TaskDir(),

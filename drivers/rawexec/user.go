@@ -2,6 +2,7 @@ package rawexec
 
 import (
 	"fmt"
+	"os"
 	"os/user"
 	"strconv"
 	"syscall"
@@ -61,4 +62,21 @@ func parseID(text string) (uint32, error) {
 
 func (a *account) env() map[string]string {
 	return map[string]string{"HOME": a.HomeDir, "USER": a.Username, "LOGNAME": a.Username}
+}
+
+// ids returns the numbers of the account's user and groups; those of this
+// program when it is nil.
+func (a *account) ids() (uid uint32, gids []uint32, err error) {
+	if a != nil {
+		return a.credential.Uid, append([]uint32{a.credential.Gid}, a.credential.Groups...), nil
+	}
+	groups, err := os.Getgroups()
+	if err != nil {
+		return 0, nil, fmt.Errorf("cannot look up the groups of this user: %w", err)
+	}
+	gids = []uint32{uint32(os.Getegid())}
+	for _, group := range groups {
+		gids = append(gids, uint32(group))
+	}
+	return uint32(os.Geteuid()), gids, nil
 }

@@ -1,0 +1,47 @@
+package rawexec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// IDRange is the numbers of users or groups from First to Last.
+type IDRange struct{ First, Last uint32 }
+
+// IDRanges are several of them.
+type IDRanges []IDRange
+
+// ParseIDRanges reads a list such as "0, 100-200": numbers and ranges,
+// separated by commas. An empty text is an empty list.
+func ParseIDRanges(text string) (IDRanges, error) {
+	var ranges IDRanges
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		low, high, both := strings.Cut(part, "-")
+		if !both {
+			high = low
+		}
+		first, err := strconv.ParseUint(strings.TrimSpace(low), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("range bound not valid: %q in %q", low, part)
+		}
+		last, err := strconv.ParseUint(strings.TrimSpace(high), 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("range bound not valid: %q in %q", high, part)
+		}
+		if first > last {
+			return nil, fmt.Errorf("lower bound cannot be greater than upper bound: %q", part)
+		}
+		ranges = append(ranges, IDRange{uint32(first), uint32(last)})
+	}
+	return ranges, nil
+}
+
+func (r IDRanges) contain(id uint32) bool {
+	return slices.ContainsFunc(r, func(r IDRange) bool { return r.First <= id && id <= r.Last })
+}

@@ -1,0 +1,92 @@
+package rawexec
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
+)
+
+// Config is the configuration of the driver, for all tasks; see
+// https://developer.hashicorp.com/nomad/docs/drivers/raw_exec#plugin-options.
+type Config struct {
+	// Disabled refuses every task. In Nomad that is the default; here it is
+	// what the user runs.
+	Disabled bool
+
+	// DeniedHostUIDs and DeniedHostGIDs are whom no task may run as: its user,
+	// and any group of that user.
+	DeniedHostUIDs, DeniedHostGIDs IDRanges
+
+	// DeniedEnvvars are glob patterns (* only) of environment variables that
+	// no task gets.
+	DeniedEnvvars []string
+}
+
+var configSchema = hcldec.ObjectSpec{
+	"enabled":          &hcldec.AttrSpec{Name: "enabled", Type: cty.Bool},
+	"denied_host_uids": &hcldec.AttrSpec{Name: "denied_host_uids", Type: cty.String},
+	"denied_host_gids": &hcldec.AttrSpec{Name: "denied_host_gids", Type: cty.String},
+	"denied_envvars":   &hcldec.AttrSpec{Name: "denied_envvars", Type: cty.List(cty.String)},
+}
+
+// ConfigSchema describes the options of the driver.
+func (d *Driver) ConfigSchema() hcldec.Spec { return configSchema }
+
+// SetConfig takes the options of the driver.
+func (d *Driver) SetConfig(config cty.Value) error {
+	var given struct {
+		Enabled        *bool    `cty:"enabled"`
+		DeniedHostUIDs *string  `cty:"denied_host_uids"`
+		DeniedHostGIDs *string  `cty:"denied_host_gids"`
+		DeniedEnvvars  []string `cty:"denied_envvars"`
+	}
+	if err := gocty.FromCtyValue(config, &given); err != nil {
+		return fmt.Errorf("cannot configure raw_exec: %s%w", optionOf(err), err)
+	}
+	d.config.Disabled = given.Enabled != nil && !*given.Enabled
+	d.config.DeniedEnvvars = given.DeniedEnvvars
+	for _, ids := range []struct {
+		option string
+		text   *string
+		into   *IDRanges
+	}{
+		{"denied_host_uids", given.DeniedHostUIDs, &d.config.DeniedHostUIDs},
+		{"denied_host_gids", given.DeniedHostGIDs, &d.config.DeniedHostGIDs},
+	} {
+		if ids.text == nil {
+			continue
+		}
+		var err error
+		if *ids.into, err = ParseIDRanges(*ids.text); err != nil {
+			return fmt.Errorf("cannot configure raw_exec: %s: %w", ids.option, err)
+		}
+	}
+	return nil
+}
+
+// errDisabled is Nomad's text.
+var errDisabled = errors.New("raw_exec is disabled")
+
+// permit says why no task may run as an account, or, if it is nil, as this
+// program's own user.
+func (c *Config) permit(as *account) error {
+	if len(c.DeniedHostUIDs) == 0 && len(c.DeniedHostGIDs) == 0 {
+		return nil
+	}
+	uid, gids, err := as.ids()
+	if err != nil {
+		return err
+	}
+	if c.DeniedHostUIDs.contain(uid) {
+		return fmt.Errorf("running as uid %d is disallowed: it is among denied_host_uids", uid)
+	}
+	for _, gid := range gids {
+		if c.DeniedHostGIDs.contain(gid) {
+			return fmt.Errorf("running as uid %d with gid %d is disallowed: the group is among denied_host_gids", uid, gid)
+		}
+	}
+	return nil
+}
