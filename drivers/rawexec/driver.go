@@ -35,6 +35,7 @@ var (
 	_ drivers.Driver       = (*Driver)(nil)
 	_ drivers.Signaler     = (*Driver)(nil)
 	_ drivers.StreamExecer = (*Driver)(nil)
+	_ drivers.Execer       = (*Driver)(nil)
 	_ drivers.Shutdowner   = (*Driver)(nil)
 	_ drivers.Configurable = (*Driver)(nil)
 )

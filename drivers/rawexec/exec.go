@@ -2,13 +2,13 @@ package rawexec
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,17 +19,29 @@ import (
 	"taskrun/drivers/process"
 )
 
-// The exit codes of a command that could not be run, as shells have them; see
-// https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_08_02.
-const (
-	codeNotExecutable = 126
-	codeNotFound      = 127
-)
-
 // ExecTaskStreaming runs a command with the environment, directory and user of
 // the task. A command that cannot be run ends with code 126 or 127 and says why
-// on stderr. The end of the task ends the command.
+// on stderr. The end of the task ends the command, and with the command dies
+// all that it started.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	t, err := d.runningTask(id)
+	if err != nil {
+		return nil, err
+	}
+	spec, code, err := t.command(opts.Command)
+	if err != nil {
+		return &drivers.ExitResult{ExitCode: code}, complain(opts, err)
+	}
+	ctx, cancel := t.whileItRuns(ctx)
+	defer cancel()
+	if opts.Tty {
+		return d.execTerminal(ctx, spec, opts)
+	}
+	return d.execPipes(ctx, spec, opts)
+}
+
+// runningTask returns a task that has not ended.
+func (d *Driver) runningTask(id string) (*task, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
 		return nil, err
@@ -37,25 +49,31 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	if !t.running() {
 		return nil, fmt.Errorf("task %q is not running", t.name)
 	}
-	spec := t.spec
-	path, code, err := findCommand(opts.Command[0], spec.Dir, spec.Env)
-	if err != nil {
-		return &drivers.ExitResult{ExitCode: code}, complain(opts, err)
-	}
-	spec.Path, spec.Args = path, opts.Command[1:]
+	return t, nil
+}
+
+// command returns how to start a command in the task, or why it cannot be and
+// the exit code that shells have for that. A variable of its own tells what it
+// starts from what the task starts, so that one can die without the other.
+func (t *task) command(argv []string) (spec process.Spec, code int, err error) {
+	spec = t.spec
+	spec.Path, code, err = findCommand(argv[0], spec.Dir, spec.Env)
+	spec.Args = argv[1:]
+	spec.Env = append(slices.Clip(spec.Env), process.SessionVar+"="+rand.Text())
+	return spec, code, err
+}
+
+// whileItRuns returns a context that also ends with the task.
+func (t *task) whileItRuns(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() { // the task takes the command with it
+	go func() {
 		select {
 		case <-t.exit.Done():
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	if opts.Tty {
-		return d.execTerminal(ctx, spec, opts)
-	}
-	return d.execPipes(ctx, spec, opts)
+	return ctx, cancel
 }
 
 // complain tells whoever started a command why it does not run.
@@ -99,8 +117,8 @@ func (d *Driver) execPipes(ctx context.Context, spec process.Spec, opts *drivers
 	copying.Go(func() { _, outErr = io.Copy(opts.Stdout, ours[1]) })
 	copying.Go(func() { _, errErr = io.Copy(opts.Stderr, ours[2]) })
 	result := await(ctx, p)
-	// Something that the command left behind in another session may hold the
-	// pipes open: it is the task's, and the session does not wait for it.
+	// Nothing of the command's tree lives, but the task may have got hold of
+	// the pipes.
 	for _, f := range ours[1:] {
 		_ = f.SetReadDeadline(time.Now().Add(drain)) // pipes have deadlines
 	}
@@ -200,57 +218,4 @@ func cannotRun(opts *drivers.ExecOptions, err error) (*drivers.ExitResult, error
 		code = codeNotFound
 	}
 	return &drivers.ExitResult{ExitCode: code}, complain(opts, err)
-}
-
-// findCommand looks a command up as a shell in the task would: names with a
-// slash from the directory, others along the PATH of the environment.
-func findCommand(name, dir string, env []string) (path string, code int, err error) {
-	if strings.Contains(name, "/") {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		return checkCommand(name)
-	}
-	denied := ""
-	for _, folder := range filepath.SplitList(variable(env, "PATH")) {
-		candidate := filepath.Join(folder, name)
-		if !filepath.IsAbs(candidate) {
-			candidate = filepath.Join(dir, candidate)
-		}
-		switch path, code, _ := checkCommand(candidate); code {
-		case 0:
-			return path, 0, nil
-		case codeNotExecutable:
-			denied = candidate
-		}
-	}
-	if denied != "" {
-		return checkCommand(denied)
-	}
-	return "", codeNotFound, fmt.Errorf("command %q is not in the task's PATH", name)
-}
-
-// checkCommand tells whether a file can be run at all.
-func checkCommand(path string) (string, int, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", codeNotFound, fmt.Errorf("there is no command %q", path)
-	case err != nil:
-		return "", codeNotExecutable, fmt.Errorf("cannot run %q: %w", path, err)
-	case info.IsDir():
-		return "", codeNotExecutable, fmt.Errorf("cannot run %q: it is a directory", path)
-	case info.Mode()&0o111 == 0:
-		return "", codeNotExecutable, fmt.Errorf("cannot run %q: it is not executable", path)
-	}
-	return path, 0, nil
-}
-
-func variable(env []string, name string) string {
-	for _, kv := range env {
-		if value, ok := strings.CutPrefix(kv, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
