@@ -1,7 +1,5 @@
 package process
 
-import "os"
-
 // Census returns, after one look at all processes of the system, the numbers
 // of those that live in the tree of each process of the run. What bears no
 // sign of whose it is (see Run) is left out.
@@ -12,7 +10,7 @@ func (r *Run) Census() map[*Process][]int {
 		if p.ended {
 			continue
 		}
-		if owner := c.owner(pid, len(c.all)); owner != nil && owner.run == r {
+		if owner := c.owner(pid, len(c.all)); owner != nil && owner.isOf(r) {
 			trees[owner] = append(trees[owner], pid)
 		}
 	}
@@ -40,7 +38,7 @@ func (c *census) owner(pid, depth int) *Process {
 	if owner == nil {
 		owner = c.known.procs[p.session]
 	}
-	switch orphan := p.ppid == os.Getpid() || p.ppid == 1; {
+	switch orphan := reaper.isParent(p.ppid) || p.ppid == 1; {
 	case owner != nil:
 	case !orphan:
 		owner = c.owner(p.ppid, depth-1)

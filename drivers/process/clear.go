@@ -3,7 +3,6 @@ package process
 import (
 	"errors"
 	"fmt"
-	"os"
 	"syscall"
 	"time"
 )
@@ -42,7 +41,7 @@ func (r *reaping) clear() {
 			continue
 		}
 		if busy[p] {
-			p.err = errors.Join(p.err, fmt.Errorf("cannot kill all that process %d started: some did not exit after %v", p.pid, giveUp))
+			p.err = errors.Join(p.err, fmt.Errorf("cannot kill all that process %d started: some did not exit after %v", p.id.PID, giveUp))
 		}
 		r.finish(p)
 	}
@@ -90,7 +89,7 @@ func killTree(owner *Process, tree []proc) (busy bool) {
 		case err == nil || errors.Is(err, syscall.ESRCH):
 			busy = true
 		default:
-			owner.err = fmt.Errorf("cannot kill process %d, which process %d started: %w", member.pid, owner.pid, err)
+			owner.err = fmt.Errorf("cannot kill process %d, which process %d started: %w", member.PID, owner.id.PID, err)
 		}
 	}
 	return busy
@@ -101,7 +100,7 @@ type survey struct {
 	runs    int // that are open
 	procs   map[int]*Process
 	byTag   map[string]*Process // one that runs, rather than one that has ended
-	members map[procID]*Process // that ended processes remember
+	members map[ID]*Process     // that ended processes remember
 }
 
 func (r *reaping) survey() survey {
@@ -111,7 +110,7 @@ func (r *reaping) survey() survey {
 		runs:    r.runs,
 		procs:   make(map[int]*Process, len(r.procs)),
 		byTag:   make(map[string]*Process, len(r.procs)),
-		members: map[procID]*Process{},
+		members: map[ID]*Process{},
 	}
 	for pid, p := range r.procs {
 		s.procs[pid] = p
@@ -144,11 +143,11 @@ func (s survey) owner(tree []proc) (owner *Process, sure bool) {
 		}
 	}
 	for _, member := range tree {
-		if p := s.members[member.procID]; p != nil {
+		if p := s.members[member.ID]; p != nil {
 			return p, true
 		}
 	}
-	sure = !(tree[0].ended && tree[0].ppid == os.Getpid())
+	sure = !(tree[0].ended && reaper.isParent(tree[0].ppid))
 	for _, member := range tree {
 		env, ok := member.environ()
 		if p := s.byTag[tagOf(env)]; p != nil {

@@ -11,8 +11,8 @@ import (
 type hunt struct {
 	run    *Run
 	alone  bool // it is this program's only run, so every sign counts
-	killed map[procID]bool
-	failed map[procID]error // what must not be killed
+	killed map[ID]bool
+	failed map[ID]error // what must not be killed
 }
 
 // scan kills what it finds and returns how many of those may not be gone yet.
@@ -22,21 +22,21 @@ func (h *hunt) scan() (found int) {
 	known := reaper.survey()
 	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
 	for _, p := range all {
-		if spared[p.pid] || !inOtherSession(p.pid) || !h.isPrey(p, all, known) {
+		if spared[p.PID] || !inOtherSession(p.PID) || !h.isPrey(p, all, known) {
 			continue
 		}
 		if p.ended {
-			if p.ppid == os.Getpid() {
+			if reaper.isParent(p.ppid) && !isKept(p.ID) {
 				found++ // until it is reaped: it may have left another
 			}
 			continue
 		}
 		switch err := p.kill(); {
 		case err == nil:
-			h.killed[p.procID] = true
+			h.killed[p.ID] = true
 			found++
 		case !errors.Is(err, syscall.ESRCH):
-			h.failed[p.procID] = err
+			h.failed[p.ID] = err
 		}
 	}
 	return found
@@ -45,9 +45,9 @@ func (h *hunt) scan() (found int) {
 // isPrey reports whether a process belongs to the run.
 func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
 	if started := known.procs[p.session]; started != nil {
-		return started.run == h.run
+		return started.isOf(h.run)
 	}
-	if h.alone && (descends(p, all) || marked(p.pid)) {
+	if h.alone && (descends(p, all) || marked(p.PID)) {
 		return true
 	}
 	env, _ := p.environ()
@@ -57,10 +57,27 @@ func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
 	return tag != "" && h.run.tags[tag]
 }
 
+// isOf reports whether a run has the process.
+func (p *Process) isOf(run *Run) bool {
+	reaper.mu.Lock()
+	defer reaper.mu.Unlock()
+	return p.run == run
+}
+
+// isKept reports whether the keeper reaps a process only when it is told to.
+func isKept(id ID) bool {
+	k := reaper.above()
+	if k == nil {
+		return false
+	}
+	_, kept := k.Child(id)
+	return kept
+}
+
 func (h *hunt) err() error {
 	var errs []error
 	for id, err := range h.failed {
-		errs = append(errs, fmt.Errorf("cannot kill process %d: %w", id.pid, err))
+		errs = append(errs, fmt.Errorf("cannot kill process %d: %w", id.PID, err))
 	}
 	return errors.Join(errs...)
 }
@@ -74,15 +91,14 @@ func lineage(all map[int]proc) map[int]bool {
 	return line
 }
 
-// descends reports whether p is an orphan that this process adopted, or a
-// descendant of one, or of a process that was started here. What descends from
+// descends reports whether p is an orphan that this process or its keeper
+// adopted, or a descendant of one, or of a process that was started here. What descends from
 // other children of this process, which are in its own session, has a parent
 // that takes care of it.
 func descends(p proc, all map[int]proc) bool {
-	self := os.Getpid()
 	for range len(all) {
-		if p.ppid == self {
-			return inOtherSession(p.pid)
+		if reaper.isParent(p.ppid) {
+			return inOtherSession(p.PID)
 		}
 		parent, ok := all[p.ppid]
 		if !ok {

@@ -67,22 +67,37 @@ func (r *reaping) observe() {
 	var ended []*Process
 	r.mu.Lock()
 	for _, p := range r.procs {
-		if p.hasEnded() {
+		if p.hasBeenObserved() {
 			continue
 		}
-		if status, ok := collect(p); ok {
-			p.status, p.endedAt = status, time.Now()
+		if status, at, ok := p.collect(); ok {
+			p.status, p.endedAt = status, at
 			ended = append(ended, p)
 		}
 	}
 	r.mu.Unlock()
 	for _, p := range ended {
-		if p.onExit != nil {
-			p.onExit(p.Status())
+		for _, tell := range p.onExit { // which is complete by now
+			if tell != nil {
+				tell(p.status, p.endedAt)
+			}
 		}
 		close(p.done)
 	}
 	r.leaving = append(r.leaving, ended...)
+}
+
+// collect tells how and when a process ended, ok is false while it runs.
+func (p *Process) collect() (status Status, at time.Time, ok bool) {
+	if p.keeper == nil {
+		status, ok = collect(p)
+		return status, time.Now(), ok
+	}
+	child, known := p.keeper.Child(p.id)
+	if !known {
+		return unknownEnd(ErrUnknown), time.Now(), true
+	}
+	return child.Status, child.EndedAt, child.Ended
 }
 
 // isOrphan reports whether a child of this program is one that it adopted.
@@ -105,11 +120,15 @@ func (r *reaping) isOrphan(pid int) bool {
 // finish reaps a process of which nothing is left.
 func (r *reaping) finish(p *Process) {
 	r.mu.Lock()
-	reap(p.pid)
+	if p.keeper != nil {
+		p.keeper.Reap(p.id)
+	} else {
+		reap(p.id.PID)
+	}
 	p.reaped = true
 	r.buried++
-	if r.procs[p.pid] == p {
-		delete(r.procs, p.pid)
+	if r.procs[p.id.PID] == p {
+		delete(r.procs, p.id.PID)
 	}
 	r.mu.Unlock()
 	close(p.gone)

@@ -1,15 +1,24 @@
 package process
 
-// procID names one process for all time: numbers are used again.
-type procID struct {
-	pid   int
-	start uint64 // when it started, in the system's own unit
+// ID names one process for all time until the machine starts anew: numbers are
+// used again.
+type ID struct {
+	PID int `json:"pid"`
+	// Start is when it started, in the system's own unit: on Linux clock ticks
+	// since the machine started, on darwin microseconds since 1970.
+	Start uint64 `json:"start"`
 }
 
 // proc is what the system says of a process at one moment.
 type proc struct {
-	procID
+	ID
 	ppid    int
 	session int
 	ended   bool // or just ending, but not reaped
+}
+
+// identify returns the ID of a process that has not been reaped.
+func identify(pid int) ID {
+	p, _ := stat(pid)
+	return ID{PID: pid, Start: p.Start}
 }

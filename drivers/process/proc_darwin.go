@@ -26,7 +26,7 @@ func procOf(info *unix.KinfoProc) proc {
 	session, _ := unix.Getsid(pid)
 	started := info.Proc.P_starttime
 	return proc{
-		procID:  procID{pid: pid, start: uint64(started.Sec)*1e6 + uint64(started.Usec)},
+		ID:      ID{PID: pid, Start: uint64(started.Sec)*1e6 + uint64(started.Usec)},
 		ppid:    int(info.Eproc.Ppid),
 		session: session,
 		ended:   info.Proc.P_stat == zombieState,
@@ -42,7 +42,7 @@ func table() map[int]proc {
 	all := make(map[int]proc, len(infos))
 	for i := range infos {
 		p := procOf(&infos[i])
-		all[p.pid] = p
+		all[p.PID] = p
 	}
 	return all
 }
@@ -81,12 +81,12 @@ func treeOf(pid int) (tree []proc) {
 	all := table()
 	below := map[int][]int{}
 	for _, p := range all {
-		below[p.ppid] = append(below[p.ppid], p.pid)
+		below[p.ppid] = append(below[p.ppid], p.PID)
 	}
 	for next := []int{pid}; len(next) > 0; next = next[1:] {
 		if p, ok := all[next[0]]; ok && len(tree) < len(all) {
 			tree = append(tree, p)
-			next = append(next, below[p.pid]...)
+			next = append(next, below[p.PID]...)
 		}
 	}
 	return tree
@@ -96,7 +96,7 @@ func treeOf(pid int) (tree []proc) {
 // user may know it; sure is always true. KERN_PROCARGS2 gives the number of arguments, the path of
 // the program, zeros, the arguments, the environment.
 func (p proc) environ() (env []string, sure bool) {
-	data, err := unix.SysctlRaw("kern.procargs2", p.pid)
+	data, err := unix.SysctlRaw("kern.procargs2", p.PID)
 	if err != nil || len(data) < 4 {
 		return nil, true
 	}
@@ -115,12 +115,18 @@ func (p proc) environ() (env []string, sure bool) {
 
 // kill kills the process, and no other that got its number since. The error is
 // ESRCH when it has ended.
-func (p proc) kill() error {
-	if now, ok := stat(p.pid); !ok || now.start != p.start || now.ended {
+func (p proc) kill() error { return p.signal(syscall.SIGKILL) }
+
+// signal does what kill does with another signal.
+func (p proc) signal(sig syscall.Signal) error {
+	if now, ok := stat(p.PID); !ok || now.Start != p.Start || now.ended {
 		return syscall.ESRCH
 	}
-	return syscall.Kill(p.pid, syscall.SIGKILL)
+	return syscall.Kill(p.PID, sig)
 }
+
+// hasOwnProgram: a process shows its environment here as soon as it exists.
+func hasOwnProgram(int) bool { return false }
 
 // inOtherSession reports whether a process exists in another session than this
 // one's.

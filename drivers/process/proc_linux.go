@@ -43,7 +43,7 @@ func parseStat(pid int, fields [][]byte) (p proc, ok bool) {
 	}
 	ok = true
 	p = proc{
-		procID:  procID{pid: pid, start: number(22)},
+		ID:      ID{PID: pid, Start: number(22)},
 		ppid:    int(number(4)),
 		session: int(number(6)),
 	}
@@ -75,18 +75,41 @@ func table() map[int]proc {
 	return all
 }
 
-// strays returns the children that this process may have adopted: they go to
-// its first thread. Some that it started are among them.
+// strays returns the children that this process, or its keeper, may have
+// adopted: they go to its first thread. Some that it started are among them.
 func strays() []int {
 	self := os.Getpid()
-	if !hasChildrenFiles() {
-		return childrenByTable(self)
+	pids := childrenOfFirstThread(self)
+	if k := reaper.above(); k != nil {
+		for _, pid := range childrenOfFirstThread(k.PID()) {
+			if pid != self {
+				pids = append(pids, pid)
+			}
+		}
 	}
-	return childrenOfThread(self, strconv.Itoa(self))
+	return pids
 }
 
-// strayTree returns an orphan and its descendants, whose end this process will
-// hear of.
+func childrenOfFirstThread(pid int) []int {
+	if !hasChildrenFiles() {
+		return childrenByTable(pid)
+	}
+	return childrenOfThread(pid, strconv.Itoa(pid))
+}
+
+// hasOwnProgram reports whether a process executes the same file as this one:
+// as one does that this program, or an earlier instance of it, has just forked.
+func hasOwnProgram(pid int) bool {
+	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return false
+	}
+	own, err := os.Readlink("/proc/self/exe")
+	return err == nil && own == theirs
+}
+
+// strayTree returns an orphan and its descendants, whose end this process or its
+// keeper will hear of.
 func strayTree(pid int) []proc { return treeOf(pid) }
 
 // treeOf returns a process and its descendants, parents first, or nothing when
@@ -99,7 +122,7 @@ func treeOf(pid int) []proc {
 			continue
 		}
 		tree = append(tree, p)
-		next = append(next, children(p.pid)...)
+		next = append(next, children(p.PID)...)
 	}
 	return tree
 }
@@ -146,7 +169,7 @@ var hasChildrenFiles = sync.OnceValue(func() bool {
 func childrenByTable(pid int) (pids []int) {
 	for _, p := range table() {
 		if p.ppid == pid {
-			pids = append(pids, p.pid)
+			pids = append(pids, p.PID)
 		}
 	}
 	return pids
@@ -156,16 +179,16 @@ func childrenByTable(pid int) (pids []int) {
 // user may know it; sure is false when it may be another one at any moment,
 // because the process is in execve(2).
 func (p proc) environ() (env []string, sure bool) {
-	path := fmt.Sprintf("/proc/%d/environ", p.pid)
+	path := fmt.Sprintf("/proc/%d/environ", p.PID)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, true
 	}
 	if len(data) == 0 {
 		// It is empty, or there is none yet.
-		before := imageOf(p.pid)
+		before := imageOf(p.PID)
 		data, _ = os.ReadFile(path)
-		sure = before != "" && before == imageOf(p.pid)
+		sure = before != "" && before == imageOf(p.PID)
 	}
 	return strings.Split(string(data), "\x00"), sure || len(data) > 0
 }
@@ -183,8 +206,11 @@ func imageOf(pid int) string {
 
 // kill kills the process, and no other that got its number since. The error is
 // ESRCH when it has ended.
-func (p proc) kill() error {
-	fd, err := unix.PidfdOpen(p.pid, 0)
+func (p proc) kill() error { return p.signal(syscall.SIGKILL) }
+
+// signal does what kill does with another signal.
+func (p proc) signal(sig syscall.Signal) error {
+	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		fd = -1 // no such call, or forbidden here: the window is as small as can be
 	} else if err != nil {
@@ -193,13 +219,13 @@ func (p proc) kill() error {
 	if fd >= 0 {
 		defer unix.Close(fd)
 	}
-	if now, ok := stat(p.pid); !ok || now.start != p.start || now.ended {
+	if now, ok := stat(p.PID); !ok || now.Start != p.Start || now.ended {
 		return syscall.ESRCH
 	}
 	if fd < 0 {
-		return syscall.Kill(p.pid, syscall.SIGKILL)
+		return syscall.Kill(p.PID, sig)
 	}
-	return unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
 
 // inOtherSession reports whether a process exists in another session than this

@@ -18,7 +18,7 @@ const statLine = ` S 1 2 3 0 -1 4194304 132 0 0 0 0 0 0 0 20 0 1 0 466371 256000
 
 func TestParseStat(t *testing.T) {
 	t.Parallel()
-	want := proc{procID: procID{pid: 5, start: 466371}, ppid: 1, session: 3}
+	want := proc{ID: ID{PID: 5, Start: 466371}, ppid: 1, session: 3}
 	for name, c := range map[string]struct {
 		line  string
 		ended bool
@@ -50,8 +50,8 @@ func FuzzParseStat(f *testing.F) {
 	f.Add([]byte("5 (sleep)" + statLine))
 	f.Add([]byte(")"))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		if p, ok := parseStat(5, splitStat(line)); ok && p.pid != 5 {
-			t.Errorf("%q is process %d", line, p.pid)
+		if p, ok := parseStat(5, splitStat(line)); ok && p.PID != 5 {
+			t.Errorf("%q is process %d", line, p.PID)
 		}
 	})
 }
@@ -84,7 +84,7 @@ func TestSelf(t *testing.T) {
 	if !contains(children(self)) || !contains(childrenByTable(self)) {
 		t.Errorf("the children are %v or %v, not with %d", children(self), childrenByTable(self), child)
 	}
-	if tree := treeOf(child); len(tree) != 1 || tree[0].pid != child {
+	if tree := treeOf(child); len(tree) != 1 || tree[0].PID != child {
 		t.Errorf("the tree is %+v", tree)
 	}
 	if p := table()[child]; p.ppid != self {
@@ -94,7 +94,7 @@ func TestSelf(t *testing.T) {
 	if env, sure := p.environ(); !sure || strings.Join(env, " ") != "A=b C= " {
 		t.Errorf("the environment is %q, sure: %v", env, sure)
 	}
-	if err := (proc{procID: procID{pid: child, start: p.start + 1}}).kill(); !errors.Is(err, syscall.ESRCH) {
+	if err := (proc{ID: ID{PID: child, Start: p.Start + 1}}).kill(); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("a process with another start was killed: %v", err)
 	}
 	if err := p.kill(); err != nil {

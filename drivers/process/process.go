@@ -46,10 +46,9 @@ func unknownEnd(err error) Status {
 // done its number stays taken, so nothing here can hit a stranger. All methods
 // may be called from several goroutines at once.
 type Process struct {
-	pid    int
-	run    *Run
-	tag    string // what its environment tells it by; see tagOf
-	onExit func(Status, time.Time)
+	id     ID
+	tag    string        // what its environment tells it by; see tagOf
+	keeper Keeper        // whose child it is, nil when it is one of this program
 	shadow int64         // see peakRSS
 	done   chan struct{} // closed when the process has ended
 	gone   chan struct{} // closed when its tree has, too
@@ -62,15 +61,20 @@ type Process struct {
 	err error
 
 	// Guarded by the reaper's lock.
+	run     *Run
+	onExit  []func(Status, time.Time)
 	reaped  bool
-	members map[procID]bool // processes that were seen in its tree
+	members map[ID]bool // processes that were seen in its tree
 
 	// Of the reaper's goroutine alone.
 	giveUpAt time.Time
 }
 
+// ID returns what the process can be found by again; see Run.Adopt.
+func (p *Process) ID() ID { return p.id }
+
 // Pid returns the number of the process.
-func (p *Process) Pid() int { return p.pid }
+func (p *Process) Pid() int { return p.id.PID }
 
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -97,12 +101,30 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	if p.reaped {
 		return os.ErrProcessDone
 	}
-	if err := syscall.Kill(p.pid, sig); errors.Is(err, syscall.ESRCH) {
+	if err := p.send(sig); errors.Is(err, syscall.ESRCH) {
 		return os.ErrProcessDone
 	} else if err != nil {
-		return fmt.Errorf("cannot send signal %q to process %d: %w", sig, p.pid, err)
+		return fmt.Errorf("cannot send signal %q to process %d: %w", sig, p.id.PID, err)
 	}
 	return nil
+}
+
+// send sends a signal; the caller holds the reaper's lock. This program's own
+// child keeps its number until it is reaped, a keeper's only while that lives.
+func (p *Process) send(sig syscall.Signal) error {
+	if p.keeper == nil {
+		return syscall.Kill(p.id.PID, sig)
+	}
+	return proc{ID: p.id}.signal(sig)
+}
+
+// tree returns the process and its descendants.
+func (p *Process) tree() []proc {
+	tree := treeOf(p.id.PID)
+	if len(tree) == 0 || tree[0].ID != p.id {
+		return nil // it is another one's number by now
+	}
+	return tree
 }
 
 // Remember notes which processes are in the tree now. They will be found again
@@ -114,14 +136,14 @@ func (p *Process) remember() []proc {
 	if p.hasEnded() {
 		return nil
 	}
-	tree := treeOf(p.pid)
+	tree := p.tree()
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
 	if p.members == nil {
-		p.members = make(map[procID]bool, len(tree))
+		p.members = make(map[ID]bool, len(tree))
 	}
 	for _, member := range tree {
-		p.members[member.procID] = true
+		p.members[member.ID] = true
 	}
 	return tree
 }
@@ -129,15 +151,15 @@ func (p *Process) remember() []proc {
 // ForTree calls f for the process and for each of its descendants, until it
 // finds no other or f fails.
 func (p *Process) ForTree(f func(pid int) error) error {
-	seen := map[procID]bool{}
+	seen := map[ID]bool{}
 	for more := true; more && !p.hasEnded(); {
 		more = false
-		for _, member := range treeOf(p.pid) {
-			if seen[member.procID] || member.ended {
+		for _, member := range p.tree() {
+			if seen[member.ID] || member.ended {
 				continue
 			}
-			seen[member.procID], more = true, true
-			if err := f(member.pid); err != nil {
+			seen[member.ID], more = true, true
+			if err := f(member.PID); err != nil {
 				return err
 			}
 		}
@@ -154,12 +176,16 @@ func (p *Process) Kill() error {
 		return err
 	}
 	for _, member := range tree {
-		if member.pid != p.pid {
+		if member.PID != p.id.PID {
 			_ = member.kill() // what cannot be killed is found when the process has ended
 		}
 	}
 	return nil
 }
+
+// hasBeenObserved reports whether it is known how the process ended, which is
+// told next. The caller holds the reaper's lock.
+func (p *Process) hasBeenObserved() bool { return !p.endedAt.IsZero() }
 
 func (p *Process) hasEnded() bool {
 	select {

@@ -28,6 +28,7 @@ type reaping struct {
 	buried   int               // children that were reaped
 	missed   bool              // an orphan was left alone because of starting
 	runs     int               // that are open
+	keeper   Keeper            // above this program, nil if there is none
 	quit     chan struct{}     // ends the goroutine
 	ended    chan struct{}     // closed when it has
 	pulse    chan struct{}     // closed, and replaced, after every look around
@@ -62,7 +63,7 @@ func (r *reaping) register(p *Process, err error) {
 	r.mu.Lock()
 	delete(r.starting, p)
 	if err == nil {
-		r.procs[p.pid] = p
+		r.procs[p.id.PID] = p
 		if p.tag != "" {
 			p.run.tags[p.tag] = true
 		}
@@ -73,7 +74,7 @@ func (r *reaping) register(p *Process, err error) {
 	}
 	r.mu.Unlock()
 	if !again && err == nil {
-		again = maybeExited(p.pid) // its SIGCHLD may have come before it was known
+		again = p.keeper != nil || maybeExited(p.id.PID) // its SIGCHLD may have come before it was known
 	}
 	if again {
 		r.look()

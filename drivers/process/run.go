@@ -36,25 +36,31 @@ func NewRun() *Run { return &Run{tags: map[string]bool{}} }
 
 // Start starts a process.
 func (r *Run) Start(spec Spec) (*Process, error) {
-	p := &Process{
-		run:    r,
-		tag:    tagOf(spec.Env),
-		onExit: spec.OnExit,
-		done:   make(chan struct{}),
-		gone:   make(chan struct{}),
-	}
+	p := r.newProcess(spec.Env, spec.OnExit)
 	if err := reaper.begin(p); err != nil {
 		return nil, err
 	}
 	defer r.starting.Done()
-	var err error
-	p.pid, err = spec.fork()
+	pid, err := spec.fork()
 	p.shadow = ownPeakRSS()
+	if err == nil {
+		p.id = identify(pid)
+	}
 	reaper.register(p, err)
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
+}
+
+func (r *Run) newProcess(env []string, onExit func(Status, time.Time)) *Process {
+	return &Process{
+		run:    r,
+		tag:    tagOf(env),
+		onExit: []func(Status, time.Time){onExit},
+		done:   make(chan struct{}),
+		gone:   make(chan struct{}),
+	}
 }
 
 // rescan is how long Shutdown waits for news of what it killed before it looks
@@ -72,7 +78,7 @@ func (r *Run) Shutdown(ctx context.Context) (int, error) {
 	}
 	defer reaper.release()
 	r.starting.Wait()
-	hunt := hunt{run: r, killed: map[procID]bool{}, failed: map[procID]error{}}
+	hunt := hunt{run: r, killed: map[ID]bool{}, failed: map[ID]error{}}
 	for {
 		news, before := reaper.news()
 		found := hunt.scan()

@@ -144,7 +144,7 @@ func TestMarked(t *testing.T) {
 	t.Parallel()
 	p := start(t, "echo ready; exec sleep 1000")
 	p.await(t, "ready")
-	if !marked(p.pid) {
+	if !marked(p.id.PID) {
 		t.Error("a process that was started does not carry the mark")
 	}
 	if marked(os.Getppid()) {

@@ -68,7 +68,7 @@ func (s started) rest(t *testing.T) string {
 	t.Helper()
 	out, err := io.ReadAll(s.out)
 	if err != nil {
-		t.Errorf("something that process %d started lives: %v", s.pid, err)
+		t.Errorf("something that process %d started lives: %v", s.id.PID, err)
 	}
 	return string(out)
 }
@@ -304,22 +304,22 @@ func TestTagOf(t *testing.T) {
 // environment, where one that runs comes before one that has ended.
 func TestOwner(t *testing.T) {
 	t.Parallel()
-	a, b := &Process{pid: 1_000_001}, &Process{pid: 1_000_002}
-	stray := proc{procID: procID{pid: 1_000_003, start: 7}, session: 1_000_003, ppid: 1}
-	s := survey{procs: map[int]*Process{a.pid: a, b.pid: b}, members: map[procID]*Process{{pid: 1_000_004, start: 8}: b}}
+	a, b := &Process{id: ID{PID: 1_000_001}}, &Process{id: ID{PID: 1_000_002}}
+	stray := proc{ID: ID{PID: 1_000_003, Start: 7}, session: 1_000_003, ppid: 1}
+	s := survey{procs: map[int]*Process{a.id.PID: a, b.id.PID: b}, members: map[ID]*Process{{PID: 1_000_004, Start: 8}: b}}
 	for name, c := range map[string]struct {
 		tree []proc
 		want *Process
 		sure bool
 	}{
 		"no sign":           {[]proc{stray}, nil, true},
-		"session":           {[]proc{{procID: procID{pid: 1_000_005}, session: a.pid}}, a, true},
-		"of a descendant":   {[]proc{stray, {procID: procID{pid: 1_000_005}, session: a.pid}}, a, true},
-		"memory":            {[]proc{{procID: procID{pid: 1_000_004, start: 8}}}, b, true},
-		"its number again":  {[]proc{{procID: procID{pid: 1_000_004, start: 9}}}, nil, true},
-		"session, memory":   {[]proc{{procID: procID{pid: 1_000_004, start: 8}, session: a.pid}}, a, true},
-		"ended":             {[]proc{{procID: stray.procID, ppid: os.Getpid(), ended: true}}, nil, false},
-		"ended, not orphan": {[]proc{{procID: stray.procID, ppid: 1, ended: true}}, nil, true},
+		"session":           {[]proc{{ID: ID{PID: 1_000_005}, session: a.id.PID}}, a, true},
+		"of a descendant":   {[]proc{stray, {ID: ID{PID: 1_000_005}, session: a.id.PID}}, a, true},
+		"memory":            {[]proc{{ID: ID{PID: 1_000_004, Start: 8}}}, b, true},
+		"its number again":  {[]proc{{ID: ID{PID: 1_000_004, Start: 9}}}, nil, true},
+		"session, memory":   {[]proc{{ID: ID{PID: 1_000_004, Start: 8}, session: a.id.PID}}, a, true},
+		"ended":             {[]proc{{ID: stray.ID, ppid: os.Getpid(), ended: true}}, nil, false},
+		"ended, not orphan": {[]proc{{ID: stray.ID, ppid: 1, ended: true}}, nil, true},
 	} {
 		if got, sure := s.owner(c.tree); got != c.want || sure != c.sure {
 			t.Errorf("%s: the owner is %p, sure %v, not %p", name, got, sure, c.want)

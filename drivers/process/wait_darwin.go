@@ -23,7 +23,7 @@ func collect(p *Process) (status Status, ok bool) {
 	var wait unix.WaitStatus
 	var usage unix.Rusage
 	for {
-		pid, err := unix.Wait4(p.pid, &wait, unix.WNOHANG, &usage)
+		pid, err := unix.Wait4(p.id.PID, &wait, unix.WNOHANG, &usage)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -31,7 +31,7 @@ func collect(p *Process) (status Status, ok bool) {
 			p.reaped = true
 			return unknownEnd(err), true
 		}
-		if pid != p.pid {
+		if pid != p.id.PID {
 			return Status{}, false
 		}
 		break

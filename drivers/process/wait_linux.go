@@ -57,7 +57,7 @@ func maybeExited(pid int) bool {
 // reaped.
 func collect(p *Process) (status Status, ok bool) {
 	var usage unix.Rusage
-	info, err := waitable(unix.P_PID, p.pid, &usage)
+	info, err := waitable(unix.P_PID, p.id.PID, &usage)
 	switch {
 	case err != nil:
 		return unknownEnd(err), true
