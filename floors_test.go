@@ -52,7 +52,8 @@ var floors = []floor{
 	{"drivers/drivertest", "drivers jobspec/... " + leaves, "", "the suite each driver must pass"},
 	{"drivers/process", "drivers " + leaves, "", "processes, for the drivers that start some"},
 	{"drivers/taskstore", "drivers", "", "the tasks of a driver by ID"},
-	{"drivers/*", "drivers drivers/process drivers/taskstore jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
+	{"drivers/eventer", "drivers", "", "what a driver says of its tasks, to everybody"},
+	{"drivers/*", "drivers drivers/process drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
 	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
 
 	{"jobspec/...", "jobspec/...", "", "the ground: describes jobs, runs nothing"},

@@ -3,7 +3,10 @@
 // See https://developer.hashicorp.com/nomad/docs/concepts/plugins/task-drivers.
 //
 // Required methods stand in Driver. What only some drivers can do is an
-// optional interface (Signaler, Shutdowner, …) that the runner asks for.
+// optional interface (Configurable, Recoverer, Signaler, Execer, StreamExecer,
+// RawExecer, StatsCollector, EventSource, Shutdowner) that the runner asks for.
+// A driver leaves out what it cannot do: no method says that it is not
+// supported, whoever asks does.
 //
 // Everything here may be called from several goroutines at once.
 package drivers
@@ -23,11 +26,13 @@ type Driver interface {
 	// TaskConfigSchema describes the task's config block. It is constant.
 	TaskConfigSchema() hcldec.Spec
 
-	// Capabilities tells what the driver can do. It is constant.
+	// Capabilities tells what the driver can do. It is constant once the
+	// driver has its options.
 	Capabilities() Capabilities
 
 	// Fingerprint sends the driver's health: a first value at once, then one
-	// on every change, until ctx ends, when the channel is closed.
+	// on every change, until ctx ends, when the channel is closed. A channel
+	// that is closed earlier is opened again, see Follow.
 	Fingerprint(ctx context.Context) (<-chan Fingerprint, error)
 
 	// StartTask starts a task and registers it under cfg.ID, which must be
@@ -74,9 +79,16 @@ type Shutdowner interface {
 
 // Info identifies a driver.
 type Info struct {
-	Name    string
-	Version string
+	Name    string // as job files have it
+	Version string // of the driver
 }
+
+// Type is the kind of plugin that a driver is in Nomad's words.
+func (Info) Type() string { return "driver" }
+
+// APIVersions are the versions of the contract that the driver keeps to: the
+// one of this package, as drivers are part of the program.
+func (Info) APIVersions() []string { return []string{"v0.1.0"} }
 
 // FSIsolation tells how a task's view of the file system differs from the
 // host's.
@@ -87,13 +99,39 @@ const (
 	FSIsolationNone   FSIsolation = "none"   // the task sees host paths
 	FSIsolationChroot FSIsolation = "chroot" // the task directory is the root
 	FSIsolationImage  FSIsolation = "image"  // the root comes from an image; the host's environment is not inherited
+	FSIsolationUnveil FSIsolation = "unveil" // host paths, of which the task sees a part
+)
+
+// NetIsolationMode is a network that a task may be put into.
+type NetIsolationMode string
+
+// The networks of Nomad's drivers.
+const (
+	NetIsolationModeHost  NetIsolationMode = "host"  // that of the machine
+	NetIsolationModeGroup NetIsolationMode = "group" // one that the tasks of a group share
+	NetIsolationModeTask  NetIsolationMode = "task"  // one of the task's own
+	NetIsolationModeNone  NetIsolationMode = "none"  // none at all
+)
+
+// MountSupport tells which mounts a driver can give a task.
+type MountSupport string
+
+// The mounts of Nomad's drivers.
+const (
+	MountSupportNone MountSupport = "none"
+	MountSupportAll  MountSupport = "all"
 )
 
 // Capabilities tells what a driver can do.
 type Capabilities struct {
-	SendSignals bool
-	Exec        bool
-	FSIsolation FSIsolation
+	SendSignals       bool // it is a Signaler
+	Exec              bool // it is an Execer, a StreamExecer or a RawExecer
+	FSIsolation       FSIsolation
+	NetIsolationModes []NetIsolationMode
+	// MustInitiateNetwork: the network that the tasks of a group share is made
+	// by the driver, not for it.
+	MustInitiateNetwork bool
+	Mounts              MountSupport
 }
 
 // HealthState is a driver's health in Nomad's words.
@@ -109,6 +147,8 @@ const (
 // Fingerprint is a driver's state of health and the node attributes it adds.
 type Fingerprint struct {
 	Health            HealthState
-	HealthDescription string
-	Attributes        map[string]string // e.g. "driver.raw_exec": "1"
+	HealthDescription string // in Nomad's words "Healthy", "disabled", or what is wrong
+	// Attributes are none when the driver is undetected, and otherwise at least
+	// "driver.<name>": "1".
+	Attributes map[string]string
 }

@@ -1,8 +1,6 @@
 package drivers
 
 import (
-	"context"
-
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 )
@@ -33,22 +31,6 @@ type Recoverer interface {
 	// Config says. It is registered if it was started, otherwise the error is
 	// ErrTaskNotFound, and it can be started.
 	RecoverTask(handle *TaskHandle) error
-}
-
-// Execer is a driver that can run a command in a running task and capture its
-// output, as script checks and change scripts need it.
-type Execer interface {
-	// ExecTask runs a command with the task's environment and directory and
-	// returns when it has ended. A code other than 0 is no error. When ctx
-	// ends the command is killed.
-	ExecTask(ctx context.Context, id string, cmd []string) (*ExecTaskResult, error)
-}
-
-// ExecTaskResult is what a command in a task did.
-type ExecTaskResult struct {
-	Stdout []byte // the last 4 KiB
-	Stderr []byte // likewise; empty where the driver mixes the two
-	ExitResult
 }
 
 // Mount is a file or directory of the host that a task sees at a path of its

@@ -11,15 +11,19 @@ import (
 
 // TaskConfig is all that a driver needs to start a task.
 type TaskConfig struct {
-	ID        string // <alloc id>/<task name>/<8 hex digits>, new for every start
-	AllocID   string
-	Namespace string
-	JobName   string
-	JobID     string
-	GroupName string
-	Name      string // of the task
+	ID          string // <alloc id>/<task name>/<8 hex digits>, new for every start
+	AllocID     string
+	Namespace   string
+	JobName     string
+	JobID       string
+	ParentJobID string // of a job that was launched or dispatched; else empty
+	GroupName   string
+	Name        string // of the task
+	NodeID      string
+	NodeName    string
 
 	Env       map[string]string // the whole environment, interpolated
+	DeviceEnv map[string]string // the part of it that comes with the Devices
 	User      string            // empty: the user that runs taskrun
 	Resources Resources
 	AllocDir  string // directory of the allocation

@@ -54,8 +54,9 @@ type Engine struct {
 	hard     context.Context // done: and at once
 	kill     context.CancelFunc
 
-	jobs sync.WaitGroup
-	done chan struct{}
+	jobs  sync.WaitGroup
+	done  chan struct{}
+	watch *driverWatch
 
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // living and ended ones, by ID
@@ -72,6 +73,7 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
+	e.watch = newDriverWatch(e)
 	return e
 }
 
@@ -140,6 +142,7 @@ func (e *Engine) Close(ctx context.Context) error {
 	if submitted {
 		<-e.done
 	}
+	e.watch.end()
 	err := e.sweep(ctx)
 	e.bus.Close()
 	return err
@@ -181,6 +184,7 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 			if e.cfg.Drivers[t.Driver] == nil {
 				return nil, fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
 			}
+			e.watch.begin(t.Driver)
 		}
 	}
 	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))

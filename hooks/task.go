@@ -106,7 +106,7 @@ type PrestartRequest struct {
 
 // PrestartResponse is what a hook gives the task.
 type PrestartResponse struct {
-	Env     map[string]string // replaces what the hook gave before
+	Env     map[string]string // replaces what the hook gave before; with Devices, it is theirs
 	Mounts  []drivers.Mount   // replace, unless empty, those of the hook before
 	Devices []drivers.Device  // likewise
 	State   map[string]string // replaces what the hook stored before
@@ -138,7 +138,8 @@ type TaskPoststart interface {
 type PoststartRequest struct {
 	Network *drivers.Network // nil unless the driver made one
 	Env     *taskenv.Env
-	// Exec runs a command in the task; nil when the driver cannot.
+	// Exec runs a command in the task, see drivers.Capture; nil when the
+	// driver cannot.
 	Exec func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
 	// Stats tells what the task uses; nil when the driver cannot.
 	Stats func(ctx context.Context, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error)

@@ -11,7 +11,7 @@ func (s *Server) getNode(_ http.ResponseWriter, r *request) (any, error) {
 	if r.id != s.cfg.Node.ID {
 		return nil, fail(http.StatusNotFound, "node not found")
 	}
-	return s.node(), nil
+	return s.node(r.Context()), nil
 }
 
 // nodeAllocations answers GET /v1/node/:id/allocations.

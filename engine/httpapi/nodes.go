@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,7 +16,7 @@ func (s *Server) listNodes(_ http.ResponseWriter, r *request) (any, error) {
 		return nil, err
 	}
 	list := []*api.NodeListStub{}
-	if n := s.node(); strings.HasPrefix(plainID(n.ID), plainID(r.query.Get("prefix"))) {
+	if n := s.node(r.Context()); strings.HasPrefix(plainID(n.ID), plainID(r.query.Get("prefix"))) {
 		stub := &api.NodeListStub{
 			Address: n.Attributes["unique.network.ip-address"], ID: n.ID, Datacenter: n.Datacenter, Name: n.Name,
 			NodeClass: n.NodeClass, NodePool: n.NodePool, Version: n.Attributes["nomad.version"],
@@ -32,9 +33,11 @@ func (s *Server) listNodes(_ http.ResponseWriter, r *request) (any, error) {
 
 // node describes this machine. It has no address of its own: clients that ask
 // for one then stay on the connection that they have.
-func (s *Server) node() *api.Node {
+func (s *Server) node(ctx context.Context) *api.Node {
 	n := s.cfg.Node
 	attributes := n.AllAttributes()
+	drivers := s.engine.Drivers(ctx)
+	addDrivers(attributes, drivers)
 	number := func(name string) int64 {
 		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 where it cannot be measured
 		return v
@@ -43,7 +46,7 @@ func (s *Server) node() *api.Node {
 		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
 		Attributes: attributes, Meta: n.Meta, CgroupParent: n.CgroupParent,
 		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
-		Events: []*api.NodeEvent{}, Drivers: map[string]*api.DriverInfo{},
+		Events: []*api.NodeEvent{}, Drivers: drivers,
 		NodeResources: &api.NodeResources{
 			Cpu: api.NodeCpuResources{
 				CpuShares: number("cpu.totalcompute"), TotalCpuCores: uint16(number("cpu.numcores")),
@@ -54,5 +57,19 @@ func (s *Server) node() *api.Node {
 		ReservedResources: &api.NodeReservedResources{},
 		StatusUpdatedAt:   s.started.Unix(),
 		CreateIndex:       firstIndex, ModifyIndex: firstIndex,
+	}
+}
+
+// addDrivers brings the attributes of a node up to what its drivers say now.
+func addDrivers(attributes map[string]string, drivers map[string]*api.DriverInfo) {
+	for name, d := range drivers {
+		own := "driver." + name
+		delete(attributes, own)
+		for attribute, value := range d.Attributes {
+			if attribute == own && value == "true" {
+				value = "1" // as Nomad has it here
+			}
+			attributes[attribute] = value
+		}
 	}
 }

@@ -55,11 +55,17 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		JobID:     *a.Job.ID,
 		GroupName: *a.Group.Name,
 		Name:      t.name,
+		NodeID:    a.Node.ID,
+		NodeName:  a.Node.Name,
 		Env:       env.Map(),
+		DeviceEnv: env.DeviceEnv(),
 		User:      t.spec().User,
 		Resources: resources(t.spec().Resources),
 		AllocDir:  a.Dir,
 		Output:    t.output,
+	}
+	if a.Job.ParentID != nil {
+		cfg.ParentJobID = *a.Job.ParentID
 	}
 	for _, h := range t.hooks {
 		cfg.Mounts = append(cfg.Mounts, h.mounts...)

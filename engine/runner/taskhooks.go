@@ -87,7 +87,11 @@ func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
 	}
 	if len(resp.Env) > 0 || h.gave {
 		h.gave = len(resp.Env) > 0
-		t.env.SetHookEnv(h.Name(), resp.Env)
+		if len(h.devices) > 0 {
+			t.env.SetDeviceEnv(h.Name(), resp.Env)
+		} else {
+			t.env.SetHookEnv(h.Name(), resp.Env)
+		}
 		t.built = nil
 	}
 	if resp.VaultToken != "" && resp.VaultToken != t.vault {
@@ -109,9 +113,9 @@ func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
 func (t *task) poststart() {
 	req := hooks.PoststartRequest{Network: t.network}
 	id := t.id
-	if d, ok := t.driver.(drivers.Execer); ok {
+	if drivers.CanCapture(t.driver) {
 		req.Exec = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error) {
-			return d.ExecTask(ctx, id, cmd)
+			return drivers.Capture(ctx, t.driver, id, cmd)
 		}
 	}
 	if d, ok := t.driver.(drivers.StatsCollector); ok {

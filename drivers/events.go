@@ -1,0 +1,28 @@
+package drivers
+
+import (
+	"context"
+	"time"
+)
+
+// EventSource is a driver that has something to say of its tasks while it
+// works on them, such as how far the download of an image is.
+type EventSource interface {
+	// TaskEvents sends what happens to tasks from now on, until ctx ends, when
+	// the channel is closed. It may be called many times: everybody gets every
+	// event, and who does not take one within 2 seconds loses it. See package
+	// eventer for how that is done.
+	TaskEvents(ctx context.Context) (<-chan TaskEvent, error)
+}
+
+// TaskEvent is something that happened to a task. It becomes an event of the
+// task with the type "Driver".
+type TaskEvent struct {
+	AllocID     string
+	TaskName    string
+	TaskID      string // as in TaskConfig; may be empty while the task is made
+	Timestamp   time.Time
+	Message     string
+	Annotations map[string]string // become details of the event
+	Err         error             // what went wrong, if anything did
+}
