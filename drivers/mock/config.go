@@ -19,9 +19,9 @@ import (
 // https://github.com/hashicorp/nomad/blob/main/contributing/mock-driver.md.
 var schema = func() hcldec.ObjectSpec {
 	task := commandSchema()
-	options(task, cty.String,
+	attributes(task, cty.String,
 		"start_error", "start_block_for", "kill_after", "plugin_exit_after", "driver_ip", "driver_port_map")
-	options(task, cty.Bool, "start_error_recoverable", "driver_advertise")
+	attributes(task, cty.Bool, "start_error_recoverable", "driver_advertise")
 	task["exec_command"] = &hcldec.BlockSpec{TypeName: "exec_command", Nested: commandSchema()}
 	return task
 }()
@@ -29,13 +29,13 @@ var schema = func() hcldec.ObjectSpec {
 // commandSchema names what a task and its exec_command have in common.
 func commandSchema() hcldec.ObjectSpec {
 	spec := hcldec.ObjectSpec{}
-	options(spec, cty.String, "run_for", "exit_err_msg", "signal_error",
+	attributes(spec, cty.String, "run_for", "exit_err_msg", "signal_error",
 		"stdout_string", "stdout_repeat_duration", "stderr_string", "stderr_repeat_duration")
-	options(spec, cty.Number, "exit_code", "exit_signal", "stdout_repeat", "stderr_repeat")
+	attributes(spec, cty.Number, "exit_code", "exit_signal", "stdout_repeat", "stderr_repeat")
 	return spec
 }
 
-func options(spec hcldec.ObjectSpec, ty cty.Type, names ...string) {
+func attributes(spec hcldec.ObjectSpec, ty cty.Type, names ...string) {
 	for _, name := range names {
 		spec[name] = &hcldec.AttrSpec{Name: name, Type: ty}
 	}

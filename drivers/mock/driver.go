@@ -2,8 +2,10 @@
 // that take time, write output and end as told, without any process. It also
 // works in virtual time (testing/synctest).
 //
-// One thing differs from Nomad, where the option has no effect: kill_after
-// delays the end of a task that is stopped, no longer than the kill timeout.
+// Where it differs from Nomad: kill_after, which has no effect there, delays
+// the end of a task that is stopped, no longer than the kill timeout; commands
+// run in a task end with it and with whoever runs them; stats come every
+// interval; unknown signals, durations and isolations are errors.
 package mock
 
 import (
@@ -24,17 +26,22 @@ const handleVersion = 1
 // Driver is the mock driver. Its methods may be called from several
 // goroutines at once.
 type Driver struct {
-	tasks taskstore.Store[*task]
+	options options
+	tasks   taskstore.Store[*task]
 }
 
 var (
-	_ drivers.Driver    = (*Driver)(nil)
-	_ drivers.Signaler  = (*Driver)(nil)
-	_ drivers.Recoverer = (*Driver)(nil)
+	_ drivers.Driver         = (*Driver)(nil)
+	_ drivers.Configurable   = (*Driver)(nil)
+	_ drivers.Signaler       = (*Driver)(nil)
+	_ drivers.Execer         = (*Driver)(nil)
+	_ drivers.StreamExecer   = (*Driver)(nil)
+	_ drivers.StatsCollector = (*Driver)(nil)
+	_ drivers.Recoverer      = (*Driver)(nil)
 )
 
 // New returns a driver without tasks.
-func New() *Driver { return &Driver{} }
+func New() *Driver { return &Driver{options: defaults()} }
 
 // Info names the driver.
 func (d *Driver) Info() drivers.Info {
@@ -46,19 +53,9 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	return drivers.Capabilities{SendSignals: true, FSIsolation: drivers.FSIsolationNone}
-}
-
-// Fingerprint says that the driver is healthy; that never changes.
-func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	ch := make(chan drivers.Fingerprint, 1)
-	ch <- drivers.Fingerprint{
-		Health:            drivers.HealthHealthy,
-		HealthDescription: "Healthy",
-		Attributes:        map[string]string{"driver.mock_driver": "1"},
+	return drivers.Capabilities{
+		SendSignals: true, Exec: true, FSIsolation: d.options.fsIsolation, Mounts: drivers.MountSupportNone,
 	}
-	context.AfterFunc(ctx, func() { close(ch) })
-	return ch, nil
 }
 
 // StartTask starts a task as its script says. Its network is never nil, but
@@ -82,20 +79,30 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 }
 
 // RecoverTask goes on with a task for what is left of its run_for, without its
-// output. A task that ended with drivers.ErrPluginShutdown goes on as well.
+// output; plugin_exit_after begins anew. A task that ended with
+// drivers.ErrPluginShutdown goes on as well. As there is no process to look
+// for, every task of which the handle says that it was started is taken for
+// running, and one of which it does not, if it is not known here, for none.
 func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
+	if handle == nil || handle.Config == nil {
+		return errors.New("cannot recover a task without a handle")
+	}
+	id := handle.Config.ID
+	if t, err := d.tasks.Get(id); err == nil && t.running() {
+		return nil
+	}
+	if len(handle.DriverState) == 0 {
+		return drivers.ErrTaskNotFound
+	}
 	startedAt, err := time.Parse(time.RFC3339Nano, string(handle.DriverState))
 	if err != nil {
-		return fmt.Errorf("cannot recover task %q: its state is no time: %w", handle.Config.ID, err)
-	}
-	if t, err := d.tasks.Get(handle.Config.ID); err == nil && t.running() {
-		return nil
+		return fmt.Errorf("cannot recover task %q: its state is no time: %w", id, err)
 	}
 	t, err := recovered(handle.Config, startedAt)
 	if err != nil {
 		return err
 	}
-	d.tasks.Put(handle.Config.ID, t)
+	d.tasks.Put(id, t)
 	return nil
 }
 

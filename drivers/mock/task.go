@@ -102,21 +102,21 @@ func (t *task) running() bool {
 
 // play performs the script and tells how it ended.
 func (t *task) play(stdout, stderr *player) {
-	result := t.perform(stdout, stderr)
-	stdout.finish()
-	stderr.finish()
+	result, _ := t.perform(stdout, stderr, t.killed, t.pluginExitAfter)
 	t.exit.Set(result, time.Now())
 }
 
-// perform lasts for run_for, and longer if repeats of the output are left
-// then, which a kill forgoes. The result is the same either way. Only until
-// run_for has passed can a failed write fail the task and the plugin exit.
-func (t *task) perform(stdout, stderr *player) drivers.ExitResult {
-	runFor := time.NewTimer(t.runFor)
+// perform plays a command. It lasts for run_for, and longer if repeats of the
+// output are left then, which a kill forgoes. Only until run_for has passed can
+// a failed write fail the command, and the plugin exit (0: never).
+func (c *command) perform(stdout, stderr *player, kill <-chan struct{}, exitAfter time.Duration) (result drivers.ExitResult, killed bool) {
+	defer stderr.finish()
+	defer stdout.finish()
+	runFor := time.NewTimer(c.runFor)
 	defer runFor.Stop()
 	var pluginExit <-chan time.Time
-	if t.pluginExitAfter != 0 {
-		timer := time.NewTimer(t.pluginExitAfter)
+	if exitAfter != 0 {
+		timer := time.NewTimer(exitAfter)
 		defer timer.Stop()
 		pluginExit = timer.C
 	}
@@ -124,18 +124,18 @@ func (t *task) perform(stdout, stderr *player) drivers.ExitResult {
 	err := errors.Join(stdout.begin(), stderr.begin())
 	for elapsed := false; !elapsed || stdout.playing() || stderr.playing(); {
 		if err != nil && !elapsed {
-			return drivers.ExitResult{Err: err}
+			return drivers.ExitResult{Err: err}, false
 		}
 		select {
-		case <-t.killed: // before a script that writes without a pause
-			return t.result
+		case <-kill: // before a script that writes without a pause
+			return c.result, true
 		default:
 		}
 		select {
-		case <-t.killed:
-			return t.result
+		case <-kill:
+			return c.result, true
 		case <-pluginExit:
-			return drivers.ExitResult{Err: drivers.ErrPluginShutdown}
+			return drivers.ExitResult{Err: drivers.ErrPluginShutdown}, false
 		case <-runFor.C:
 			elapsed, pluginExit = true, nil
 		case <-stdout.due():
@@ -144,5 +144,5 @@ func (t *task) perform(stdout, stderr *player) drivers.ExitResult {
 			err = stderr.write()
 		}
 	}
-	return t.result
+	return c.result, false
 }

@@ -30,18 +30,24 @@ func (s *Store[T]) Reserve(id string) error {
 	if _, taken := s.tasks[id]; taken {
 		return fmt.Errorf("task with ID %q already started", id)
 	}
-	if s.tasks == nil {
-		s.tasks = map[string]entry[T]{}
-	}
-	s.tasks[id] = entry[T]{}
+	s.put(id, entry[T]{})
 	return nil
 }
 
-// Put records the task that has started under a reserved ID.
+// Put records the task that has started under a reserved ID, or was found
+// again.
 func (s *Store[T]) Put(id string, task T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tasks[id] = entry[T]{task, true}
+	s.put(id, entry[T]{task, true})
+}
+
+// put: the caller holds mu.
+func (s *Store[T]) put(id string, e entry[T]) {
+	if s.tasks == nil {
+		s.tasks = map[string]entry[T]{}
+	}
+	s.tasks[id] = e
 }
 
 // Get returns a task that has started, or drivers.ErrTaskNotFound.

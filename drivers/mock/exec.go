@@ -1,0 +1,102 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"taskrun/drivers"
+)
+
+// killedResult is that of a command that was killed, as a process would have it.
+var killedResult = drivers.ExitResult{ExitCode: 137, Signal: 9}
+
+// running returns a task that runs.
+func (d *Driver) running(id string) (*task, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	if !t.running() {
+		return nil, fmt.Errorf("task %q is not running", t.name)
+	}
+	return t, nil
+}
+
+// ExecTask runs nothing: it says what it was to run.
+func (d *Driver) ExecTask(_ context.Context, id string, cmd []string) (*drivers.ExecTaskResult, error) {
+	t, err := d.running(id)
+	if err != nil {
+		return nil, err
+	}
+	said := fmt.Appendf(nil, "Exec(%q, %q)", t.name, cmd)
+	return &drivers.ExecTaskResult{Stdout: said[max(0, len(said)-drivers.Captured):]}, nil
+}
+
+// ExecTaskStreaming plays the task's exec_command, whatever the command is,
+// except that "showinput" alone shows what it was given.
+func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	t, err := d.running(id)
+	if err != nil {
+		return nil, err
+	}
+	if t.exec == nil {
+		return nil, errors.New("no exec command is configured")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // the task takes the command with it
+		select {
+		case <-t.exit.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	c := *t.exec
+	if slices.Equal(opts.Command, []string{"showinput"}) {
+		text, err := input(ctx, opts)
+		if err != nil {
+			return &killedResult, nil //nolint:nilerr // whoever has killed it knows why
+		}
+		c = command{stdout: script{text: text}}
+	}
+	stderr := opts.Stderr
+	if opts.Tty { // where the two are one
+		stderr = opts.Stdout
+	}
+	result, killed := c.perform(
+		&player{script: c.stdout, w: unclosed{opts.Stdout}},
+		&player{script: c.stderr, w: unclosed{stderr}},
+		ctx.Done(), 0,
+	)
+	if killed {
+		result = killedResult
+	}
+	return &result, nil
+}
+
+// input reads all of stdin and describes it.
+func input(ctx context.Context, opts *drivers.ExecOptions) (string, error) {
+	type outcome struct {
+		text []byte
+		err  error
+	}
+	read := make(chan outcome, 1)
+	go func() {
+		text, err := io.ReadAll(opts.Stdin)
+		read <- outcome{text, err}
+	}()
+	select {
+	case o := <-read:
+		return fmt.Sprintf("TTY: %v\nStdin:\n%s\n", opts.Tty, o.text), o.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// unclosed is a stream that the command may not close.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }
