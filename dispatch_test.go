@@ -37,7 +37,7 @@ func TestDispatchesAsNomadDoes(t *testing.T) {
 
 	node := taskenv.Fingerprint()
 	e := engine.New(engine.Config{
-		DataDir: t.TempDir(), Hooks: hookcatalog.New(), Node: &node, HostEnv: os.Environ(),
+		DataDir: t.TempDir(), Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &node, HostEnv: os.Environ(),
 		Drivers: map[string]drivers.Driver{"raw_exec": rawexec.New(rawexec.Config{})},
 	})
 	sub := e.Subscribe(false)

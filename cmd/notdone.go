@@ -2,8 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -15,7 +13,6 @@ import (
 var notDone = []gap{
 	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
 
-	{"volume", volumes, "the tasks run without it"},
 	{"service", inGroups(func(g *api.TaskGroup) int { return len(g.Services) }), "it is not registered and its checks are not run"},
 	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
 	{"consul", ofGroups(func(g *api.TaskGroup) bool { return g.Consul != nil }), "there is no Consul here"},
@@ -23,7 +20,6 @@ var notDone = []gap{
 
 	{"template", inTasks(func(t *api.Task) int { return len(t.Templates) }), "the file is not written"},
 	{"artifact", inTasks(func(t *api.Task) int { return len(t.Artifacts) }), "nothing is downloaded"},
-	{"volume_mount", inTasks(func(t *api.Task) int { return len(t.VolumeMounts) }), "nothing is mounted"},
 	{"service", inTasks(func(t *api.Task) int { return len(t.Services) }), "it is not registered and its checks are not run"},
 	{"vault", ofTasks(func(t *api.Task) bool { return t.Vault != nil }), "the task gets no token"},
 	{"consul", ofTasks(func(t *api.Task) bool { return t.Consul != nil }), "there is no Consul here"},
@@ -123,15 +119,6 @@ func ofTasks(has func(*api.Task) bool) func(*api.Job, string) []jobspec.Path {
 		})
 		return paths
 	}
-}
-
-func volumes(j *api.Job, block string) (paths []jobspec.Path) {
-	for i, g := range j.TaskGroups {
-		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
-			paths = append(paths, jobspec.Root.Index("group", i).Label(block, name))
-		}
-	}
-	return paths
 }
 
 // isolated finds networks that are not simply the machine's.

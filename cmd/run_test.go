@@ -122,7 +122,7 @@ func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p pol
 		engine: engine.New(engine.Config{
 			DataDir: dataDir,
 			Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-			Hooks:   hooks.New(),
+			Hooks:   hooks.New(hooks.Options{}),
 			Node:    &taskenv.Node{},
 		}),
 		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),

@@ -84,7 +84,11 @@ completed does not count as failed.`,
 
 func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	files, warnings, err := a.readToRun(ctx, args, opts)
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	files, warnings, err := a.readToRun(ctx, args, opts, dataDir)
 	if err != nil {
 		return err
 	}
@@ -92,15 +96,11 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
-	if err != nil {
-		return err
-	}
 	node := a.node(dataDir)
 	e := engine.New(engine.Config{
 		DataDir: dataDir,
 		Drivers: a.drivers(),
-		Hooks:   hooks.New(),
+		Hooks:   hooks.New(hooks.Options{DataDir: dataDir}),
 		Node:    node,
 		HostEnv: a.environ,
 	})
@@ -131,7 +131,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 
 // readToRun reads the files and tells of everything that keeps them from being
 // run; the error is silent then. The warnings are for the view of the run.
-func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]jobFile, jobspec.Problems, error) {
+func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, dataDir string) ([]jobFile, jobspec.Problems, error) {
 	if err := opts.drivers.check(a.drivers()); err != nil {
 		return nil, nil, err
 	}
@@ -142,6 +142,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions) ([]j
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, notices(files)...)
+	problems = append(problems, volumeNotices(files, a.drivers(), dataDir)...)
 	problems = append(problems, misplaced(files, a.node(""))...)
 	problems.Sort()
 	problems = opts.strictly(problems)

@@ -53,7 +53,7 @@ func runOnce(b *testing.B, job *api.Job) {
 	job.Canonicalize()
 	e := engine.New(engine.Config{
 		DataDir: b.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-		Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+		Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
 	})
 	if err := e.Submit(job); err != nil {
 		b.Fatal(err)
@@ -79,7 +79,7 @@ func TestManyRestartsLeaveMemoryAsItWas(t *testing.T) {
 		job.Canonicalize()
 		e := engine.New(engine.Config{
 			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-			Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+			Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
 		})
 		sub := e.Subscribe(true)
 		if err := e.Submit(job); err != nil {

@@ -54,7 +54,7 @@ func talk(t *testing.T, test func(*engine.Engine, *talker)) (h history) {
 		job.Canonicalize()
 		d := &talker{Driver: mock.New(), health: make(chan drivers.Fingerprint, 10)}
 		e := engine.New(engine.Config{
-			DataDir: t.TempDir(), Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+			DataDir: t.TempDir(), Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
 			Drivers: map[string]drivers.Driver{"mock_driver": d, "other": &talker{Driver: mock.New()}},
 		})
 		sub := e.Subscribe(false)

@@ -77,7 +77,7 @@ func run(t *testing.T, job *api.Job, actions map[time.Duration]func(*engine.Engi
 		e := engine.New(engine.Config{
 			DataDir: t.TempDir(),
 			Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-			Hooks:   hookcatalog.New(),
+			Hooks:   hookcatalog.New(hookcatalog.Options{}),
 			Node:    &taskenv.Node{},
 		})
 		sub := e.Subscribe(true)
@@ -791,7 +791,7 @@ func TestReplacedAllocationsDoNotFillTheDisk(t *testing.T) {
 		dir := t.TempDir()
 		e := engine.New(engine.Config{
 			DataDir: dir, Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-			Hooks: hookcatalog.New(), Node: &taskenv.Node{},
+			Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
 		})
 		if err := e.Submit(job); err != nil {
 			t.Fatal(err)

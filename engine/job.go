@@ -138,7 +138,7 @@ func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runne
 	if r.job.ParentID != nil {
 		parent = *r.job.ParentID
 	}
-	return runner.Config{
+	cfg := runner.Config{
 		Alloc: &event.Alloc{
 			Job:    *r.job.ID,
 			Group:  *g.Name,
@@ -158,6 +158,10 @@ func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runne
 		MaxKillTimeout: e.cfg.MaxKillTimeout,
 		Bus:            &e.bus,
 	}
+	if disk := g.EphemeralDisk; *disk.Sticky || *disk.Migrate {
+		cfg.Sticky = r.dir.StickyLink(*r.job.ID, *g.Name, index)
+	}
+	return cfg
 }
 
 func (r *jobRun) runAlloc(cfg runner.Config) (*runner.Alloc, runner.Result) {

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -14,6 +15,13 @@ type Alloc struct {
 	Job      *api.Job
 	Group    *api.TaskGroup
 	AllocDir string // directory of the allocation
+	// Sticky is the link by which the data of an ephemeral_disk that sticks is
+	// found again, see engine/allocdir; empty when there is none.
+	Sticky string
+
+	// Publish tells the run's subscribers of something that concerns the
+	// allocation.
+	Publish func(at time.Time, body event.Body)
 }
 
 // AllocFactory makes the hook of one allocation. It returns nil when the

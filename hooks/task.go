@@ -47,6 +47,7 @@ type Task struct {
 	Group    *api.TaskGroup
 	Task     *api.Task
 	AllocDir string // directory of the allocation
+	Driver   drivers.Capabilities
 
 	// Emit adds an event to the task's own.
 	Emit func(*api.TaskEvent)

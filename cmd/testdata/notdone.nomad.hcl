@@ -4,10 +4,6 @@ job "notdone" {
   }
 
   group "g" {
-    volume "data" { # volume
-      type   = "host"
-      source = "data"
-    }
     service { # service
       name = "one"
     }
@@ -31,10 +27,6 @@ job "notdone" {
       }
       artifact { # artifact
         source = "https://example.com/x"
-      }
-      volume_mount { # volume_mount
-        volume      = "data"
-        destination = "/data"
       }
       service { # service
         name = "three"

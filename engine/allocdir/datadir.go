@@ -63,13 +63,18 @@ func RunDir(dataDir, jobID, runID string) string {
 	return filepath.Join(runsDir(jobDir(dataDir, jobID)), runID)
 }
 
-// jobDir is where the runs of a job are. A job ID may hold any character.
+// jobDir is where the runs of a job are.
 func jobDir(dataDir, jobID string) string {
-	name := url.PathEscape(jobID)
+	return filepath.Join(dataDir, "jobs", escape(jobID))
+}
+
+// escape makes a file name of an ID, which may hold any character.
+func escape(id string) string {
+	name := url.PathEscape(id)
 	if isHidden(name) {
 		name = "%2E" + name[1:]
 	}
-	return filepath.Join(dataDir, "jobs", name)
+	return name
 }
 
 func runsDir(jobDir string) string { return filepath.Join(jobDir, "runs") }

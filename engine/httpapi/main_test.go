@@ -60,7 +60,7 @@ func serve(t testing.TB, jobs ...*api.Job) *fixture {
 	t.Helper()
 	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
 	f.engine = engine.New(engine.Config{
-		DataDir: t.TempDir(), Hooks: catalog.New(), Node: &taskenv.Node{},
+		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{}), Node: &taskenv.Node{},
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})
 	f.server = httpapi.New(f.engine, httpapi.Config{

@@ -32,6 +32,7 @@ type Config struct {
 	Group    *api.TaskGroup
 	Dir      string // of the allocation; made by a hook
 	Replaces string // ID of the failed allocation in whose place this one runs
+	Sticky   string // link to the allocation whose data this one goes on with, or empty
 
 	Drivers        map[string]drivers.Driver
 	Hooks          hooks.Catalog
@@ -104,7 +105,10 @@ func New(cfg Config) *Alloc {
 		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
 	}
 	a.machine = lifecycle.NewAlloc(members)
-	info := hooks.Alloc{Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir}
+	info := hooks.Alloc{
+		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
+		Publish: func(at time.Time, body event.Body) { cfg.Bus.PublishAt(at, cfg.Alloc, "", body) },
+	}
 	for _, factory := range cfg.Hooks.Alloc {
 		if h := factory(info); h != nil {
 			a.hooks = append(a.hooks, h)

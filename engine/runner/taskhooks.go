@@ -30,6 +30,7 @@ func (t *task) newHooks() []*taskHook {
 		Group:    t.alloc.cfg.Group,
 		Task:     t.spec(),
 		AllocDir: t.alloc.cfg.Dir,
+		Driver:   t.driver.Capabilities(),
 		Emit:     t.emit,
 		Publish: func(at time.Time, body event.Body) {
 			t.alloc.cfg.Bus.PublishAt(at, t.alloc.cfg.Alloc, t.name, body)

@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/jobspec"
+)
+
+// volumeNotices tells where the volumes of jobs are, as far as that is not what
+// a cluster would do.
+func volumeNotices(files []jobFile, known map[string]drivers.Driver, dataDir string) (problems jobspec.Problems) {
+	told := make(map[string]bool) // sources
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		var found jobspec.Problems
+		for i, g := range f.Job.TaskGroups {
+			for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
+				v := g.Volumes[name]
+				if told[v.Source] || !isMounted(g, name) {
+					continue
+				}
+				told[v.Source] = true
+				found = append(found, folderNotice(v, dataDir, jobspec.Root.Index("group", i).Label("volume", name)))
+			}
+		}
+		found = append(found, linkNotice(f.Job, known)...)
+		f.Place(found)
+		problems = append(problems, found...)
+	}
+	return problems
+}
+
+func isMounted(g *api.TaskGroup, volume string) bool {
+	return slices.ContainsFunc(g.Tasks, func(t *api.Task) bool {
+		return slices.ContainsFunc(t.VolumeMounts, func(m *api.VolumeMount) bool {
+			return m.Volume != nil && *m.Volume == volume
+		})
+	})
+}
+
+// folderNotice tells which folder takes the place of a volume.
+func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec.Problem {
+	p := jobspec.Problem{
+		Severity: jobspec.Warning,
+		Summary:  fmt.Sprintf("no folder is lent for host volume %q", v.Source),
+		Detail:   fmt.Sprintf("one of the data directory is used, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
+		Path:     at,
+	}
+	if v.Type == "csi" {
+		p.Summary = fmt.Sprintf("there is no CSI here: a folder takes the place of volume %q", v.Source)
+	}
+	if v.PerAlloc {
+		p.Detail += "[INDEX]"
+	}
+	return p
+}
+
+// linkNotice tells, once a job, how tasks see volumes that nothing can mount.
+func linkNotice(j *api.Job, known map[string]drivers.Driver) jobspec.Problems {
+	var first jobspec.Problem
+	mounts, readOnly := 0, false
+	for i, g := range j.TaskGroups {
+		for k, t := range g.Tasks {
+			d := known[t.Driver]
+			if d == nil || d.Capabilities().FSIsolation != drivers.FSIsolationNone {
+				continue
+			}
+			for n, m := range t.VolumeMounts {
+				if m.Volume == nil || m.Destination == nil || g.Volumes[*m.Volume] == nil {
+					continue
+				}
+				if mounts++; mounts == 1 {
+					first = jobspec.Problem{
+						Severity: jobspec.Warning,
+						Summary:  fmt.Sprintf("%s can mount nothing: volumes are links in the task's directory", t.Driver),
+						Detail:   fmt.Sprintf("%q is the link %q where the task starts", *m.Destination, filepath.Clean("/" + *m.Destination)[1:]),
+						Path:     jobspec.Root.Index("group", i).Index("task", k).Index("volume_mount", n),
+					}
+				}
+				readOnly = readOnly || m.ReadOnly != nil && *m.ReadOnly || g.Volumes[*m.Volume].ReadOnly
+			}
+		}
+	}
+	if mounts == 0 {
+		return nil
+	}
+	if mounts > 1 {
+		first.Detail += fmt.Sprintf("; the job has %d of them", mounts)
+	}
+	if readOnly {
+		first.Detail += "; read_only is not enforced"
+	}
+	return jobspec.Problems{first}
+}

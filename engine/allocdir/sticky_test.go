@@ -1,0 +1,157 @@
+package allocdir_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskrun/engine/allocdir"
+)
+
+// slot is a run with an allocation whose directories exist.
+func slot(t *testing.T, dataDir, run, alloc string) (r *allocdir.Run, dir string) {
+	t.Helper()
+	r, err := allocdir.OpenRun(dataDir, "job", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	dir = r.AllocDir(alloc)
+	if _, err := allocdir.Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocdir.BuildTask(dir, "t", nil); err != nil {
+		t.Fatal(err)
+	}
+	return r, dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(path string) string {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "?"
+	}
+	return string(text)
+}
+
+func TestInheritMovesDataAndLocal(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	r, first := slot(t, data, "1", "a")
+	link := r.StickyLink("job", "g", 0)
+	if err := allocdir.Inherit(link, first, []string{"t"}); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(first, "alloc/data/x"), "shared")
+	write(t, filepath.Join(first, "t/local/y"), "own")
+	write(t, filepath.Join(first, "t/secrets/z"), "secret")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	r, second := slot(t, data, "2", "b")
+	if again := r.StickyLink("job", "g", 0); again != link {
+		t.Errorf("the link of another run is %s, not %s", again, link)
+	}
+	if err := allocdir.Inherit(link, second, []string{"t"}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"alloc/data/x": "shared", "t/local/y": "own", "t/secrets/z": "?"} {
+		if got := read(filepath.Join(second, name)); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := read(filepath.Join(first, "alloc/data/x")); got != "?" {
+		t.Errorf("the data is in the old allocation as well: %q", got)
+	}
+}
+
+// TestInheritFollowsNoLink has a task put a link to a foreign directory in the
+// place of local, and remove what the link of the slot leads to.
+func TestInheritFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	data, foreign := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(foreign, "x"), "foreign")
+	r, first := slot(t, data, "1", "a")
+	link := r.StickyLink("job", "g", 0)
+	if err := allocdir.Inherit(link, first, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(first, "t/local")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(foreign, filepath.Join(first, "t/local")); err != nil {
+		t.Fatal(err)
+	}
+	second := r.AllocDir("b")
+	if _, err := allocdir.Build(second); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocdir.BuildTask(second, "t", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := allocdir.Inherit(link, second, []string{"t"}); err == nil {
+		t.Error("a link was moved into the place of a directory")
+	}
+	if info, err := os.Lstat(filepath.Join(second, "t/local")); err != nil || !info.IsDir() {
+		t.Errorf("local is no directory: %v, %v", info, err)
+	}
+	if got := read(filepath.Join(foreign, "x")); got != "foreign" {
+		t.Errorf("the foreign file is %q", got)
+	}
+
+	if err := os.RemoveAll(second); err != nil {
+		t.Fatal(err)
+	}
+	third := r.AllocDir("c")
+	if _, err := allocdir.Build(third); err != nil {
+		t.Fatal(err)
+	}
+	if err := allocdir.Inherit(link, third, nil); err != nil {
+		t.Errorf("the allocation before is gone: %v", err)
+	}
+}
+
+func TestStickyLinkOfAChildGoesWithTheRun(t *testing.T) {
+	t.Parallel()
+	r, _ := slot(t, t.TempDir(), "1", "a")
+	own, child := r.StickyLink("job", "g", 0), r.StickyLink("job/periodic-1", "g", 0)
+	if filepath.Dir(filepath.Dir(child)) != filepath.Join(r.Dir, "sticky") {
+		t.Errorf("the link of a child is %s", child)
+	}
+	if rel, err := filepath.Rel(r.Dir, own); err != nil || filepath.IsLocal(rel) {
+		t.Errorf("the link of the job is in the run: %s", own)
+	}
+}
+
+func TestMakeVolume(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	for _, source := range []string{"db", "../x", "..", "a/b[0]", ".hidden"} {
+		dir, err := allocdir.MakeVolume(data, source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Dir(dir) != filepath.Join(data, "volumes") {
+			t.Errorf("volume %q is at %s", source, dir)
+		}
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm() != 0o777 {
+			t.Errorf("volume %q: %v, %v", source, info.Mode(), err)
+		}
+		write(t, filepath.Join(dir, "x"), source)
+		if again, err := allocdir.MakeVolume(data, source); err != nil || again != dir || read(filepath.Join(dir, "x")) != source {
+			t.Errorf("volume %q did not stay: %v", source, err)
+		}
+	}
+	if info, err := os.Stat(data); err != nil || info.Mode().Perm()&0o066 != 0 {
+		t.Errorf("the data directory is open to others: %v, %v", info.Mode(), err)
+	}
+}

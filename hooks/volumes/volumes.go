@@ -1,0 +1,103 @@
+// Package volumes is the task hook that gives a task its volumes: folders of
+// this machine, mounted where the driver can, else linked into the task's
+// directory.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/volume_mount.
+package volumes
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/hooks"
+)
+
+// Config tells where volumes are.
+type Config struct {
+	DataDir string
+	// Lent returns the folder that somebody lends for a host volume, by the
+	// volume's source. Without one, and for any CSI volume, it is a folder in
+	// DataDir that stays when the run ends. May be nil.
+	Lent func(source string) (path string, readOnly, ok bool)
+}
+
+// New returns what makes the hook of a task; it makes none for a task without
+// mounts.
+func New(cfg Config) hooks.TaskFactory {
+	return func(t hooks.Task) hooks.TaskHook {
+		if len(t.Task.VolumeMounts) == 0 {
+			return nil
+		}
+		return &hook{cfg, t}
+	}
+}
+
+type hook struct {
+	cfg  Config
+	task hooks.Task
+}
+
+func (h *hook) Name() string { return "volumes" }
+
+// Prestart finds the folder of every mount before each start. A driver without
+// isolation can mount nothing: its task gets links.
+func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
+	for _, m := range h.task.Task.VolumeMounts {
+		if m.Volume == nil {
+			continue // Nomad drops it, and validation has said so
+		}
+		name, at := req.Env.Replace(*m.Volume), req.Env.Replace(deref(m.Destination))
+		volume := h.task.Group.Volumes[name]
+		if volume == nil {
+			return fmt.Errorf("volume %q is not defined in group %q", name, *h.task.Group.Name)
+		}
+		dir, readOnly, err := h.find(volume)
+		if err != nil {
+			return fmt.Errorf("volume %q: %w", name, err)
+		}
+		if h.task.Driver.FSIsolation == drivers.FSIsolationNone {
+			if err := link(req.TaskDir, at, dir); err != nil {
+				return fmt.Errorf("volume %q: %w", name, err)
+			}
+			continue
+		}
+		resp.Mounts = append(resp.Mounts, drivers.Mount{
+			HostPath:        dir,
+			TaskPath:        at,
+			Readonly:        readOnly || volume.ReadOnly || deref(m.ReadOnly),
+			PropagationMode: req.Env.Replace(deref(m.PropagationMode)),
+		})
+	}
+	return nil
+}
+
+// find returns the folder of a volume. One that was lent must exist: nothing is
+// made outside of the data directory.
+func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error) {
+	source := v.Source
+	if v.PerAlloc {
+		source += h.task.Alloc.Name[strings.LastIndexByte(h.task.Alloc.Name, '['):]
+	}
+	if h.cfg.Lent != nil && v.Type == "host" {
+		if dir, readOnly, ok := h.cfg.Lent(source); ok {
+			if _, err := os.Stat(dir); err != nil {
+				return "", false, fmt.Errorf("host volume %q has no folder: %w", source, err)
+			}
+			return dir, readOnly, nil
+		}
+	}
+	dir, err = allocdir.MakeVolume(h.cfg.DataDir, source)
+	return dir, false, err
+}
+
+func deref[T any](p *T) (value T) {
+	if p != nil {
+		value = *p
+	}
+	return value
+}

@@ -1,0 +1,147 @@
+package volumes_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+	"taskrun/hooks/volumes"
+	"taskrun/jobspec/taskenv"
+)
+
+// stage is a task with mounts, and the directories around it.
+type stage struct {
+	data, lent string
+	info       hooks.Task
+	dirs       allocdir.Task
+}
+
+func newStage(t *testing.T, mounts ...*api.VolumeMount) *stage {
+	t.Helper()
+	s := &stage{data: t.TempDir(), lent: t.TempDir()}
+	alloc := filepath.Join(t.TempDir(), "alloc-id")
+	if _, err := allocdir.Build(alloc); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.dirs, err = allocdir.BuildTask(alloc, "t", nil); err != nil {
+		t.Fatal(err)
+	}
+	task := &api.Task{Name: "t", VolumeMounts: mounts}
+	s.info = hooks.Task{
+		Alloc: &event.Alloc{Name: "job.g[2]"}, Job: &api.Job{}, Task: task, AllocDir: alloc,
+		Driver: drivers.Capabilities{FSIsolation: drivers.FSIsolationNone},
+		Group: &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}, Volumes: map[string]*api.VolumeRequest{
+			"db":   {Name: "db", Type: "host", Source: "db"},
+			"lent": {Name: "lent", Type: "host", Source: "lent"},
+			"csi":  {Name: "csi", Type: "csi", Source: "lent", PerAlloc: true, ReadOnly: true},
+			"gone": {Name: "gone", Type: "host", Source: "gone"},
+		}},
+	}
+	return s
+}
+
+func mount(volume, destination string) *api.VolumeMount {
+	return &api.VolumeMount{Volume: &volume, Destination: &destination, PropagationMode: new("private")}
+}
+
+func (s *stage) start(t *testing.T) ([]drivers.Mount, error) {
+	t.Helper()
+	lent := func(source string) (string, bool, bool) {
+		path, ok := map[string]string{"lent": s.lent, "gone": filepath.Join(s.lent, "nothing")}[source]
+		return path, true, ok
+	}
+	h := volumes.New(volumes.Config{DataDir: s.data, Lent: lent})(s.info).(hooks.TaskPrestart)
+	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, s.info.Job, s.info.Group, s.info.Task).
+		SetClientDir(s.info.AllocDir).SetHostEnv([]string{"NAME=db"}).Build()
+	var resp hooks.PrestartResponse
+	err := h.Prestart(t.Context(), &hooks.PrestartRequest{Env: env, TaskDir: s.dirs.Dir}, &resp)
+	return resp.Mounts, err
+}
+
+func TestWithoutIsolationAVolumeIsALink(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, mount("${NAME}", "/var/lib/db"), mount("lent", "local/lent"), mount("csi", "/csi"))
+	for range 2 { // a start and a restart
+		mounts, err := s.start(t)
+		if err != nil || len(mounts) > 0 {
+			t.Fatalf("mounts %v, error %v", mounts, err)
+		}
+	}
+	for name, want := range map[string]string{
+		"var/lib/db": allocdir.VolumeDir(s.data, "db"), "local/lent": s.lent, "csi": allocdir.VolumeDir(s.data, "lent[2]"),
+	} {
+		if got, err := os.Readlink(filepath.Join(s.dirs.Dir, name)); got != want {
+			t.Errorf("%s leads to %q, want %q (%v)", name, got, want, err)
+		}
+	}
+	kept := filepath.Join(allocdir.VolumeDir(s.data, "db"), "kept")
+	if err := os.WriteFile(kept, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := allocdir.Remove(s.info.AllocDir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kept); err != nil {
+		t.Errorf("what is in the volume went with the allocation: %v", err)
+	}
+}
+
+func TestWithIsolationAVolumeIsMounted(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, mount("db", "/var/lib/db"), mount("lent", "/lent"), mount("csi", "/csi"))
+	s.info.Driver.FSIsolation = drivers.FSIsolationImage
+	got, err := s.start(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []drivers.Mount{
+		{HostPath: allocdir.VolumeDir(s.data, "db"), TaskPath: "/var/lib/db", PropagationMode: "private"},
+		{HostPath: s.lent, TaskPath: "/lent", Readonly: true, PropagationMode: "private"},
+		{HostPath: allocdir.VolumeDir(s.data, "lent[2]"), TaskPath: "/csi", Readonly: true, PropagationMode: "private"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestVolumesThatCannotBe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mounts []*api.VolumeMount
+		want   string
+	}{
+		"unknown":           {[]*api.VolumeMount{mount("${NOPE}", "/x")}, `volume "${NOPE}" is not defined in group "g"`},
+		"lent, not there":   {[]*api.VolumeMount{mount("gone", "/x")}, `host volume "gone" has no folder`},
+		"occupied":          {[]*api.VolumeMount{mount("db", "/local")}, `destination "/local": something else is there`},
+		"the directory":     {[]*api.VolumeMount{mount("db", "/..")}, "is the task's directory itself"},
+		"in another volume": {[]*api.VolumeMount{mount("lent", "/a"), mount("db", "/a/b")}, "path escapes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, c.mounts...)
+			_, err := s.start(t)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+			if left, _ := os.ReadDir(s.lent); len(left) > 0 {
+				t.Errorf("something was written into the folder that is lent: %v", left)
+			}
+		})
+	}
+}
+
+func TestNoHookWithoutMounts(t *testing.T) {
+	t.Parallel()
+	if h := volumes.New(volumes.Config{})(newStage(t).info); h != nil {
+		t.Errorf("made %v", h)
+	}
+}
