@@ -53,7 +53,9 @@ var floors = []floor{
 	{"drivers/process", "drivers " + leaves, "", "processes, for the drivers that start some"},
 	{"drivers/taskstore", "drivers", "", "the tasks of a driver by ID"},
 	{"drivers/eventer", "drivers", "", "what a driver says of its tasks, to everybody"},
-	{"drivers/*", "drivers drivers/process drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
+	{"drivers/procstats", "drivers", "", "what processes use"},
+	{"drivers/cgroup", "", "", "control groups know no drivers"},
+	{"drivers/*", "drivers drivers/process drivers/procstats drivers/cgroup drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
 	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
 
 	{"jobspec/...", "jobspec/...", "", "the ground: describes jobs, runs nothing"},
@@ -79,6 +81,7 @@ var homes = []home{
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
+	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialisation"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... jobspec/taskenv", "", "what package syscall lacks"},
 
 	{"github.com/gorilla/websocket", "engine/httpapi", "", "sessions of commands, as Nomad's client speaks them"},

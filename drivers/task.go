@@ -111,6 +111,10 @@ type ExitResult struct {
 	Signal    int // 0 for none
 	OOMKilled bool
 	Err       error // a failure of the driver, or an explanation
+
+	// PeakMemory is the most memory, in bytes, that the task was seen to have;
+	// 0 when unknown.
+	PeakMemory int64
 }
 
 // Successful reports whether the task ended well: code 0, no signal, no error.

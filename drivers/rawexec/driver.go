@@ -29,15 +29,16 @@ type Driver struct {
 	config Config
 	run    *process.Run
 	tasks  taskstore.Store[*task]
+	census census
 }
 
 var (
-	_ drivers.Driver       = (*Driver)(nil)
-	_ drivers.Signaler     = (*Driver)(nil)
-	_ drivers.StreamExecer = (*Driver)(nil)
-	_ drivers.Execer       = (*Driver)(nil)
-	_ drivers.Shutdowner   = (*Driver)(nil)
-	_ drivers.Configurable = (*Driver)(nil)
+	_ drivers.Driver         = (*Driver)(nil)
+	_ drivers.Signaler       = (*Driver)(nil)
+	_ drivers.StreamExecer   = (*Driver)(nil)
+	_ drivers.StatsCollector = (*Driver)(nil)
+	_ drivers.Shutdowner     = (*Driver)(nil)
+	_ drivers.Configurable   = (*Driver)(nil)
 )
 
 // New returns a driver without tasks.

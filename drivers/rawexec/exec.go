@@ -35,9 +35,9 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	ctx, cancel := t.whileItRuns(ctx)
 	defer cancel()
 	if opts.Tty {
-		return d.execTerminal(ctx, spec, opts)
+		return d.execTerminal(ctx, t, spec, opts)
 	}
-	return d.execPipes(ctx, spec, opts)
+	return d.execPipes(ctx, t, spec, opts)
 }
 
 // runningTask returns a task that has not ended.
@@ -86,44 +86,57 @@ func complain(opts *drivers.ExecOptions, why error) error {
 	return err
 }
 
-// execPipes runs a command without a terminal: stdout and stderr stay apart.
-func (d *Driver) execPipes(ctx context.Context, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	var ours, theirs []*os.File
-	defer func() { closeFiles(ours...) }()
-	for range 3 {
-		r, w, err := os.Pipe()
-		if err != nil {
-			closeFiles(theirs...)
-			return nil, fmt.Errorf("cannot make a pipe: %w", err)
-		}
-		if len(ours) == 0 { // stdin
-			ours, theirs = append(ours, w), append(theirs, r)
-		} else {
-			ours, theirs = append(ours, r), append(theirs, w)
-		}
+// execPipes runs a command without a terminal: stdout and stderr stay apart,
+// unless they are the same writer, which gets both in the order of the writing.
+func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	var stdin, stdout, stderr pipe
+	defer func() { closeFiles(stdin.w, stdout.r, stderr.r) }()
+	err := errors.Join(stdin.open(), stdout.open())
+	if opts.Stderr == opts.Stdout {
+		spec.Stderr = stdout.w
+	} else {
+		err = errors.Join(err, stderr.open())
+		spec.Stderr = stderr.w
 	}
-	spec.Stdin, spec.Stdout, spec.Stderr = theirs[0], theirs[1], theirs[2]
-	p, err := d.run.Start(spec)
-	closeFiles(theirs...)
+	var p *process.Process
+	if err == nil {
+		spec.Stdin, spec.Stdout = stdin.r, stdout.w
+		p, err = d.startCommand(t, spec)
+	}
+	closeFiles(stdin.r, stdout.w, stderr.w)
 	if err != nil {
 		return cannotRun(opts, err)
 	}
 	go func() { // ends with opts.Stdin, or when nobody reads any more
-		_, _ = io.Copy(ours[0], opts.Stdin)
-		_ = ours[0].Close()
+		_, _ = io.Copy(stdin.w, opts.Stdin)
+		_ = stdin.w.Close()
 	}()
 	var copying sync.WaitGroup
 	var outErr, errErr error
-	copying.Go(func() { _, outErr = io.Copy(opts.Stdout, ours[1]) })
-	copying.Go(func() { _, errErr = io.Copy(opts.Stderr, ours[2]) })
-	result := await(ctx, p)
+	copying.Go(func() { _, outErr = io.Copy(opts.Stdout, stdout.r) })
+	if stderr.r != nil {
+		copying.Go(func() { _, errErr = io.Copy(opts.Stderr, stderr.r) })
+	}
+	result := t.awaitCommand(ctx, p)
 	// Nothing of the command's tree lives, but the task may have got hold of
 	// the pipes.
-	for _, f := range ours[1:] {
-		_ = f.SetReadDeadline(time.Now().Add(drain)) // pipes have deadlines
+	for _, f := range []*os.File{stdout.r, stderr.r} {
+		if f != nil {
+			_ = f.SetReadDeadline(time.Now().Add(drain)) // pipes have deadlines
+		}
 	}
 	copying.Wait()
 	return result, errors.Join(unlessLate(outErr), unlessLate(errErr))
+}
+
+// pipe is one that may not be open.
+type pipe struct{ r, w *os.File }
+
+func (p *pipe) open() (err error) {
+	if p.r, p.w, err = os.Pipe(); err != nil {
+		return fmt.Errorf("cannot make a pipe: %w", err)
+	}
+	return nil
 }
 
 // drain is how long what a command wrote before its end may take to arrive.
@@ -137,7 +150,7 @@ func unlessLate(err error) error {
 }
 
 // execTerminal runs a command in a terminal of its own.
-func (d *Driver) execTerminal(ctx context.Context, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	ptmx, tty, err := pty.Open()
 	if err != nil {
 		return nil, fmt.Errorf("cannot open a terminal: %w", err)
@@ -150,7 +163,7 @@ func (d *Driver) execTerminal(ctx context.Context, spec process.Spec, opts *driv
 		}
 	}
 	spec.Stdin, spec.Stdout, spec.Stderr, spec.Terminal = tty, tty, tty, true
-	p, err := d.run.Start(spec)
+	p, err := d.startCommand(t, spec)
 	closeFiles(tty)
 	if err != nil {
 		return cannotRun(opts, err)
@@ -170,7 +183,7 @@ func (d *Driver) execTerminal(ctx context.Context, spec process.Spec, opts *driv
 		_, err := io.Copy(opts.Stdout, ptmx)
 		copied <- err
 	}()
-	result := await(ctx, p)
+	result := t.awaitCommand(ctx, p)
 	select {
 	case err = <-copied:
 	case <-time.After(drain): // see execPipes
@@ -198,15 +211,30 @@ func follow(ctx context.Context, ended <-chan struct{}, ptmx *os.File, sizes <-c
 	}
 }
 
-// await waits for the end of a command and all that it started; when ctx ends
-// it is killed.
-func await(ctx context.Context, p *process.Process) *drivers.ExitResult {
+// startCommand starts a command in the task. It must be awaited.
+func (d *Driver) startCommand(t *task, spec process.Spec) (*process.Process, error) {
+	p, err := d.run.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.commands[p] = true
+	return p, nil
+}
+
+// awaitCommand waits for the end of a command and all that it started; when ctx
+// ends it is killed.
+func (t *task) awaitCommand(ctx context.Context, p *process.Process) *drivers.ExitResult {
 	select {
 	case <-p.Done():
 	case <-ctx.Done():
 		_ = p.Kill() // it ends, or the reaper gives it up
 	}
 	<-p.Gone()
+	t.mu.Lock()
+	delete(t.commands, p)
+	t.mu.Unlock()
 	status, _ := p.Status()
 	return &drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err}
 }

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"syscall"
 	"time"
 
 	"taskrun/drivers"
 	"taskrun/drivers/process"
+	"taskrun/drivers/procstats"
 	"taskrun/drivers/taskstore"
 )
 
@@ -28,6 +30,14 @@ type task struct {
 	process   *process.Process
 	startedAt time.Time
 	exit      *taskstore.Exit
+
+	mu       sync.Mutex
+	commands map[*process.Process]bool // that run in it; see command
+
+	stats      sync.Mutex // serialises measuring
+	sampler    procstats.Sampler
+	lastSample *drivers.TaskResourceUsage
+	sampledAt  time.Time
 }
 
 // start starts the command of a task. Nothing is left behind when it fails.
@@ -82,10 +92,12 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	defer placement.close()
 	spec.Cgroup = placement.cgroup
 
-	t := &task{name: cfg.Name, exit: taskstore.NewExit()}
+	t := &task{name: cfg.Name, exit: taskstore.NewExit(), commands: map[*process.Process]bool{}}
 	t.spec = process.Spec{Dir: spec.Dir, Env: spec.Env, Credential: spec.Credential}
 	spec.OnExit = func(status process.Status, at time.Time) {
-		t.exit.Set(drivers.ExitResult{ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err}, at)
+		t.exit.Set(drivers.ExitResult{
+			ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err, PeakMemory: status.PeakRSS,
+		}, at)
 	}
 	if t.process, err = d.run.Start(spec); err != nil {
 		return nil, err

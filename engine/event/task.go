@@ -160,6 +160,16 @@ func HookFailed(hook string, err error) *api.TaskEvent {
 // HookMessage tells something that a hook has to say.
 func HookMessage(message string) *api.TaskEvent { return preset(TaskHookMessage, message) }
 
+// OverMemoryLimit tells that the task has had more memory than its limit, which
+// nobody enforced; both are bytes.
+func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
+	const mib = 1 << 20
+	return Driver(
+		fmt.Sprintf("Memory peaked at %d MiB: would have been OOM-killed at %d MiB", (peak+mib-1)/mib, limit/mib),
+		map[string]string{"memory_peak": strconv.FormatInt(peak, 10), "memory_limit": strconv.FormatInt(limit, 10)},
+	)
+}
+
 // Driver tells something that the driver has to say, with its annotations.
 func Driver(message string, annotations map[string]string) *api.TaskEvent {
 	e := preset(api.TaskDriverMessage, message)

@@ -2,9 +2,11 @@ package runner
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"taskrun/drivers"
+	"taskrun/jobspec/taskenv"
 )
 
 // Stats returns what the running tasks use now, by task; with a name only that
@@ -33,10 +35,38 @@ func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.Task
 		select {
 		case s, ok := <-samples:
 			if ok {
-				usage[t.name] = s
+				usage[t.name] = a.withTicks(s)
+				t.watchMemory(handle, largest(s))
 			}
 		case <-ctx.Done():
 		}
 	}
 	return usage
+}
+
+// withTicks adds how much of the CPU's speed a sample stands for, in MHz,
+// unless the driver has measured it.
+func (a *Alloc) withTicks(s *drivers.TaskResourceUsage) *drivers.TaskResourceUsage {
+	cpu := s.ResourceUsage.CpuStats
+	if cpu == nil || cpu.TotalTicks != 0 || a.cfg.Node == nil {
+		return s
+	}
+	sample, resources, ticks := *s, *s.ResourceUsage, *cpu // others have the same sample
+	ticks.TotalTicks = cpu.Percent / 100 * coreMHz(a.cfg.Node)
+	resources.CpuStats, sample.ResourceUsage = &ticks, &resources
+	return &sample
+}
+
+// coreMHz is the mean speed of a core, 0 when unknown.
+func coreMHz(node *taskenv.Node) float64 {
+	number := func(name string) float64 {
+		text, _ := node.Attribute(name)
+		n, _ := strconv.ParseFloat(text, 64)
+		return n
+	}
+	cores := number("cpu.numcores")
+	if cores == 0 {
+		return 0
+	}
+	return number("cpu.totalcompute") / cores
 }

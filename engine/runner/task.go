@@ -39,6 +39,8 @@ type task struct {
 	state    api.TaskState // written with the allocation's mu held
 	exitCode *int
 	handle   string // the driver's ID while the task runs
+	// overLimit is the driver's ID of the last start that had too much memory.
+	overLimit string
 
 	// Owned by run.
 	hooks   []*taskHook
@@ -181,6 +183,9 @@ func (t *task) runOnce() bool {
 	}
 	if t.output != nil {
 		t.output.Drain()
+	}
+	if end.result != nil {
+		t.watchMemory(t.id, end.result.PeakMemory)
 	}
 	t.terminated(end.result)
 	_ = t.driver.DestroyTask(t.id, true)

@@ -2,7 +2,6 @@ package rawexec_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -14,7 +13,8 @@ import (
 	"taskrun/drivers"
 )
 
-func TestExecTask(t *testing.T) {
+// Both outputs are one, in the order of the writing.
+func TestCapture(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
 	for name, tt := range map[string]struct {
@@ -35,7 +35,7 @@ func TestExecTask(t *testing.T) {
 		"left behind": {script: "sleep 1000 & setsid sleep 1000 & echo here", stdout: "here\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := f.driver.ExecTask(f.ctx, f.cfg.ID, []string{"sh", "-c", tt.script})
+			got, err := drivers.Capture(f.ctx, f.driver, f.cfg.ID, []string{"sh", "-c", tt.script})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestExecTask(t *testing.T) {
 }
 
 // When the context ends the command is killed with all that it started.
-func TestExecTaskTimeout(t *testing.T) {
+func TestCaptureCancelled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
 	fifo := f.cfg.TaskDir() + "/fifo"
@@ -61,26 +61,9 @@ func TestExecTaskTimeout(t *testing.T) {
 		}
 		cancel()
 	}()
-	got, err := f.driver.ExecTask(ctx, f.cfg.ID, []string{"sh", "-c", "trap '' TERM; setsid sleep 1000 & echo partial; : > fifo; sleep 1000"})
+	got, err := drivers.Capture(ctx, f.driver, f.cfg.ID, []string{"sh", "-c", "trap '' TERM; setsid sleep 1000 & echo partial; : > fifo; sleep 1000"})
 	if err != nil || got.Successful() || got.Signal != 9 || string(got.Stdout) != "partial\n" {
 		t.Errorf("it ended with %+v, %v", got, err)
-	}
-}
-
-func TestExecTaskErrors(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, shell(sleeper)).ready()
-	for want, argv := range map[string][]string{
-		"it is empty": nil,
-		`"no-such-command" is not in the task's PATH`: {"no-such-command"},
-		"it is a directory":                           {"/"},
-	} {
-		if _, err := f.driver.ExecTask(f.ctx, f.cfg.ID, argv); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: the error is %v", argv, err)
-		}
-	}
-	if _, err := f.driver.ExecTask(f.ctx, "nobody", []string{"true"}); !errors.Is(err, drivers.ErrTaskNotFound) {
-		t.Errorf("in an unknown task: %v", err)
 	}
 }
 

@@ -1,0 +1,76 @@
+// Package procstats tells what processes use, in the shape of Nomad's API.
+package procstats
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+)
+
+// reading is what the system says of a process at one moment.
+type reading struct {
+	started      time.Duration // since the machine was, tells a process from one that gets its number later
+	user, system time.Duration // that it has used since then
+	rss, swap    uint64        // bytes that it has now
+}
+
+// Sampler measures a changing set of processes. The use of a CPU is a rate, so
+// it remembers what it saw last. The zero value is ready; it is for one
+// goroutine at a time.
+type Sampler struct {
+	last map[int]reading
+	at   time.Duration // on the clock of reading.started
+}
+
+// Sample returns what the processes use together, and each by itself. CPU is
+// measured since the last sample or, for a process that is new, since it
+// began. A process that has ended is left out.
+func (s *Sampler) Sample(pids []int) *drivers.TaskResourceUsage {
+	now := uptime()
+	seen := make(map[int]reading, len(pids))
+	usage := &drivers.TaskResourceUsage{}
+	usage.Timestamp, usage.Pids = time.Now().UnixNano(), make(map[string]*api.ResourceUsage, len(pids))
+	all := []*api.ResourceUsage{{ // even of no process all of this was measured
+		MemoryStats: &api.MemoryStats{Measured: measuredMemory},
+		CpuStats:    &api.CpuStats{Measured: measuredCPU},
+	}}
+	for _, pid := range pids {
+		r, ok := read(pid)
+		if !ok {
+			continue
+		}
+		seen[pid] = r
+		before, since := s.last[pid], s.at
+		if before.started != r.started {
+			before, since = reading{}, r.started
+		}
+		u := r.usage(before, now-since)
+		usage.Pids[strconv.Itoa(pid)] = u
+		all = append(all, u)
+	}
+	s.last, s.at = seen, now
+	usage.ResourceUsage, usage.Processes = drivers.SumUsage(all...), len(seen)
+	return usage
+}
+
+// measuredCPU is what Nomad measures of raw_exec tasks. What is measured of
+// memory depends on the system.
+var measuredCPU = []string{drivers.MeasuredSystemMode, drivers.MeasuredUserMode, drivers.MeasuredPercent}
+
+// usage describes a reading; before is the one that was taken that long ago.
+func (r reading) usage(before reading, ago time.Duration) *api.ResourceUsage {
+	percent := func(used time.Duration) float64 {
+		if ago <= 0 || used < 0 {
+			return 0
+		}
+		return 100 * float64(used) / float64(ago)
+	}
+	user, system := percent(r.user-before.user), percent(r.system-before.system)
+	return &api.ResourceUsage{
+		MemoryStats: &api.MemoryStats{RSS: r.rss, Swap: r.swap, Measured: measuredMemory},
+		CpuStats:    &api.CpuStats{UserMode: user, SystemMode: system, Percent: user + system, Measured: measuredCPU},
+	}
+}

@@ -1,0 +1,85 @@
+package rawexec
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/drivers/process"
+)
+
+// fresh is how long a look at the system, or at a task, serves everybody who
+// asks. A CPU's use over less time than that would be little but rounding.
+const fresh = 200 * time.Millisecond
+
+// TaskStats tells what the processes of a task use, with those of commands that
+// run in it.
+func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	if interval <= 0 {
+		interval = time.Second // Nomad's default
+	}
+	samples := make(chan *drivers.TaskResourceUsage, 1)
+	go func() {
+		defer close(samples)
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for t.running() {
+			select {
+			case samples <- t.sample(d):
+			default: // the reader is late
+			}
+			select {
+			case <-ticker.C:
+			case <-t.exit.Done():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return samples, nil
+}
+
+// sample measures the task, or returns what was measured just now.
+func (t *task) sample(d *Driver) *drivers.TaskResourceUsage {
+	t.stats.Lock()
+	defer t.stats.Unlock()
+	if t.lastSample == nil || time.Since(t.sampledAt) > fresh {
+		t.lastSample, t.sampledAt = t.sampler.Sample(d.pidsOf(t)), time.Now()
+	}
+	return t.lastSample
+}
+
+// pidsOf returns the processes of a task.
+func (d *Driver) pidsOf(t *task) []int {
+	trees := d.census.look(d.run, t.startedAt)
+	pids := append([]int{}, trees[t.process]...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for command := range t.commands {
+		pids = append(pids, trees[command]...)
+	}
+	return pids
+}
+
+// census is the last look at all processes, for all tasks: a thousand of them
+// are measured with one.
+type census struct {
+	mu    sync.Mutex
+	at    time.Time
+	trees map[*process.Process][]int
+}
+
+// look returns which processes there are, of a moment after a time.
+func (c *census) look(run *process.Run, after time.Time) map[*process.Process][]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now := time.Now(); now.Sub(c.at) > fresh || !c.at.After(after) {
+		c.at, c.trees = now, run.Census()
+	}
+	return c.trees
+}
