@@ -33,6 +33,16 @@ const nodeID = "0f3c1c4e-6b7e-8d0e-9d55-1f0a2e5b7c11"
 type fakeDriver struct {
 	drivers.Driver
 	exec func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)
+	uses *drivers.TaskResourceUsage // by every task
+}
+
+func (d *fakeDriver) TaskStats(context.Context, string, time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
+	ch := make(chan *drivers.TaskResourceUsage, 1)
+	if d.uses != nil {
+		ch <- d.uses
+	}
+	close(ch)
+	return ch, nil
 }
 
 func (d *fakeDriver) ExecTaskStreaming(ctx context.Context, _ string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {

@@ -29,6 +29,7 @@ var routes = []struct {
 	{"GET", "/v1/allocation/*", read(allocTopic, (*Server).getAllocation)},
 	{"GET", "/v1/client/allocation/*/checks", read(static, (*Server).allocationChecks)},
 	{"GET", "/v1/client/allocation/*/exec", (*Server).exec},
+	{"GET", "/v1/client/allocation/*/stats", write((*Server).allocationStats)},
 	{"PUT", "/v1/client/allocation/*/restart", write((*Server).restartAllocation)},
 	{"PUT", "/v1/client/allocation/*/signal", write((*Server).signalAllocation)},
 	{"GET", "/v1/client/fs/logs/*", (*Server).logs},
