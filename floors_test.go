@@ -29,7 +29,7 @@ var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
 	{"scripts/...", "", "", "tools are programs of their own"},
 
-	{"cmd/config", "", "", "flags, environment and file become one plain value"},
+	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
 	{"cmd", "cmd/... engine engine/health engine/httpapi " + leaves + " drivers drivers/catalog hooks hooks/catalog jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined"},
 
@@ -86,9 +86,9 @@ var homes = []home{
 
 	{"github.com/gorilla/websocket", "engine/httpapi", "", "sessions of commands, as Nomad's client speaks them"},
 
-	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner", "", "drivers declare the schema of their config block, the runner decodes by it"},
-	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/...", "", "the language of job files"},
-	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner", "", "values of that language, such as a task's decoded config"},
+	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},
+	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config", "", "the language of job files, and of the config file"},
+	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner cmd/config", "", "values of that language, such as a task's decoded config"},
 	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -36,10 +37,11 @@ func (a *app) rootCommand() *cobra.Command {
 in the order, with the restarts, events and environment of a Nomad client.
 
 Every flag may also be given as an environment variable (--data-dir as
-TASKRUN_DATA_DIR) or in a config file (as data-dir): config.toml, config.yaml
-or config.json in $XDG_CONFIG_HOME/taskrun. The flag wins, then the variable,
-then the file. What may be repeated is a list in the file, and one a line in a
-variable.`,
+TASKRUN_DATA_DIR) or in a config file (as data-dir): config.hcl, config.toml,
+config.yaml or config.json in $XDG_CONFIG_HOME/taskrun. The flag wins, then the
+variable, then the file. What may be repeated is a list in the file, and one a
+line in a variable. Options of drivers stand in the file alone, in Nomad's
+words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun validate *.nomad.hcl`,
 		Args:              a.unknownCommand,
@@ -51,7 +53,7 @@ variable.`,
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
 	flags.Var(&a.colour, "color", "use colours: auto, always or never")
-	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
+	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
 	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.fmtCommand(), a.versionCommand())
 	return root
@@ -77,9 +79,39 @@ func (a *app) configure(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	err := config.Apply(cmd.Flags(), config.Sources{Env: a.streams.Env, File: path, Keys: optionNames(cmd.Root())})
-	a.understood = err == nil
-	return err
+	plugins, err := config.Apply(cmd.Flags(), config.Sources{
+		Env: a.streams.Env, File: path, Keys: optionNames(cmd.Root()), Drivers: a.driverOptions,
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.configureDrivers(plugins); err != nil {
+		return err
+	}
+	a.understood = true
+	return nil
+}
+
+// driverOptions are the schemas of the drivers' own options.
+func (a *app) driverOptions() config.Schemas {
+	schemas := config.Schemas{}
+	for name, d := range a.drivers() {
+		schemas[name] = nil
+		if d, ok := d.(drivers.Configurable); ok {
+			schemas[name] = d.ConfigSchema()
+		}
+	}
+	return schemas
+}
+
+// configureDrivers gives drivers their options.
+func (a *app) configureDrivers(plugins []config.Plugin) error {
+	for _, p := range plugins {
+		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {
+			return fmt.Errorf("cannot use config file %s: %w", p.Origin, err)
+		}
+	}
+	return nil
 }
 
 // optionNames are the keys that a config file may have: the flags of all

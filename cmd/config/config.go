@@ -5,6 +5,8 @@
 // An option is described once, by its flag; the environment and the file go
 // through the flag's own parser. What comes out is the plain options struct of
 // the command, to which its flags are bound.
+//
+// Options of drivers stand in the file alone, as in the one of a Nomad agent.
 package config
 
 import (
@@ -20,6 +22,9 @@ type Sources struct {
 	Env  func(string) string // empty values count as unset
 	File string              // path of the config file; may be empty
 	Keys []string            // the keys that a config file may have
+	// Drivers returns the options of every driver, nil for one without any. It
+	// is called when the file has some.
+	Drivers func() Schemas
 }
 
 // EnvName returns the environment variable of a flag, such as TASKRUN_DATA_DIR.
@@ -28,14 +33,14 @@ func EnvName(flag string) string {
 }
 
 // Apply gives every flag that the command line left out its value from the
-// environment or the config file.
+// environment or the config file, and returns the options of drivers.
 //
 // A flag that may be repeated takes one value a line in the environment, and a
 // list in the file. An unknown key in the file is an error.
-func Apply(flags *pflag.FlagSet, src Sources) error {
+func Apply(flags *pflag.FlagSet, src Sources) ([]Plugin, error) {
 	file, err := readFile(src.File, src.Keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
 		if err != nil || f.Changed || !slices.Contains(src.Keys, f.Name) {
@@ -45,11 +50,14 @@ func Apply(flags *pflag.FlagSet, src Sources) error {
 			err = set(f, EnvName(f.Name), envValues(f, v))
 			return
 		}
-		if values, ok := file[f.Name]; ok {
-			err = set(f, fmt.Sprintf("%s: key %q", src.File, f.Name), values)
+		if v, ok := file.values[f.Name]; ok {
+			err = set(f, fmt.Sprintf("%s: key %q", v.origin, f.Name), v.texts)
 		}
 	})
-	return err
+	if err != nil || len(file.plugins) == 0 {
+		return nil, err
+	}
+	return file.decode(src.Drivers())
 }
 
 // Options returns the names of the flags that may also come from elsewhere.

@@ -46,7 +46,7 @@ func apply(t *testing.T, args []string, env map[string]string, file string) (opt
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	err := Apply(flags, Sources{
+	_, err := Apply(flags, Sources{
 		Env: func(name string) string { return env[name] }, File: file, Keys: append(Options(flags), "of-another-command"),
 	})
 	return o, err
@@ -60,6 +60,7 @@ func TestFlagBeatsEnvironmentBeatsFileBeatsDefault(t *testing.T) {
 		"TASKRUN_VAR": "from=env\nmsg=hello, world\n",
 	}
 	files := map[string]string{
+		"config.hcl":  "data-dir = \"file\"\ntimeout = \"2s\"\nfail-fast = true\nvar = [\"from=file\", \"Case=Kept\"]\nof-another-command = 1\n",
 		"config.toml": "data-dir = \"file\"\ntimeout = \"2s\"\nfail-fast = true\nvar = [\"from=file\", \"Case=Kept\"]\nof-another-command = 1\n",
 		"config.yaml": "data-dir: file\ntimeout: 2s\nfail-fast: true\nvar: [from=file, Case=Kept]\nof-another-command: 1\n",
 		"config.json": `{"data-dir": "file", "timeout": "2s", "fail-fast": true, "var": ["from=file", "Case=Kept"], "of-another-command": 1}`,
@@ -106,6 +107,14 @@ func TestWrongConfigIsRefusedWithItsOrigin(t *testing.T) {
 		{"list where one value is needed", "config.yaml", "timeout: [1s, 2s]\n", nil, []string{`key "timeout"`, "not a list"}},
 		{"wrong value in the file", "config.yaml", "timeout: soon\n", nil, []string{"config.yaml", `key "timeout"`, "soon"}},
 		{"wrong value in the environment", "", "", map[string]string{"TASKRUN_TIMEOUT": "soon"}, []string{"TASKRUN_TIMEOUT", "soon"}},
+		{"unknown key in HCL", "config.hcl", "timeout = \"1s\"\n\ndata_dir = \"x\"\n", nil, []string{"config.hcl:3", `unknown key "data_dir"`, "data-dir"}},
+		{"unknown block in HCL", "config.hcl", "\nclient {\n}\n", nil, []string{"config.hcl:2", "client"}},
+		{"map where a list is needed in HCL", "config.hcl", "var = {\n name = \"value\"\n}\n", nil, []string{"config.hcl:1", `key "var"`, "write a list"}},
+		{"list where one value is needed in HCL", "config.hcl", "\ntimeout = [\"1s\", \"2s\"]\n", nil, []string{"config.hcl:2", `key "timeout"`, "not a list"}},
+		{"wrong value in HCL", "config.hcl", "\n\ntimeout = \"soon\"\n", nil, []string{"config.hcl:3", `key "timeout"`, "soon"}},
+		{"null in HCL", "config.hcl", "timeout = null\n", nil, []string{"config.hcl:1", `key "timeout"`, "it has no value"}},
+		{"reference in HCL", "config.hcl", "timeout = var.x\n", nil, []string{"config.hcl:1", "ariables"}},
+		{"syntax error in HCL", "config.hcl", "timeout = \"1s\"\nfail-fast = {\n", nil, []string{"config.hcl:"}},
 		{"syntax error", "config.json", "{", nil, []string{"cannot read config file", "config.json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -151,6 +160,7 @@ func TestFileIsFoundInTheConfigDirectory(t *testing.T) {
 		{"XDG_CONFIG_HOME", func(r string) map[string]string {
 			return map[string]string{"HOME": r, "XDG_CONFIG_HOME": filepath.Join(r, "xdg")}
 		}, []string{"xdg/taskrun/config.json", ".config/taskrun/config.toml"}, "xdg/taskrun/config.json"},
+		{"HCL", func(r string) map[string]string { return map[string]string{"HOME": r} }, []string{".config/taskrun/config.hcl"}, ".config/taskrun/config.hcl"},
 		{"relative XDG_CONFIG_HOME is ignored", func(r string) map[string]string {
 			return map[string]string{"HOME": r, "XDG_CONFIG_HOME": "xdg"}
 		}, []string{".config/taskrun/config.toml"}, ".config/taskrun/config.toml"},

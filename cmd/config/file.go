@@ -1,21 +1,26 @@
 package config
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/viper"
+
+	"taskrun/jobspec/syntax"
 )
 
 // names are the file names that are looked for, one for each format.
-var names = []string{"config.toml", "config.yaml", "config.yml", "config.json"}
+var names = []string{"config.hcl", "config.toml", "config.yaml", "config.yml", "config.json"}
 
-// Find returns the user's config file: config.toml, config.yaml or config.json
-// in $XDG_CONFIG_HOME/taskrun, or "" when there is none. Two of them are an
-// error, since one would be ignored.
+// Find returns the user's config file: config.hcl, config.toml, config.yaml or
+// config.json in $XDG_CONFIG_HOME/taskrun, or "" when there is none. Two of them
+// are an error, since one would be ignored.
 func Find(env func(string) string) (string, error) {
 	dir := env("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) { // the XDG specification: relative paths are to be ignored
@@ -41,10 +46,31 @@ func Find(env func(string) string) (string, error) {
 	return "", fmt.Errorf("cannot choose a config file: there are %s", strings.Join(found, " and "))
 }
 
-// readFile returns the values of each key of a config file; no path, no keys.
-func readFile(path string, known []string) (map[string][]string, error) {
-	if path == "" {
-		return nil, nil
+// file is what a config file says.
+type file struct {
+	path    string
+	places  bool // positions in it are known
+	values  map[string]value
+	plugins []*hcl.Block // in the order of the file
+}
+
+// value is what a file says of one flag.
+type value struct {
+	texts  []string
+	origin string // where it stands
+}
+
+// pluginKey is the one key of a config file that is no flag.
+const pluginKey = "plugin"
+
+// readFile reads a config file; no path, nothing said.
+func readFile(path string, known []string) (*file, error) {
+	f := &file{path: path, values: map[string]value{}}
+	switch {
+	case path == "":
+		return f, nil
+	case filepath.Ext(path) == ".hcl":
+		return f, f.readHCL(known)
 	}
 	// Keys hold no dots; with another delimiter a table is one value.
 	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))
@@ -52,26 +78,59 @@ func readFile(path string, known []string) (map[string][]string, error) {
 	if err := v.ReadInConfig(); err != nil {
 		return nil, fmt.Errorf("cannot read config file %q: %w", path, err)
 	}
-	values := make(map[string][]string)
-	for key, value := range v.AllSettings() {
-		if !slices.Contains(known, key) {
-			return nil, fmt.Errorf("cannot use config file %q: unknown key %q (keys are flags without the dashes: %s)",
-				path, key, strings.Join(known, ", "))
+	for key, val := range v.AllSettings() {
+		if key == pluginKey {
+			if err := f.takePlugins(val); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		list, err := scalars(value)
+		if !slices.Contains(known, key) {
+			return nil, fmt.Errorf("cannot use config file %q: %w", path, unknownKey(key, known))
+		}
+		list, err := scalars(val)
 		if err != nil {
 			return nil, fmt.Errorf("cannot use config file %q: key %q: %w", path, key, err)
 		}
-		values[key] = list
+		f.values[key] = value{list, path}
 	}
-	return values, nil
+	return f, nil
 }
+
+func unknownKey(key string, known []string) error {
+	return fmt.Errorf("unknown key %q (keys are flags without the dashes: %s)", key, strings.Join(known, ", "))
+}
+
+// takePlugins takes the options of drivers out of a table, which HCL's JSON
+// syntax reads as blocks.
+func (f *file) takePlugins(table any) error {
+	text, err := json.Marshal(map[string]any{pluginKey: table})
+	if err != nil {
+		return fmt.Errorf("cannot use config file %q: key %q: %w", f.path, pluginKey, err)
+	}
+	body, diags := syntax.Parse(text, f.path)
+	if diags.HasErrors() {
+		return f.fault(diags, pluginKey)
+	}
+	content, diags := body.Content(&hcl.BodySchema{Blocks: pluginBlocks})
+	if diags.HasErrors() {
+		return f.fault(diags, pluginKey+" (it takes tables "+pluginKey+".<driver>.config)")
+	}
+	f.plugins = content.Blocks
+	return nil
+}
+
+// What a flag cannot be given.
+var (
+	errNoValue = errors.New("it has no value")
+	errTable   = errors.New(`a table is not understood; write a list such as ["name=value"]`)
+)
 
 // scalars returns a value as the texts that its flag would be given.
 func scalars(value any) ([]string, error) {
 	switch value := value.(type) {
 	case nil:
-		return nil, fmt.Errorf("it has no value")
+		return nil, errNoValue
 	case []any:
 		var list []string
 		for _, item := range value {
@@ -83,7 +142,7 @@ func scalars(value any) ([]string, error) {
 		}
 		return list, nil
 	case map[string]any:
-		return nil, fmt.Errorf("a table is not understood; write a list such as [\"name=value\"]")
+		return nil, errTable
 	}
 	return []string{fmt.Sprint(value)}, nil
 }

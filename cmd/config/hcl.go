@@ -1,0 +1,135 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/syntax"
+)
+
+// readHCL reads a config file in HCL: keys as attributes, and plugin blocks.
+func (f *file) readHCL(known []string) error {
+	text, err := os.ReadFile(f.path)
+	if err != nil {
+		return fmt.Errorf("cannot read config file: %w", err)
+	}
+	f.places = true
+	body, diags := syntax.Parse(text, f.path)
+	if diags.HasErrors() {
+		return f.fault(diags, "")
+	}
+	schema := &hcl.BodySchema{Blocks: pluginBlocks}
+	for _, key := range known {
+		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: key})
+	}
+	attributes, _ := body.JustAttributes() // it says that there are blocks, as there may be
+	for _, attr := range inOrder(attributes) {
+		if !slices.Contains(known, attr.Name) {
+			return fmt.Errorf("cannot use config file %s: %w", f.at(attr.Range, ""), unknownKey(attr.Name, known))
+		}
+	}
+	content, diags := body.Content(schema)
+	if diags.HasErrors() {
+		return f.fault(diags, "")
+	}
+	f.plugins = content.Blocks
+	for _, attr := range inOrder(content.Attributes) {
+		at := f.at(attr.Range, "")
+		val, diags := attr.Expr.Value(nil)
+		if diags.HasErrors() {
+			return f.fault(diags, attr.Name)
+		}
+		list, err := texts(val)
+		if err != nil {
+			return fmt.Errorf("cannot use config file %s: key %q: %w", at, attr.Name, err)
+		}
+		f.values[attr.Name] = value{list, at}
+	}
+	return nil
+}
+
+// inOrder returns attributes in the order of their file.
+func inOrder(attributes hcl.Attributes) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.Range.Start.Byte, b.Range.Start.Byte)
+	})
+}
+
+// texts returns a value as the texts that its flag would be given.
+func texts(val cty.Value) ([]string, error) {
+	switch ty := val.Type(); {
+	case val.IsNull():
+		return nil, errNoValue
+	case ty.IsTupleType() || ty.IsListType() || ty.IsSetType():
+		var list []string
+		for _, item := range val.AsValueSlice() {
+			one, err := texts(item)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one...)
+		}
+		return list, nil
+	case ty.IsObjectType() || ty.IsMapType():
+		return nil, errTable
+	}
+	text, err := convert.Convert(val, cty.String)
+	if err != nil {
+		return nil, err
+	}
+	return []string{text.AsString()}, nil
+}
+
+// at says where something stands in the file: the line, or else the key.
+func (f *file) at(r hcl.Range, key string) string {
+	switch {
+	case f.places:
+		return fmt.Sprintf("%s:%d", f.path, r.Start.Line)
+	case key != "":
+		return fmt.Sprintf("%s: key %s", f.path, key)
+	}
+	return f.path
+}
+
+// fault is the first of several faults as an error; key is what it is about.
+func (f *file) fault(diags hcl.Diagnostics, key string) error {
+	d := first(diags)
+	at := f.at(hcl.Range{}, key)
+	if d.Subject != nil {
+		at = f.at(*d.Subject, key)
+	}
+	text := d.Summary
+	for _, more := range []string{d.Detail, diagnostic.Remedy(d)} {
+		if more != "" {
+			text += ": " + strings.TrimSuffix(strings.Join(strings.Fields(more), " "), ".")
+		}
+	}
+	return fmt.Errorf("cannot use config file %s: %s", at, text)
+}
+
+// first returns the error that stands first in the file.
+func first(diags hcl.Diagnostics) *hcl.Diagnostic {
+	var found *hcl.Diagnostic
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && (found == nil || offset(d) < offset(found)) {
+			found = d
+		}
+	}
+	return found
+}
+
+func offset(d *hcl.Diagnostic) int {
+	if d.Subject == nil {
+		return -1
+	}
+	return d.Subject.Start.Byte
+}

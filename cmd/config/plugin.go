@@ -1,0 +1,124 @@
+package config
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/diagnostic"
+)
+
+// Plugin is what a config file says of a driver.
+type Plugin struct {
+	Name   string
+	Config cty.Value // decoded by the driver's schema
+	Origin string    // where it stands
+}
+
+// Schemas are the options of drivers by name, nil for one without any.
+type Schemas map[string]hcldec.Spec
+
+// pluginBlocks and pluginBody are the shape of a plugin block; see
+// https://developer.hashicorp.com/nomad/docs/configuration/plugin.
+var (
+	pluginBlocks = []hcl.BlockHeaderSchema{{Type: pluginKey, LabelNames: []string{"driver"}}}
+	pluginBody   = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "config"}}}
+)
+
+// decode decodes the plugin blocks by the schemas of the drivers.
+func (f *file) decode(drivers Schemas) ([]Plugin, error) {
+	var plugins []Plugin
+	for _, block := range f.plugins {
+		name := block.Labels[0]
+		key := pluginKey + "." + name
+		at := f.at(block.DefRange, key)
+		refuse := func(format string, args ...any) error {
+			return fmt.Errorf("cannot use config file %s: %s", at, fmt.Sprintf(format, args...))
+		}
+		spec, ok := drivers[name]
+		switch {
+		case !ok:
+			return nil, refuse("there is no driver %q; %s", name, instead(name, maps.Keys(drivers), "there are"))
+		case spec == nil:
+			return nil, refuse("driver %q has no options; leave its plugin block out", name)
+		case slices.ContainsFunc(plugins, func(p Plugin) bool { return p.Name == name }):
+			return nil, refuse("there is another plugin block for driver %q; put all its options into one", name)
+		}
+		content, diags := block.Body.Content(pluginBody)
+		if diags.HasErrors() {
+			return nil, f.fault(diags, key)
+		}
+		switch len(content.Blocks) {
+		case 0:
+			return nil, refuse("the plugin block of driver %q has no config block; its options go in there", name)
+		case 1:
+		default:
+			return nil, refuse("the plugin block of driver %q has several config blocks; make them one", name)
+		}
+		val, err := f.options(name, content.Blocks[0].Body, spec)
+		if err != nil {
+			return nil, err
+		}
+		plugins = append(plugins, Plugin{name, val, fmt.Sprintf("%s: plugin %q", at, name)})
+	}
+	return plugins, nil
+}
+
+// options decodes the config block of a driver.
+func (f *file) options(driver string, body hcl.Body, spec hcldec.Spec) (cty.Value, error) {
+	key := pluginKey + "." + driver + ".config"
+	known := slices.Sorted(optionNames(hcldec.ImpliedSchema(spec)))
+	attributes, _ := body.JustAttributes() // it says that there are blocks, as there may be
+	for _, attr := range inOrder(attributes) {
+		if !slices.Contains(known, attr.Name) {
+			return cty.NilVal, fmt.Errorf("cannot use config file %s: driver %q has no option %q; %s",
+				f.at(attr.NameRange, key+"."+attr.Name), driver, attr.Name, instead(attr.Name, slices.Values(known), "it has"))
+		}
+	}
+	val, diags := hcldec.Decode(body, spec, nil)
+	if diags.HasErrors() {
+		return cty.NilVal, f.fault(diags, key+optionAt(attributes, offset(first(diags))))
+	}
+	return val, nil
+}
+
+// optionNames are what may stand in a body.
+func optionNames(schema *hcl.BodySchema) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, a := range schema.Attributes {
+			if !yield(a.Name) {
+				return
+			}
+		}
+		for _, b := range schema.Blocks {
+			if !yield(b.Type) {
+				return
+			}
+		}
+	}
+}
+
+// instead says what to write in place of an unknown name.
+func instead(name string, known iter.Seq[string], introduction string) string {
+	all := slices.Sorted(known)
+	if near := diagnostic.Nearest(name, all); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return introduction + " " + strings.Join(all, ", ")
+}
+
+// optionAt names the attribute at an offset, behind a dot.
+func optionAt(attributes hcl.Attributes, offset int) string {
+	for name, attr := range attributes {
+		if r := attr.Range; r.Start.Byte <= offset && offset < r.End.Byte {
+			return "." + name
+		}
+	}
+	return ""
+}
