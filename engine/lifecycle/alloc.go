@@ -92,6 +92,7 @@ const (
 	KillAtOnce                   // there is no time for grace
 	ReadyToKill                  // the answer to Prekill
 	RestartAll                   // somebody wants all tasks to start anew
+	Restored                     // the machine is one of Restore, and what drives it is ready
 )
 
 // Effect is an order. Task is an index where it concerns one task.
@@ -182,6 +183,8 @@ func (a *Alloc) take(in Input) {
 		}
 	case RestartAll:
 		a.restartAll()
+	case Restored:
+		a.resume()
 	}
 }
 
@@ -266,18 +269,21 @@ func (a *Alloc) killOverdue() {
 		return
 	}
 	a.overdue = true
-	var poststop []int
-	for i := range a.tasks {
-		if a.tasks[i].Stage == Poststop {
-			poststop = append(poststop, i)
-		}
-	}
 	waves := a.rules.waves(a.Tasks())
-	if len(poststop) > 0 {
+	if poststop := a.poststop(); len(poststop) > 0 {
 		waves = append([][]int{poststop}, waves...)
 	}
 	a.newKill(waves)
 	a.effects = append(a.effects, Effect{Kind: Prekill})
+}
+
+func (a *Alloc) poststop() (tasks []int) {
+	for i := range a.tasks {
+		if a.tasks[i].Stage == Poststop {
+			tasks = append(tasks, i)
+		}
+	}
+	return tasks
 }
 
 // advanceKill begins the next wave when the last one has ended.

@@ -62,9 +62,6 @@ func Next(s State, t *Tally) State {
 	return s
 }
 
-// Restored returns the state of an allocation whose tasks were found again.
-func Restored(t *Tally) State { return Next(StatePrestart, t) }
-
 func leaves(s State, t *Tally) bool {
 	switch s {
 	case StateInit:

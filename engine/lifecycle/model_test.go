@@ -51,6 +51,11 @@ type model struct {
 	blamed map[int]bool
 	trace  strings.Builder
 	taken  map[string]int // edges
+
+	// interrupt tells whether the machine is restored before a step;
+	// interrupted hears of it, and whether all is as it was.
+	interrupt   func(step int) bool
+	interrupted func(asItWas bool)
 }
 
 func newModel(seed uint64, r rules, taken map[string]int) *model {
@@ -80,6 +85,15 @@ func newModel(seed uint64, r rules, taken map[string]int) *model {
 // walk lives one life and returns what broke a rule.
 func (m *model) walk() error {
 	for step := 0; !m.Ended(); step++ {
+		if m.interrupt != nil && m.interrupt(step) {
+			asItWas, err := m.forget()
+			if err != nil {
+				return fmt.Errorf("restored at step %d: %w", step, err)
+			}
+			if m.interrupted != nil {
+				m.interrupted(asItWas)
+			}
+		}
 		moves := m.moves(step)
 		if len(moves) == 0 {
 			return fmt.Errorf("nothing can happen any more, in %v", m.State())

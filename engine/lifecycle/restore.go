@@ -1,0 +1,109 @@
+package lifecycle
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Memory is what must be remembered of an allocation, besides its tasks, for
+// Restore to go on with it.
+type Memory struct {
+	State    State `json:"state"`
+	Prepared bool  `json:"prepared,omitempty"`
+	Killing  bool  `json:"killing,omitempty"`
+	Ready    bool  `json:"ready,omitempty"` // to kill: Prekill was answered
+	Overdue  bool  `json:"overdue,omitempty"`
+	Released bool  `json:"released,omitempty"`
+}
+
+// Mark is what must be remembered of a task, besides its phase.
+type Mark struct {
+	Cancelled bool `json:"cancelled,omitempty"`
+	Told      bool `json:"told,omitempty"` // that it is killed
+	Ended     bool `json:"ended,omitempty"`
+}
+
+// Memory returns what must be remembered of the allocation.
+func (a *Alloc) Memory() Memory {
+	return Memory{
+		State: a.state, Prepared: a.prepared, Killing: a.kill != nil, Ready: a.kill != nil && a.kill.ready,
+		Overdue: a.overdue, Released: a.released,
+	}
+}
+
+// Mark returns what must be remembered of a task.
+func (a *Alloc) Mark(i int) Mark {
+	m := &a.tasks[i]
+	return Mark{Cancelled: m.Cancelled, Told: m.told, Ended: m.Ended}
+}
+
+// Restore returns the machine of an allocation whose driver has died, from
+// what was remembered; marks are those of the tasks, in the same order.
+//
+// The first input must be Restored. Then each task tells where it is: one that
+// was about to start waits at its gate, one that is dead parks. Before
+// Prepared came, the preparation begins anew. In StateInit, while all tasks
+// start anew, the driver ends those that run.
+func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
+	a := NewAlloc(tasks)
+	a.state, a.prepared, a.overdue, a.released = m.State, m.Prepared, m.Overdue, m.Released
+	for i, mark := range marks {
+		t := &a.tasks[i]
+		t.Cancelled, t.told, t.Ended = mark.Cancelled, mark.Told, mark.Ended
+		if t.Ended {
+			a.ended++
+		}
+	}
+	if m.Killing {
+		a.restoreKill(m.Ready)
+	}
+	return a
+}
+
+// restoreKill goes on with the killing of tasks: a wave was begun when its
+// tasks were cancelled, and is awaited until they have ended.
+func (a *Alloc) restoreKill(ready bool) {
+	waves := KillWaves(a.Tasks())
+	if a.overdue {
+		waves = append([][]int{a.poststop()}, waves...)
+	}
+	a.newKill(slices.DeleteFunc(waves, func(wave []int) bool {
+		return !slices.ContainsFunc(wave, func(i int) bool { return !a.tasks[i].Cancelled })
+	}))
+	a.kill.ready = ready
+	for i := range a.tasks {
+		if m := &a.tasks[i]; m.Cancelled && !m.Ended {
+			m.awaited = true
+			a.kill.awaited++
+		}
+	}
+}
+
+// resume repeats the orders that may not have been carried out.
+func (a *Alloc) resume() {
+	for i := range a.tasks {
+		if m := &a.tasks[i]; m.Cancelled && !m.Ended {
+			a.effects = append(a.effects, Effect{Kind: Cancel, Task: i})
+		}
+	}
+	switch {
+	case a.kill == nil || a.kill.ready:
+	case len(a.kill.waves) > 0:
+		a.effects = append(a.effects, Effect{Kind: Prekill})
+	case a.released:
+		a.effects = append(a.effects, Effect{Kind: Retire})
+	}
+}
+
+// MarshalText returns the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the state's name.
+func (s *State) UnmarshalText(text []byte) error {
+	i := slices.Index(stateNames[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("an allocation cannot be in state %q", text)
+	}
+	*s = State(i)
+	return nil
+}
