@@ -43,6 +43,43 @@ func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) {
 	}
 }
 
+// Commit numbers events, has keep store them, unless it is nil, and then sends
+// them one right behind the other. Keep must not use the bus.
+func (b *Bus) Commit(events []Event, keep func(events []Event)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	for i := range events {
+		b.seq++
+		events[i].Seq = b.seq
+	}
+	if keep != nil {
+		keep(events)
+	}
+	for _, s := range b.subs {
+		for _, e := range events {
+			s.push(e)
+		}
+	}
+}
+
+// Restore sends, to those that have subscribed, events that an earlier bus had
+// numbered, in the order of their numbers, and goes on behind the last number
+// that it gave.
+func (b *Bus) Restore(past []Event, last uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seq = max(b.seq, last)
+	for _, e := range past {
+		b.seq = max(b.seq, e.Seq)
+		for _, s := range b.subs {
+			s.push(e)
+		}
+	}
+}
+
 // Subscribe returns a subscription that gets every event from now on; with
 // output false it gets no Output and no Gap.
 func (b *Bus) Subscribe(output bool) *Subscription {

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A run's directory holds its state in a directory that only the user can
+// enter: the environments of tasks, and their tokens, are in it.
+const (
+	stateDir  = "recovery"
+	stateFile = "state"
+)
+
+// compactAt is how large a state file may grow, in bytes, before it is written
+// anew; larger when that would not make it much smaller.
+const compactAt = 1 << 20
+
+// journal is the state file of a run, open for more records, and the history
+// that its records complete. Nothing is ever synced: what was written survives
+// the program, not the machine.
+//
+// A record is one line and written at once. Whoever dies while writing it
+// leaves a line without an end, which does not count.
+type journal struct {
+	*state
+	path    string
+	file    *os.File // nil after a failure: the next record makes a new file
+	size    int64    // of file
+	history *os.File
+	halt    func() bool // for tests, see Recorder.HaltWhen
+	halted  bool        // nothing is written any more
+}
+
+// HasState reports whether a run's directory holds the state of a run that can
+// be taken up again.
+func HasState(runDir string) bool {
+	_, err := os.Lstat(filepath.Join(runDir, stateDir, stateFile))
+	return err == nil
+}
+
+// createJournal makes the state file of a new run.
+func createJournal(runDir string) (*journal, error) {
+	dir := filepath.Join(runDir, stateDir)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	j := &journal{state: newState(), path: filepath.Join(dir, stateFile)}
+	var err error
+	if j.history, err = openHistory(runDir); err == nil {
+		j.at, err = j.history.Seek(0, io.SeekEnd)
+	}
+	if err == nil {
+		err = j.compact()
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return j, nil
+}
+
+// openJournal opens the state file of a run that was interrupted, and completes
+// its history. A file that is of no use is set aside, which the error tells.
+func openJournal(runDir string) (*journal, error) {
+	path := filepath.Join(runDir, stateDir, stateFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s, length, err := readState(text)
+	if err != nil {
+		return nil, setAside(path, err)
+	}
+	j := &journal{state: s, path: path, size: int64(length)}
+	if j.history, err = openHistory(runDir); err == nil {
+		err = j.repairHistory()
+	}
+	if err == nil {
+		j.file, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	}
+	if err == nil {
+		err = j.file.Truncate(j.size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, j.close())
+	}
+	return j, nil
+}
+
+func openHistory(runDir string) (*os.File, error) {
+	return os.OpenFile(filepath.Join(runDir, historyFile), os.O_CREATE|os.O_RDWR, 0o600)
+}
+
+// repairHistory writes the lines of the last record, which the history may
+// lack or have a part of.
+func (j *journal) repairHistory() error {
+	end, err := j.history.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	j.at = min(j.at, end) // somebody may have made it shorter
+	return j.writeHistory(j.text)
+}
+
+// setAside renames a state file that is of no use.
+func setAside(path string, fault error) error {
+	aside := path + "." + time.Now().UTC().Format("20060102T150405.000Z")
+	err := fmt.Errorf("%q %w", path, fault)
+	if renameErr := os.Rename(path, aside); renameErr != nil {
+		return errors.Join(err, renameErr)
+	}
+	return fmt.Errorf("%w; it was set aside as %q", err, aside)
+}
+
+// write stores a record, and takes it in even when that fails: the next one
+// then writes everything.
+func (j *journal) write(r *record) error {
+	if j.stops() {
+		return nil
+	}
+	r.At = j.at
+	j.apply(r)
+	err := j.writeRecord(r)
+	if r.Text != "" && !j.stops() {
+		err = errors.Join(err, j.writeHistory(r.Text))
+	}
+	j.stops()
+	return err
+}
+
+// writeRecord appends a record to the file, or makes a new one where that is
+// better.
+func (j *journal) writeRecord(r *record) error {
+	if j.file == nil || j.size > max(compactAt, 4*j.live) {
+		return j.compact()
+	}
+	line, err := appendLine(nil, r)
+	if err == nil {
+		var n int
+		n, err = j.file.Write(line)
+		j.size += int64(n)
+	}
+	if err != nil {
+		return errors.Join(err, j.giveUp())
+	}
+	return nil
+}
+
+// giveUp removes a file that lacks a record: the run must not be taken up at
+// an earlier state. The next record makes a new file.
+func (j *journal) giveUp() error { return errors.Join(j.drop(), os.Remove(j.path)) }
+
+func (j *journal) drop() error {
+	err := j.file.Close()
+	j.file = nil
+	return err
+}
+
+// compact writes a new file with what the old one comes to, and takes it into
+// use.
+func (j *journal) compact() (err error) {
+	text, err := j.snapshot()
+	if err != nil {
+		return err
+	}
+	next := j.path + ".new"
+	file, err := os.OpenFile(next, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(file, bytes.NewReader(text)); err == nil {
+		err = os.Rename(next, j.path)
+	}
+	if err != nil {
+		return errors.Join(err, file.Close(), os.Remove(next))
+	}
+	if j.file != nil {
+		err = j.file.Close()
+	}
+	j.file, j.size = file, int64(len(text))
+	return err
+}
+
+// writeHistory puts lines where they belong, in place of what is there.
+func (j *journal) writeHistory(text string) error {
+	if err := j.history.Truncate(j.at); err != nil {
+		return err
+	}
+	n, err := j.history.WriteAt([]byte(text), j.at)
+	j.at += int64(n)
+	return err
+}
+
+// stops reports whether nothing may be written any more.
+func (j *journal) stops() bool {
+	if !j.halted && j.halt != nil && j.halt() {
+		j.halted = true
+	}
+	return j.halted
+}
+
+func (j *journal) close() (err error) {
+	if j.file != nil {
+		err = j.drop()
+	}
+	if j.history != nil {
+		err = errors.Join(err, j.history.Close())
+	}
+	return err
+}
+
+// remove removes the state, which nobody needs any more.
+func (j *journal) remove() error {
+	if j.stops() {
+		return nil
+	}
+	return os.RemoveAll(filepath.Dir(j.path))
+}

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"taskrun/engine/event"
+)
+
+// Recorder publishes what happens in a run. One that is durable stores it
+// first, with what a later engine needs to take up the run when this one dies:
+// whatever anybody has heard of was stored. Its methods may be called from
+// several goroutines at once.
+type Recorder struct {
+	bus *event.Bus
+
+	mu      sync.Mutex // taken while the bus is locked, never the other way round
+	journal *journal   // nil: not durable
+	failing bool
+}
+
+// NewRecorder returns a recorder that only publishes.
+func NewRecorder(bus *event.Bus) *Recorder { return &Recorder{bus: bus} }
+
+// Create returns the durable recorder of a new run, which has this directory.
+// It keeps the history of the run as well. It must be closed.
+func Create(bus *event.Bus, runDir string) (*Recorder, error) {
+	j, err := createJournal(runDir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot keep the state of the run: %w", err)
+	}
+	return &Recorder{bus: bus, journal: j}, nil
+}
+
+// Open returns the durable recorder of a run that was interrupted. The error
+// tells why its state is of no use; it was set aside then.
+func Open(bus *event.Bus, runDir string) (*Recorder, error) {
+	j, err := openJournal(runDir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the state of the run in %q: %w", runDir, err)
+	}
+	return &Recorder{bus: bus, journal: j}, nil
+}
+
+// Durable reports whether anything is stored.
+func (r *Recorder) Durable() bool { return r.journal != nil }
+
+// Change is what happens at once: it is stored whole or not at all. The zero
+// value is nothing.
+type Change struct {
+	puts   map[Key]any
+	drops  []Key
+	events []event.Event
+}
+
+// Put stores a value, in place of an earlier one. It must be one that
+// encoding/json can write, and not be written to before the Commit.
+func (c *Change) Put(key Key, value any) {
+	if c.puts == nil {
+		c.puts = map[Key]any{}
+	}
+	c.puts[key] = value
+}
+
+// Drop removes what is stored under a key and below it, before any Put of the
+// same change.
+func (c *Change) Drop(prefix Key) { c.drops = append(c.drops, prefix) }
+
+// Add adds an event.
+func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
+
+func (c *Change) isEmpty() bool { return len(c.puts)+len(c.drops)+len(c.events) == 0 }
+
+// Commit stores a change and publishes its events.
+func (r *Recorder) Commit(c Change) {
+	if c.isEmpty() {
+		return
+	}
+	if r.journal == nil {
+		r.bus.Commit(c.events, nil)
+		return
+	}
+	record, err := c.record()
+	var news string
+	r.bus.Commit(c.events, func(events []event.Event) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		err = errors.Join(err, remember(record, events, r.journal), r.journal.write(record))
+		news = r.told(err)
+	})
+	if news != "" {
+		r.bus.Publish(nil, "", event.Notice{Text: news})
+	}
+}
+
+// told returns what is new about writing.
+func (r *Recorder) told(err error) (news string) {
+	switch {
+	case err != nil && !r.failing:
+		news = fmt.Sprintf("cannot keep the state of the run, which could not be taken up again now: %v", err)
+	case err == nil && r.failing:
+		news = "the state of the run is kept again"
+	}
+	r.failing = err != nil
+	return news
+}
+
+// record is the change as it is stored, without its events.
+func (c *Change) record() (*record, error) {
+	rec := &record{Drop: c.drops, Put: make(map[Key]json.RawMessage, len(c.puts)+len(c.events))}
+	for key, value := range c.puts {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return rec, err
+		}
+		rec.Put[key] = text
+	}
+	return rec, nil
+}
+
+// Of the events the latest of each kind is stored, and the first of each
+// allocation.
+const past = "event"
+
+// remember adds numbered events to a record: as lines of the history and as
+// values.
+func remember(rec *record, events []event.Event, j *journal) error {
+	rec.Seq = j.seq
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	for _, e := range events {
+		rec.Seq = e.Seq
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+		stored, err := e.Store()
+		if err != nil {
+			return err
+		}
+		value, err := json.Marshal(stored)
+		if err != nil {
+			return err
+		}
+		if e.Alloc == nil {
+			rec.Put[KeyOf(past, "", jobOf(e), stored.Kind)] = value
+			continue
+		}
+		rec.Put[KeyOf(past, e.Alloc.ID, e.Task, stored.Kind)] = value
+		if first := KeyOf(past, e.Alloc.ID, "", "first"); j.values[first] == nil && rec.Put[first] == nil {
+			rec.Put[first] = value
+		}
+	}
+	rec.Text = text.String()
+	return nil
+}
+
+// jobOf returns the job of an event that concerns no single allocation.
+func jobOf(e event.Event) string {
+	if d, ok := e.Body.(event.Deployment); ok {
+		return d.Job
+	}
+	return ""
+}
+
+// ForgetAlloc adds to a change that what is known of an allocation's events is
+// dropped.
+func (c *Change) ForgetAlloc(id string) { c.Drop(KeyOf(past, id)) }
+
+// Past returns the events that are remembered, in order, and the number of the
+// last one there was.
+func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
+	allocs := map[string]*event.Alloc{}
+	seen := map[uint64]bool{}
+	for _, key := range r.Keys(KeyOf(past)) {
+		var stored event.Stored
+		if _, err := r.Get(key, &stored); err != nil {
+			return nil, 0, err
+		}
+		e, err := stored.Event()
+		if err != nil {
+			return nil, 0, err
+		}
+		if e.Alloc != nil { // one value for one allocation
+			if known := allocs[e.Alloc.ID]; known != nil {
+				e.Alloc = known
+			}
+			allocs[e.Alloc.ID] = e.Alloc
+		}
+		if !seen[e.Seq] {
+			seen[e.Seq] = true
+			events = append(events, e)
+		}
+	}
+	slices.SortFunc(events, func(a, b event.Event) int { return int(a.Seq) - int(b.Seq) })
+	return events, r.journal.seq, nil
+}
+
+// Keys returns the stored keys below a prefix, sorted. It and Get are for a
+// recorder of Open, before the first Commit.
+func (r *Recorder) Keys(prefix Key) []Key { return r.journal.keys(prefix) }
+
+// Get reads what is stored under a key, if anything is.
+func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
+	text, ok := r.journal.values[key]
+	if !ok {
+		return false, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec.UseNumber() // numbers in the config of tasks stay what they are
+	if err := dec.Decode(into); err != nil {
+		return true, fmt.Errorf("cannot read what is stored as %q: %w", key.Parts(), err)
+	}
+	return true, nil
+}
+
+// Freeze has nothing written any more, because another engine takes up the
+// run.
+func (r *Recorder) Freeze() { r.HaltWhen(func() bool { return true }) }
+
+// HaltWhen has f asked before and after everything that is written; once it
+// says true nothing is written any more, as if the program had been killed.
+func (r *Recorder) HaltWhen(f func() bool) {
+	if r.journal != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.journal.halt = f
+	}
+}
+
+// Remove removes what was stored, when the run has ended, but for its history,
+// and closes the recorder.
+func (r *Recorder) Remove() error { return r.end(true) }
+
+// Close closes the recorder and keeps what is stored.
+func (r *Recorder) Close() error { return r.end(false) }
+
+func (r *Recorder) end(remove bool) (err error) {
+	if r.journal == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if remove {
+		err = r.journal.remove()
+	}
+	r.journal.halted = true
+	return errors.Join(err, r.journal.close())
+}

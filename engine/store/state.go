@@ -1,0 +1,148 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// format and version begin every state file. A program reads only the version
+// that it writes: who changes what is stored raises it.
+const (
+	format  = "taskrun state"
+	version = 1
+)
+
+// maxHeader is more than the length of any header, in bytes.
+const maxHeader = 128
+
+// header is the first line of a state file.
+type header struct {
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+}
+
+// record is any other line: what changed at once.
+type record struct {
+	Seq  uint64                  `json:"seq"`            // of the latest event
+	At   int64                   `json:"at"`             // where in the history its lines belong
+	Drop []Key                   `json:"drop,omitempty"` // with all below them; comes before Put
+	Put  map[Key]json.RawMessage `json:"put,omitempty"`
+	Text string                  `json:"text,omitempty"` // lines of the history
+}
+
+// state is what the lines of a state file come to.
+type state struct {
+	values map[Key]json.RawMessage
+	live   int64 // bytes of keys and values
+	seq    uint64
+	at     int64
+	text   string // of the last record, which may be missing in the history
+}
+
+func newState() *state { return &state{values: map[Key]json.RawMessage{}} }
+
+func (s *state) apply(r *record) {
+	s.seq, s.at, s.text = r.Seq, r.At, r.Text
+	for _, prefix := range r.Drop {
+		for key, value := range s.values {
+			if key.below(prefix) {
+				s.live -= size(key, value)
+				delete(s.values, key)
+			}
+		}
+	}
+	for key, value := range r.Put {
+		if old, ok := s.values[key]; ok {
+			s.live -= size(key, old)
+		}
+		s.live += size(key, value)
+		s.values[key] = value
+	}
+}
+
+func size(k Key, v json.RawMessage) int64 { return int64(len(k) + len(v)) }
+
+// keys returns the keys below a prefix, sorted.
+func (s *state) keys(prefix Key) []Key {
+	keys := slices.Sorted(maps.Keys(s.values))
+	return slices.DeleteFunc(keys, func(k Key) bool { return !k.below(prefix) })
+}
+
+// snapshot is the text of a file that comes to this state.
+func (s *state) snapshot() ([]byte, error) {
+	text, err := appendLine(nil, header{format, version})
+	if err != nil {
+		return nil, err
+	}
+	return appendLine(text, &record{Seq: s.seq, At: s.at, Put: s.values, Text: s.text})
+}
+
+// appendLine adds a line: a checksum in hex, a space, and the value in JSON.
+func appendLine(text []byte, value any) ([]byte, error) {
+	line, err := json.Marshal(value)
+	if err != nil {
+		return text, err
+	}
+	text = fmt.Appendf(text, "%08x ", crc32.ChecksumIEEE(line))
+	text = append(text, line...)
+	return append(text, '\n'), nil
+}
+
+// The ways in which a file is no state that can be used.
+var (
+	errForeign = errors.New("is no state file of taskrun")
+	errTorn    = errors.New("was not written to its end")
+)
+
+// readState returns what the text of a file comes to, and how much of it
+// counts: a last line without its end was being written when the program died,
+// and was acted on by nobody. Any other fault is an error.
+func readState(text []byte) (s *state, length int, err error) {
+	var h header
+	first, rest, whole := bytes.Cut(text, []byte("\n"))
+	if !whole && len(text) < maxHeader {
+		return nil, 0, errTorn
+	}
+	if readLine(first, &h) != nil || h.Format != format {
+		return nil, 0, errForeign
+	}
+	if h.Version != version {
+		return nil, 0, fmt.Errorf("has version %d, but this taskrun can only read version %d", h.Version, version)
+	}
+	s = newState()
+	for number := 2; ; number++ {
+		length = len(text) - len(rest)
+		line, after, whole := bytes.Cut(rest, []byte("\n"))
+		if !whole {
+			break
+		}
+		var r record
+		if err := readLine(line, &r); err != nil {
+			return nil, 0, fmt.Errorf("is damaged in line %d: %w", number, err)
+		}
+		s.apply(&r)
+		rest = after
+	}
+	if length == len(first)+1 { // a file is made with a first record
+		return nil, 0, errTorn
+	}
+	return s, length, nil
+}
+
+func readLine(line []byte, into any) error {
+	sum, text, ok := bytes.Cut(line, []byte(" "))
+	want, err := strconv.ParseUint(string(sum), 16, 32)
+	if !ok || err != nil || len(sum) != 8 {
+		return errors.New("no checksum")
+	}
+	if crc32.ChecksumIEEE(text) != uint32(want) {
+		return errors.New("wrong checksum")
+	}
+	return json.Unmarshal(text, into)
+}
