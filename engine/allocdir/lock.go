@@ -52,6 +52,34 @@ func lockJob(jobDir, jobID string) (*os.File, error) {
 	return nil, errors.Join(err, f.Close())
 }
 
+// inheritLock takes over the lock of a job's name from a process that opened
+// the file: the kernel does not tell the two apart.
+func inheritLock(jobDir, jobID string, f *os.File) (*os.File, error) {
+	name := filepath.Join(jobDir, "lock")
+	err := sameFile(name, f)
+	if err == nil {
+		if err = flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+			err = writePID(f)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot take over the lock of job %q: %q: %w", jobID, name, err)
+	}
+	return f, nil
+}
+
+func sameFile(name string, f *os.File) error {
+	want, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	got, err := f.Stat()
+	if err == nil && !os.SameFile(want, got) {
+		err = errors.New("another file was inherited")
+	}
+	return err
+}
+
 func unlock(f *os.File) error {
 	return errors.Join(f.Truncate(0), f.Close())
 }

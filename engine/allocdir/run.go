@@ -18,6 +18,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,8 +62,50 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	return r, nil
 }
 
+// ReopenRun opens the directory of a run that was interrupted. The lock, unless
+// it is nil, was inherited from whoever held the lock of the job's name
+// meanwhile (see Run.Lock), and belongs to the Run from now on.
+func ReopenRun(dir string, lock *os.File) (*Run, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("cannot find run %q: %w", dir, err)
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return nil, fmt.Errorf("cannot open run %q: %w", dir, err)
+	}
+	r := &Run{Dir: dir, jobDir: filepath.Dir(filepath.Dir(dir))}
+	jobID, err := url.PathUnescape(filepath.Base(r.jobDir))
+	if err != nil || filepath.Base(filepath.Dir(dir)) != "runs" {
+		return nil, fmt.Errorf("cannot open run %q: that is no directory of a run", dir)
+	}
+	if lock == nil {
+		r.lock, err = lockJob(r.jobDir, jobID)
+	} else {
+		r.lock, err = inheritLock(r.jobDir, jobID, lock)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Lock is the file that is locked as long as the run is open or any other
+// process has inherited the file.
+func (r *Run) Lock() *os.File { return r.lock }
+
 // AllocDir is the directory of an allocation; Build makes it.
 func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.Dir, "alloc", allocID) }
+
+// Leave closes the run without giving up the lock of the job's name, for those
+// that have inherited it. Without any it is given up all the same.
+func (r *Run) Leave() error {
+	if r.lock == nil {
+		return nil
+	}
+	err := r.lock.Close()
+	r.lock = nil
+	return err
+}
 
 // Close releases the lock of the job's name. Closing twice does nothing.
 func (r *Run) Close() error {
