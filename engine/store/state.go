@@ -141,7 +141,7 @@ func readLine(line []byte, into any) error {
 	if !ok || err != nil || len(sum) != 8 {
 		return errors.New("no checksum")
 	}
-	if crc32.ChecksumIEEE(text) != uint32(want) {
+	if uint64(crc32.ChecksumIEEE(text)) != want {
 		return errors.New("wrong checksum")
 	}
 	return json.Unmarshal(text, into)
