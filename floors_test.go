@@ -44,7 +44,7 @@ var floors = []floor{
 	{"engine/httpapi", "engine " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
-	{"hooks/catalog", "hooks/... " + leaves, "", "the list of hooks"},
+	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
 	{"hooks", "drivers engine/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers"},
 
@@ -94,6 +94,10 @@ var homes = []home{
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/text", "jobspec/... cmd/ui", "", "how wide text is"},
 	{"github.com/agext/levenshtein", "jobspec/...", "", "did you mean"},
+	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
+	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},
+	{"github.com/hashicorp/go-envparse", "hooks/template", "", "the files of templates with env = true"},
+
 	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
 	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},
 

@@ -59,7 +59,7 @@ type Task struct {
 
 // ErrNotRunning is the answer to an order for a task that does not run, in
 // Nomad's words.
-var ErrNotRunning = errors.New("Task not running") //nolint:staticcheck // Nomad's words
+var ErrNotRunning = errors.New("Task not running")
 
 // Control is how a hook acts on its task out of its turn, from goroutines of
 // its own. The events tell why.

@@ -2,6 +2,8 @@ package jobspec
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -14,11 +16,11 @@ import (
 // variablePrefix marks the environment variables that set variables.
 const variablePrefix = "NOMAD_VAR_"
 
-// setVariables gives the variables their values: NOMAD_VAR_* of the
+// setVariables gives the variables their values: stand-ins, NOMAD_VAR_* of the
 // environment, then files, then --var, the last one winning. It makes them
 // known to expressions as var.
 func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
-	var diags hcl.Diagnostics
+	diags := p.setFromValues()
 	for _, entry := range p.opts.Environ {
 		name, text, ok := strings.Cut(strings.TrimPrefix(entry, variablePrefix), "=")
 		if v := p.variables[name]; ok && v != nil && strings.HasPrefix(entry, variablePrefix) {
@@ -45,6 +47,23 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 		}
 	}
 	p.scope.Define("var", cty.ObjectVal(values))
+	return diags
+}
+
+// setFromValues sets the variables that stand-ins have a value for.
+func (p *parser) setFromValues() hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	for _, name := range slices.Sorted(maps.Keys(p.opts.Values)) {
+		value := p.opts.Values[name]
+		if v := p.variables[name]; v != nil {
+			diags = append(diags, v.set(value.Value, "value from "+value.At.File, value.At.hcl())...)
+			continue
+		}
+		if near := diagnostic.Nearest(name, p.variables.names()); near != "" {
+			diags = append(diags, diagnostic.Warning(value.At.hcl(), fmt.Sprintf("the job file does not declare a variable %q", name), "",
+				fmt.Sprintf("did you mean %q?", near)))
+		}
+	}
 	return diags
 }
 

@@ -18,6 +18,13 @@ import (
 // maxProblems is how many problems are worth showing.
 const maxProblems = 1000
 
+// ProblemsOf turns what was found in a file that goes with a job file into
+// problems. The scope is what its expressions were evaluated in; nil if none
+// was.
+func ProblemsOf(diags hcl.Diagnostics, scope *evaluate.Scope) Problems {
+	return (&parser{scope: scope}).problems(diags)
+}
+
 // problems turns diagnostics into problems, each once, in the order of the
 // source, and in our words where HCL's miss the point.
 func (p *parser) problems(diags hcl.Diagnostics) Problems {
@@ -98,7 +105,7 @@ func (p *parser) place(r hcl.Range) Range {
 	if p.scope != nil {
 		r = p.scope.InSource(r)
 	}
-	return rangeOf(r)
+	return RangeOf(r)
 }
 
 // explainMember names the variable or local that does not exist, where HCL

@@ -22,9 +22,19 @@ type Options struct {
 	Environ  []string // K=V; the NOMAD_VAR_* among them set variables
 	BaseDir  string   // relative paths in file functions; "" is the current directory
 
+	// Values are those of variables that nothing else sets. Others than the
+	// file declares are no fault, since one set serves many files.
+	Values map[string]VariableValue
+
 	// IgnoreUndeclared makes values for variables that the file does not
 	// declare a warning, as Nomad's -hcl2-strict=false does.
 	IgnoreUndeclared bool
+}
+
+// VariableValue is the value of a variable, and where it stands.
+type VariableValue struct {
+	Value cty.Value
+	At    Range
 }
 
 // File is a parsed job file.

@@ -75,7 +75,7 @@ func (p place) below(name string, path Path, at hcl.Range) decode.Place {
 }
 
 func (p place) note(path Path, at hcl.Range) {
-	p.positions[path] = rangeOf(at)
+	p.positions[path] = RangeOf(at)
 	if p.trail != nil {
 		p.trail.paths = append(p.trail.paths, path)
 	}
@@ -126,8 +126,8 @@ func (a *atlas) moveIdentities(task Path, first, count int) {
 	}
 }
 
-// rangeOf returns a range of HCL as ours.
-func rangeOf(r hcl.Range) Range {
+// RangeOf returns a range of HCL as ours.
+func RangeOf(r hcl.Range) Range {
 	return Range{
 		File:  r.Filename,
 		Start: Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},

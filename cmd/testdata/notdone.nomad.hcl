@@ -21,10 +21,6 @@ job "notdone" {
     task "t" {
       driver = "raw_exec"
 
-      template { # template
-        data        = "x"
-        destination = "local/x"
-      }
       artifact { # artifact
         source = "https://example.com/x"
       }

@@ -6,10 +6,13 @@ import (
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
 	"taskrun/hooks/dispatchpayload"
+	"taskrun/hooks/lent"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/migratedisk"
 	"taskrun/hooks/taskdir"
+	"taskrun/hooks/template"
 	"taskrun/hooks/volumes"
+	"taskrun/jobspec/standin"
 )
 
 // Options is what hooks must know of their surroundings.
@@ -18,10 +21,18 @@ type Options struct {
 	// HostVolume returns the folder that is lent for a host volume, by the
 	// volume's source. nil: none is.
 	HostVolume func(source string) (path string, readOnly, ok bool)
+	// Lent is what stands in for Nomad's variables, Consul and Vault. nil:
+	// nothing does.
+	Lent template.Lender
+	// Services are those that run here. nil: none are registered.
+	Services template.Services
 }
 
 // New returns the hooks.
 func New(opts Options) hooks.Catalog {
+	if opts.Lent == nil {
+		opts.Lent = lent.New(standin.Nothing(), nil)
+	}
 	return hooks.Catalog{
 		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New},
 		Task: []hooks.TaskFactory{
@@ -29,6 +40,7 @@ func New(opts Options) hooks.Catalog {
 			logmon.New,
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
+			template.New(template.Config{Lent: opts.Lent, Services: opts.Services}),
 		},
 	}
 }

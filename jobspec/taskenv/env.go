@@ -49,6 +49,14 @@ func (e *Env) All() map[string]string {
 // Lookup returns the value that ${name} stands for.
 func (e *Env) Lookup(name string) (string, bool) { return e.lookup(e.vars, name) }
 
+// LookupOpen is Lookup without secrets.
+func (e *Env) LookupOpen(name string) (string, bool) {
+	if value, ok := e.vars[name]; ok {
+		return value, true
+	}
+	return e.node.value(name)
+}
+
 func (e *Env) lookup(vars map[string]string, name string) (string, bool) {
 	if value, ok := vars[name]; ok {
 		return value, true

@@ -1,0 +1,112 @@
+// Package lent holds the stand-ins of a run for its hooks, and reads their file
+// again when it has changed.
+package lent
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+// poll is how often the file is looked at. It is looked at only when somebody
+// wants to know.
+const poll = time.Second
+
+// Stock is what is lent.
+type Stock struct {
+	file   string // empty: what is lent stays the same
+	report func(jobspec.Problems)
+	stamp  stamp // of the file as it was read last
+
+	mu      sync.Mutex
+	world   *standin.World
+	changed chan struct{}
+	follow  sync.Once
+	end     chan struct{}
+	ended   sync.WaitGroup
+}
+
+// stamp tells whether a file has changed.
+type stamp struct {
+	size int64
+	mod  time.Time
+}
+
+// New returns a stock that lends world. Problems of a later version of its file
+// go to report; what was lent before stays then.
+func New(world *standin.World, report func(jobspec.Problems)) *Stock {
+	return &Stock{
+		file: world.File, report: report, stamp: stampOf(world.File),
+		world: world, changed: make(chan struct{}), end: make(chan struct{}),
+	}
+}
+
+// Lent returns the stand-ins as they are now.
+func (s *Stock) Lent() *standin.World {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.world
+}
+
+// Changed returns a channel that is closed when the stand-ins are replaced.
+func (s *Stock) Changed() <-chan struct{} {
+	if s.file != "" {
+		s.follow.Do(func() { s.ended.Go(s.watch) })
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
+}
+
+// Close ends the watching of the file.
+func (s *Stock) Close() {
+	s.follow.Do(func() {}) // it will not begin any more
+	close(s.end)
+	s.ended.Wait()
+}
+
+func (s *Stock) watch() {
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.look()
+		case <-s.end:
+			return
+		}
+	}
+}
+
+// look reads the file if it has changed. A file that is gone, as it is for a
+// moment when an editor replaces it, has not changed yet.
+func (s *Stock) look() {
+	now := stampOf(s.file)
+	if now == s.stamp || now == (stamp{}) {
+		return
+	}
+	s.stamp = now
+	world, _, problems := standin.Read(s.file)
+	if len(problems) > 0 {
+		s.report(problems)
+	}
+	if problems.HasErrors() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.world = world
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func stampOf(path string) stamp {
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp{}
+	}
+	return stamp{info.Size(), info.ModTime()}
+}

@@ -1,0 +1,149 @@
+package template
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+	"taskrun/hooks"
+)
+
+var errNoExec = errors.New("the driver cannot run commands in a task")
+
+// act does what the templates that changed want to be done; false: that
+// failed, and so has the task. Changes that come meanwhile wait.
+func (m *manager) act(ctx context.Context, changed []*spec) bool {
+	if !m.setVariables() {
+		return false
+	}
+	var splay time.Duration
+	var acting []*spec
+	restart := false
+	for _, t := range changed {
+		if t.change.mode == modeNoop {
+			continue
+		}
+		acting = append(acting, t)
+		splay = max(splay, t.change.splay)
+		restart = restart || t.change.mode == modeRestart
+	}
+	if len(acting) == 0 {
+		return true
+	}
+	if splay > 0 && !wait(ctx, rand.N(splay)) {
+		return false
+	}
+	if restart {
+		_ = m.control.Restart(ctx, event.TemplateRestart()) // a task that does not run will read the new file anyway
+		return ctx.Err() == nil
+	}
+	return m.signal(acting) && m.scripts(ctx, acting)
+}
+
+// wait waits; false: ctx is done.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// signal sends every signal once that a template wants sent.
+func (m *manager) signal(acting []*spec) bool {
+	var sent, failed, faults []string
+	for _, t := range acting {
+		if t.change.mode != modeSignal || slices.Contains(sent, t.change.signal) {
+			continue
+		}
+		sent = append(sent, t.change.signal)
+		text := t.change.sig.String()
+		switch err := m.control.Signal(event.TemplateSignal(text), t.change.signal); {
+		case errors.Is(err, hooks.ErrNotRunning):
+			m.emit(event.TemplateSignalSkipped(text))
+		case err != nil:
+			failed, faults = append(failed, text), append(faults, err.Error())
+		}
+	}
+	if len(failed) > 0 {
+		m.fail("Template failed to send signals %v: %s", failed, strings.Join(faults, "; "))
+	}
+	return len(failed) == 0
+}
+
+// scripts runs the scripts of templates at the same time, and waits for them.
+func (m *manager) scripts(ctx context.Context, acting []*spec) bool {
+	m.mu.Lock()
+	exec := m.exec
+	m.mu.Unlock()
+	var running sync.WaitGroup
+	failed := make([]bool, len(acting))
+	for i, t := range acting {
+		if t.change.mode == modeScript {
+			running.Go(func() { failed[i] = !m.script(ctx, exec, t.change.script) })
+		}
+	}
+	running.Wait()
+	return !slices.Contains(failed, true)
+}
+
+// script runs one script; false: it failed the task.
+func (m *manager) script(ctx context.Context, exec execFunc, s *api.ChangeScript) bool {
+	code, err := runScript(ctx, exec, s)
+	if err == nil && code == 0 {
+		m.emit(event.TemplateScript(*s.Command, s.Args))
+		return true
+	}
+	if ctx.Err() != nil {
+		return true // the task ends
+	}
+	m.emit(event.TemplateScriptFailed(*s.Command, s.Args, code, err))
+	if *s.FailOnError {
+		m.fail("Template script failed, task is being killed")
+		return false
+	}
+	return true
+}
+
+func runScript(ctx context.Context, exec execFunc, s *api.ChangeScript) (code int, err error) {
+	if exec == nil {
+		return 0, errNoExec
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, *s.Timeout, fmt.Errorf("it took longer than %v", *s.Timeout))
+	defer cancel()
+	out, err := exec(ctx, append([]string{*s.Command}, s.Args...))
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if out.Err != nil {
+		return out.ExitCode, out.Err
+	}
+	if out.ExitCode == 0 && out.Signal != 0 {
+		return 128 + out.Signal, nil
+	}
+	return out.ExitCode, nil
+}
+
+// started is told that the task has started, and how to run commands in it.
+func (m *manager) started(ctx context.Context, exec execFunc) {
+	m.mu.Lock()
+	m.exec = exec
+	first := m.first
+	m.first = nil
+	m.mu.Unlock()
+	m.scripts(ctx, first)
+}

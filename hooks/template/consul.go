@@ -1,0 +1,113 @@
+package template
+
+import (
+	"slices"
+	"strings"
+
+	dep "github.com/hashicorp/consul-template/dependency"
+	consul "github.com/hashicorp/consul/api"
+)
+
+// consul answers what a template asks of Consul. Data centers, partitions and
+// namespaces are all the same here.
+func (a *answerer) consul(kind, arg string) (any, bool, error) {
+	name, _, _ := strings.Cut(arg, "@")
+	switch kind {
+	case "kv.block": // key: waits for it
+		value, ok := a.lent.Key(name)
+		return value, ok, nil
+	case "kv.get": // keyExists, keyOrDefault
+		if value, ok := a.lent.Key(name); ok {
+			return value, true, nil
+		}
+		return nil, true, nil
+	case "kv.list": // ls, tree
+		return a.pairs(name), true, nil
+	case "health.service":
+		return a.healthServices(arg), true, nil
+	case "health.connect": // there is no mesh
+		return []*dep.HealthService{}, true, nil
+	case "catalog.services":
+		return a.catalogServices(), true, nil
+	case "catalog.datacenters":
+		return []string{a.node().Datacenter}, true, nil
+	case "catalog.nodes":
+		return []*dep.Node{a.node()}, true, nil
+	case "catalog.node":
+		if name != "" && name != a.node().Node {
+			return (*dep.CatalogNode)(nil), true, nil
+		}
+		return &dep.CatalogNode{Node: a.node(), Services: a.nodeServices()}, true, nil
+	}
+	return nil, false, noStandIn(kind)
+}
+
+func (a *answerer) pairs(prefix string) []*dep.KeyPair {
+	pairs := []*dep.KeyPair{}
+	for i, key := range a.lent.Keys(prefix) {
+		value, _ := a.lent.Key(key)
+		index := uint64(i + 1)
+		pairs = append(pairs, &dep.KeyPair{
+			Path: key, Key: strings.TrimLeft(strings.TrimPrefix(key, prefix), "/"), Value: value,
+			CreateIndex: index, ModifyIndex: index,
+		})
+	}
+	return pairs
+}
+
+// node is this machine as Consul would know it.
+func (a *answerer) node() *dep.Node {
+	get := func(name string) string {
+		value, _ := a.set.env.LookupOpen(name)
+		return value
+	}
+	const address = "127.0.0.1"
+	return &dep.Node{
+		ID: get("node.unique.id"), Node: get("node.unique.name"), Address: address, Datacenter: get("node.datacenter"),
+		TaggedAddresses: map[string]string{"lan": address, "wan": address}, Meta: map[string]string{},
+	}
+}
+
+func (a *answerer) nodeServices() (list []*dep.CatalogNodeService) {
+	for _, i := range a.instances("consul") {
+		if i.AllocID != "" {
+			list = append(list, &dep.CatalogNodeService{
+				ID: i.ID, Service: i.Name, Tags: tags(i), Meta: i.Meta, Port: i.Port, Address: i.Address,
+			})
+		}
+	}
+	return list
+}
+
+func (a *answerer) catalogServices() []*dep.CatalogSnippet {
+	list := []*dep.CatalogSnippet{}
+	for name, tags := range byName(a.instances("consul")) {
+		list = append(list, &dep.CatalogSnippet{Name: name, Tags: tags})
+	}
+	return list
+}
+
+// healthServices answers "[tag.]name[@…][~near]|status,…".
+func (a *answerer) healthServices(arg string) []*dep.HealthService {
+	arg, statuses, _ := strings.Cut(arg, "|")
+	arg, _, _ = strings.Cut(arg, "~")
+	tag, name := tagAndName(arg)
+	wanted := strings.Split(statuses, ",")
+	node := a.node()
+	list := []*dep.HealthService{}
+	for _, i := range a.instances("consul") {
+		if i.Name != name || tag != "" && !slices.Contains(i.Tags, tag) ||
+			!slices.Contains(wanted, i.Status) && !slices.Contains(wanted, dep.HealthAny) {
+			continue
+		}
+		list = append(list, &dep.HealthService{
+			Node: node.Node, NodeID: node.ID, NodeAddress: node.Address, NodeTaggedAddresses: node.TaggedAddresses,
+			NodeMeta: node.Meta, ServiceMeta: i.Meta, Address: i.Address,
+			ID: i.ID, Name: i.Name, Tags: tags(i), Port: i.Port, Status: i.Status,
+			Checks:  consul.HealthChecks{{Node: node.Node, ServiceID: i.ID, ServiceName: i.Name, Status: i.Status}},
+			Weights: consul.AgentWeights{Passing: 1, Warning: 1},
+		})
+	}
+	slices.SortStableFunc(list, func(a, b *dep.HealthService) int { return strings.Compare(a.ID, b.ID) })
+	return list
+}

@@ -1,0 +1,97 @@
+package template
+
+import (
+	"context"
+	"time"
+
+	"taskrun/hooks"
+	"taskrun/jobspec/standin"
+)
+
+// patience is how long a template may wait for what nobody lends before it
+// fails its task. A file of stand-ins that gets the answer meanwhile is read.
+const patience = 10 * time.Second
+
+// Config is what templates can ask beyond their task.
+type Config struct {
+	Lent     Lender
+	Services Services // nil: none run here
+}
+
+// Lender lends what a cluster would have.
+type Lender interface {
+	// Lent returns the stand-ins as they are now, never nil.
+	Lent() *standin.World
+	// Changed returns a channel that is closed when Lent returns others.
+	Changed() <-chan struct{}
+}
+
+// Services knows the services that run here.
+type Services interface {
+	// Instances returns all of them, of every provider and namespace.
+	Instances() []Instance
+	// Changed returns a channel that is closed when Instances returns others.
+	Changed() <-chan struct{}
+}
+
+type hook struct {
+	task hooks.Task
+	cfg  Config
+	m    *manager // nil before the first start
+}
+
+// New makes the factory of hooks. A task without templates needs none.
+func New(cfg Config) hooks.TaskFactory {
+	return func(t hooks.Task) hooks.TaskHook {
+		if len(t.Task.Templates) == 0 {
+			return nil
+		}
+		return &hook{task: t, cfg: cfg}
+	}
+}
+
+func (h *hook) Name() string { return "template" }
+
+// Prestart renders all templates, before the first start or, when the restart
+// block wants it, before every one. It waits for what they need.
+func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
+	if h.m != nil && !h.rendersAgain() {
+		return nil
+	}
+	h.stop()
+	set, err := newSet(h.task, h.cfg, req.Env)
+	if err != nil {
+		return err
+	}
+	h.m = newManager(h.task.Control, h.task.Emit, set)
+	h.m.begin(ctx)
+	return nil
+}
+
+func (h *hook) rendersAgain() bool {
+	r := h.task.Task.RestartPolicy
+	return r != nil && r.RenderTemplates != nil && *r.RenderTemplates
+}
+
+// Poststart runs the scripts that want to be run after the first rendering.
+func (h *hook) Poststart(ctx context.Context, req *hooks.PoststartRequest) error {
+	if h.m != nil {
+		h.m.started(ctx, req.Exec)
+	}
+	return nil
+}
+
+// Stop ends the goroutine that follows the templates.
+func (h *hook) Stop(context.Context) error {
+	h.stop()
+	return nil
+}
+
+// Shutdown does the same while the task goes on.
+func (h *hook) Shutdown() { h.stop() }
+
+func (h *hook) stop() {
+	if h.m != nil {
+		h.m.end()
+	}
+}

@@ -1,0 +1,216 @@
+package template
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"go.uber.org/goleak"
+
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+	"taskrun/jobspec/standin"
+	"taskrun/jobspec/taskenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// lender lends what a test tells it to.
+type lender struct {
+	t       *testing.T
+	mu      sync.Mutex
+	world   *standin.World
+	changed chan struct{}
+}
+
+func (l *lender) Lent() *standin.World {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.world
+}
+
+func (l *lender) Changed() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+// lend replaces what is lent by that of a file of stand-ins.
+func (l *lender) lend(text string) {
+	l.t.Helper()
+	world, problems := standin.Parse("taskrun.hcl", []byte(text))
+	if len(problems) > 0 {
+		l.t.Fatal(problems)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.world = world
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// control writes down what a hook does to its task.
+type control struct {
+	mu      sync.Mutex
+	begin   time.Time
+	lines   []string
+	env     map[string]string
+	running bool
+	sendErr error
+	kill    context.CancelFunc
+}
+
+func (c *control) note(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lines = append(c.lines, fmt.Sprintf("%v ", time.Since(c.begin).Truncate(time.Second))+fmt.Sprintf(format, args...))
+}
+
+func (c *control) take() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := c.lines
+	c.lines = nil
+	return lines
+}
+
+func (c *control) emit(e *api.TaskEvent) { c.note("%s: %s", e.Type, e.DisplayMessage) }
+
+func (c *control) Restart(_ context.Context, why *api.TaskEvent) error {
+	c.emit(why)
+	return nil
+}
+
+func (c *control) Signal(why *api.TaskEvent, signal string) error {
+	if !c.running {
+		return hooks.ErrNotRunning
+	}
+	if c.sendErr == nil {
+		c.emit(why)
+		c.note("%s %s", signal, why.Details["task_signal"])
+	}
+	return c.sendErr
+}
+
+func (c *control) Fail(why *api.TaskEvent) {
+	if !event.Fails(why) {
+		c.note("an event that does not fail the task: %v", why)
+	}
+	c.emit(why)
+	c.kill()
+}
+
+func (c *control) SetTemplateEnv(env map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.env = env
+}
+
+// setting is a task with templates.
+type setting struct {
+	*control
+	*lender
+	t    *testing.T
+	hook hooks.TaskHook
+	task hooks.Task
+	env  *taskenv.Env
+	ctx  context.Context
+}
+
+// newSetting makes a task with its directories; lent is a file of stand-ins.
+func newSetting(t *testing.T, lent string, templates ...*api.Template) *setting {
+	t.Helper()
+	s := &setting{
+		t: t, control: &control{begin: time.Now(), running: true},
+		lender: &lender{t: t, changed: make(chan struct{})},
+	}
+	s.lend(lent)
+	s.ctx, s.kill = context.WithCancel(t.Context())
+	g := api.NewTaskGroup("g", 1)
+	task := api.NewTask("t", "mock_driver")
+	task.Env = map[string]string{"COLOUR": "blue"}
+	task.Templates = templates
+	g.Tasks = []*api.Task{task, api.NewTask("other", "mock_driver")}
+	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{g}}
+	job.Canonicalize()
+	dir := t.TempDir()
+	if _, err := allocdir.Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"t", "other"} {
+		if _, err := allocdir.BuildTask(dir, name, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.task = hooks.Task{Job: job, Group: g, Task: task, AllocDir: dir, Emit: s.emit, Control: s.control}
+	node := &taskenv.Node{
+		ID: "node-id", Name: "here", Datacenter: "dc1", Attributes: map[string]string{"kernel.name": "linux"},
+	}
+	s.env = taskenv.NewBuilder(node, taskenv.AllocInfo{ID: "01234567-0123-0123-0123-0123456789ab", Name: "job.g[0]"}, job, g, task).
+		SetClientDir(dir).Build()
+	return s
+}
+
+// start calls the hook before a start of the task.
+func (s *setting) start(cfg Config) error {
+	if s.hook == nil {
+		cfg.Lent = s.lender
+		s.hook = New(cfg)(s.task)
+	}
+	return s.hook.(hooks.TaskPrestart).Prestart(s.ctx, &hooks.PrestartRequest{Task: s.task.Task, Env: s.env}, &hooks.PrestartResponse{})
+}
+
+func (s *setting) stop() {
+	s.t.Helper()
+	if err := s.hook.(hooks.TaskStop).Stop(context.Background()); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// read returns a file of the allocation.
+func (s *setting) read(path string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.task.AllocDir, path))
+	if err != nil {
+		s.t.Error(err)
+	}
+	return string(text)
+}
+
+func (s *setting) write(path, text string) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.task.AllocDir, path), []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *setting) expect(when string, want ...string) {
+	s.t.Helper()
+	if got := s.take(); !slices.Equal(got, want) {
+		s.t.Errorf("%s:\ngot  %q\nwant %q", when, got, want)
+	}
+}
+
+// file is a template of a text.
+func file(data string, change ...func(*api.Template)) *api.Template {
+	t := &api.Template{EmbeddedTmpl: &data, DestPath: new("local/out"), Splay: new(time.Duration(0))}
+	for _, f := range change {
+		f(t)
+	}
+	return t
+}
+
+func mode(mode string) func(*api.Template) {
+	return func(t *api.Template) { t.ChangeMode = &mode }
+}
+
+func to(dest string) func(*api.Template) {
+	return func(t *api.Template) { t.DestPath = &dest }
+}

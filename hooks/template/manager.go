@@ -1,0 +1,208 @@
+package template
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	dep "github.com/hashicorp/consul-template/dependency"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+)
+
+// missingTime is how long templates wait before the task's events tell what
+// for, and how often at most.
+const missingTime = 3 * time.Second
+
+// execFunc runs a command in the task.
+type execFunc = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
+
+// manager renders the templates of a task: first all of them, then those that
+// change.
+type manager struct {
+	set     *set
+	control hooks.Control
+	emit    func(*api.TaskEvent)
+	watched []*tracked
+
+	mu       sync.Mutex
+	exec     execFunc // nil before the task has started, or when its driver cannot
+	first    []*spec  // whose script is to be run once the task has started
+	cancel   context.CancelFunc
+	watching sync.WaitGroup
+}
+
+// tracked is a template and what came of it.
+type tracked struct {
+	*spec
+	result           // of executing it last
+	shown  []byte    // what was rendered last
+	next   *result   // what is to be rendered; nil: the same
+	since  time.Time // when next first differed
+	due    time.Time // when next is rendered
+}
+
+func newManager(control hooks.Control, emit func(*api.TaskEvent), s *set) *manager {
+	m := &manager{set: s, control: control, emit: emit, cancel: func() {}}
+	for _, t := range s.templates {
+		m.watched = append(m.watched, &tracked{spec: t})
+	}
+	return m
+}
+
+// begin renders all templates, then follows those that may change. It returns
+// early when ctx is done, and when it has failed the task.
+func (m *manager) begin(ctx context.Context) {
+	if !m.renderAll(ctx) || !m.setVariables() {
+		return
+	}
+	m.watched = slices.DeleteFunc(m.watched, func(t *tracked) bool { return t.once || len(t.used) == 0 })
+	if len(m.watched) == 0 {
+		return // nothing can change
+	}
+	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	m.watching.Go(func() { m.watch(ctx) })
+}
+
+// end ends the following.
+func (m *manager) end() {
+	m.cancel()
+	m.watching.Wait()
+}
+
+// fail ends the task.
+func (m *manager) fail(format string, args ...any) {
+	m.control.Fail(event.KillingFailed(fmt.Sprintf(format, args...)))
+}
+
+// renderAll renders each template as soon as there is what it needs; false: it
+// has given up.
+func (m *manager) renderAll(ctx context.Context) bool {
+	left := slices.Clone(m.watched)
+	begin := time.Now()
+	var told string
+	quiet := time.NewTimer(missingTime)
+	defer quiet.Stop()
+	for {
+		used := m.used(left) // before looking, so that no change is missed
+		changed, services, poll := m.set.follow(used)
+		missing := map[string]dep.Dependency{}
+		var err error
+		if left, err = m.renderSome(left, missing); err != nil {
+			m.fail("Template failed: %v", err)
+			return false
+		}
+		if len(left) == 0 {
+			return true
+		}
+		if len(used) == 0 {
+			continue // now it is known what to follow
+		}
+		if now := names(missing); time.Since(begin) >= patience {
+			m.fail("Template failed: %s", m.hint(left[0], now, missing))
+			return false
+		} else if text := strings.Join(now, ","); time.Since(begin) >= missingTime && text != told {
+			m.emit(event.TemplateMissing(now))
+			told = text
+			quiet.Reset(time.Until(begin.Add(patience)))
+		}
+		look := time.NewTimer(never(poll))
+		select {
+		case <-ctx.Done():
+			look.Stop()
+			return false
+		case <-changed:
+		case <-services:
+		case <-look.C:
+		case <-quiet.C:
+		}
+		look.Stop()
+	}
+}
+
+// never is a pause so long that it is none.
+func never(poll time.Duration) time.Duration {
+	if poll == 0 {
+		return 1 << 62
+	}
+	return poll
+}
+
+// used are the dependencies of templates.
+func (m *manager) used(list []*tracked) map[string]dep.Dependency {
+	all := map[string]dep.Dependency{}
+	for _, t := range list {
+		for _, d := range t.used {
+			all[d.String()] = d
+		}
+	}
+	return all
+}
+
+// renderSome renders those templates that can be, and returns the others and
+// what they miss.
+func (m *manager) renderSome(list []*tracked, missing map[string]dep.Dependency) (left []*tracked, err error) {
+	for _, t := range list {
+		out, err := m.set.execute(t.spec)
+		if err != nil {
+			return nil, err
+		}
+		t.result = out
+		if len(out.missing) > 0 {
+			for _, d := range out.missing {
+				missing[d.String()] = d
+			}
+			left = append(left, t)
+			continue
+		}
+		written, err := t.write(m.set.dir, out.text)
+		if err != nil {
+			return nil, fmt.Errorf("error rendering %s: %w", t.written, err)
+		}
+		t.shown = out.text
+		if script := t.change.script; written && t.change.mode == modeScript && *script.RunOnFirstRender {
+			m.first = append(m.first, t.spec)
+		}
+	}
+	return left, nil
+}
+
+// hint says what is missing, and how to lend it.
+func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Dependency) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: nobody lends %s", t.written, strings.Join(names, ", "))
+	file := m.set.cfg.Lent.Lent().File
+	if file == "" {
+		file = "taskrun.hcl beside the job file"
+	}
+	for i, name := range names {
+		if i == 0 {
+			fmt.Fprintf(&b, "; add to %s: ", file)
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString(NeedOf(missing[name]).Block())
+	}
+	return b.String()
+}
+
+// setVariables hands the task the variables of its templates; false: that
+// failed, and so has the task.
+func (m *manager) setVariables() bool {
+	if !m.set.hasVariables() {
+		return true
+	}
+	vars, err := m.set.variables()
+	if err != nil {
+		m.fail("Template failed to read environment variables: %v", err)
+		return false
+	}
+	m.control.SetTemplateEnv(vars)
+	return true
+}

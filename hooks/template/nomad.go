@@ -1,0 +1,95 @@
+package template
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	dep "github.com/hashicorp/consul-template/dependency"
+	"github.com/hashicorp/nomad/api"
+)
+
+// nomad answers what a template asks of Nomad. Regions are all the same here.
+func (a *answerer) nomad(kind, arg string) (any, bool, error) {
+	switch kind {
+	case "nomad.var.block", "nomad.var.get": // "path@namespace.region"
+		path, namespace := variablePath(arg)
+		items, ok := a.lent.Variable(namespace, path)
+		if !ok {
+			return nil, kind == "nomad.var.get", nil // nomadVarExists does not wait
+		}
+		v := dep.NewNomadVariable(&api.Variable{Namespace: namespace, Path: path, Items: items, CreateIndex: 1, ModifyIndex: 1})
+		return &v.Items, true, nil
+	case "nomad.var.list":
+		prefix, namespace := variablePath(arg)
+		list := []*dep.NomadVarMeta{}
+		for _, v := range a.lent.VariablePaths(namespace, prefix) {
+			list = append(list, dep.NewNomadVarMeta(v))
+		}
+		return list, true, nil
+	case "nomad.service":
+		return a.nomadService(arg), true, nil
+	case "nomad.services":
+		list := []*dep.NomadServicesSnippet{}
+		for name, tags := range byName(a.instances("nomad")) {
+			list = append(list, &dep.NomadServicesSnippet{Name: name, Tags: tags})
+		}
+		slices.SortFunc(list, func(a, b *dep.NomadServicesSnippet) int { return strings.Compare(a.Name, b.Name) })
+		return list, true, nil
+	}
+	return nil, false, noStandIn(kind)
+}
+
+// variablePath splits "path@namespace.region".
+func variablePath(arg string) (path, namespace string) {
+	path, namespace, _ = strings.Cut(arg, "@")
+	namespace, _, _ = strings.Cut(namespace, ".")
+	return path, namespace
+}
+
+// chosen is a question for some instances; a tag may have colons as well.
+var chosen = regexp.MustCompile(`^(.*?):([0-9]+\|.*)$`)
+
+// nomadService answers "[tag.]name[@region][:count|key]".
+func (a *answerer) nomadService(arg string) []*dep.NomadService {
+	choose := ""
+	if m := chosen.FindStringSubmatch(arg); m != nil {
+		arg, choose = m[1], m[2]
+	}
+	tag, name := tagAndName(arg)
+	list := []*dep.NomadService{}
+	for _, i := range a.instances("nomad") {
+		if i.Name != name || tag != "" && !slices.Contains(i.Tags, tag) {
+			continue
+		}
+		node := a.node()
+		list = append(list, &dep.NomadService{
+			ID: i.ID, Name: i.Name, Node: node.ID, Address: i.Address, Port: i.Port,
+			Datacenter: node.Datacenter, Tags: tags(i), JobID: i.JobID, AllocID: i.AllocID,
+		})
+	}
+	slices.SortFunc(list, func(a, b *dep.NomadService) int { return strings.Compare(a.ID, b.ID) })
+	if choose != "" {
+		list = choice(list, choose)
+	}
+	return list
+}
+
+// choice returns some of the instances, "count|key", such that a key keeps its
+// instances as well as possible when others come and go.
+func choice(list []*dep.NomadService, choose string) []*dep.NomadService {
+	count, key, _ := strings.Cut(choose, "|")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 0 {
+		n = 0
+	}
+	rank := func(s *dep.NomadService) string {
+		sum := sha256.Sum256([]byte(key + "\x00" + s.ID))
+		return string(sum[:])
+	}
+	slices.SortFunc(list, func(a, b *dep.NomadService) int { return cmp.Compare(rank(a), rank(b)) })
+	return list[:min(n, len(list))]
+}

@@ -1,0 +1,78 @@
+package template
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	dep "github.com/hashicorp/consul-template/dependency"
+)
+
+// Instance is one instance of a service.
+type Instance struct {
+	ID        string
+	Name      string
+	Provider  string // nomad or consul; empty: known to both
+	Namespace string // empty: every one
+	JobID     string
+	AllocID   string
+	Address   string
+	Port      int
+	Tags      []string
+	Meta      map[string]string
+	Status    string // passing, warning or critical; empty is passing
+}
+
+// instances returns the services that a provider knows in the namespace of the
+// job: those that run here, and those that the stand-ins name.
+func (a *answerer) instances(provider string) (list []Instance) {
+	if s := a.set.cfg.Services; s != nil {
+		list = append(list, s.Instances()...)
+	}
+	for _, s := range a.lent.Services {
+		list = append(list, Instance{
+			ID: s.ID(), Name: s.Name, Provider: s.Provider, Namespace: s.Namespace,
+			Address: s.Address, Port: s.Port, Tags: s.Tags, Meta: s.Meta,
+		})
+	}
+	list = slices.DeleteFunc(list, func(i Instance) bool {
+		return i.Provider != "" && i.Provider != provider || i.Namespace != "" && i.Namespace != a.set.namespace
+	})
+	for i := range list {
+		list[i].Status = cmp.Or(list[i].Status, dep.HealthPassing)
+		if list[i].Meta == nil {
+			list[i].Meta = map[string]string{}
+		}
+	}
+	return list
+}
+
+func tags(i Instance) dep.ServiceTags { return slices.Sorted(slices.Values(i.Tags)) }
+
+// byName returns the tags of all instances of each service.
+func byName(list []Instance) map[string]dep.ServiceTags {
+	all := map[string]map[string]bool{}
+	for _, i := range list {
+		if all[i.Name] == nil {
+			all[i.Name] = map[string]bool{}
+		}
+		for _, tag := range i.Tags {
+			all[i.Name][tag] = true
+		}
+	}
+	sorted := make(map[string]dep.ServiceTags, len(all))
+	for name, tags := range all {
+		sorted[name] = slices.Sorted(maps.Keys(tags))
+	}
+	return sorted
+}
+
+// tagAndName splits "[tag.]name[@…]". A tag may have dots, a name may not.
+func tagAndName(arg string) (tag, name string) {
+	arg, _, _ = strings.Cut(arg, "@")
+	if i := strings.LastIndexByte(arg, '.'); i >= 0 {
+		return arg[:i], arg[i+1:]
+	}
+	return "", arg
+}

@@ -1,0 +1,130 @@
+package template
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/consul-template/config"
+	dep "github.com/hashicorp/consul-template/dependency"
+	ct "github.com/hashicorp/consul-template/template"
+
+	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
+)
+
+// maxPasses bounds how often a template is executed until it has all it asks
+// for: what one answer makes it ask is answered in the next pass.
+const maxPasses = 1000
+
+// set are the templates of a task and what they are rendered from.
+type set struct {
+	templates []*spec
+	dir       string // of the allocation
+	taskDir   string
+	cfg       Config
+	env       *taskenv.Env
+	config    *config.Config // as far as the functions look at it
+	namespace string
+}
+
+func newSet(task hooks.Task, cfg Config, env *taskenv.Env) (*set, error) {
+	namespace := "default"
+	if task.Job.Namespace != nil && *task.Job.Namespace != "" {
+		namespace = *task.Job.Namespace
+	}
+	s := &set{
+		dir: task.AllocDir, taskDir: task.Task.Name, cfg: cfg, env: env, namespace: namespace,
+		config: &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
+	}
+	for _, t := range task.Task.Templates {
+		sp, err := newSpec(t, task, env)
+		if err != nil {
+			return nil, err
+		}
+		s.templates = append(s.templates, sp)
+	}
+	return s, nil
+}
+
+// result is what executing a template gave.
+type result struct {
+	text    []byte
+	missing []dep.Dependency // with any, text is not to be used
+	used    []dep.Dependency
+	answers map[string]any       // to what it asked, without what is missing
+	files   map[string]fileStamp // that were read
+}
+
+// execute executes a template with the answers there are now, as often as it
+// takes.
+func (s *set) execute(t *spec) (result, error) {
+	brain := ct.NewBrain()
+	a := s.answerer()
+	for range maxPasses {
+		out, err := t.Execute(&ct.ExecuteInput{Brain: brain, Config: s.config})
+		if err != nil {
+			return result{}, fmt.Errorf("%s: %w", t.written, err)
+		}
+		again := false
+		for _, d := range out.Missing.List() {
+			if _, asked := a.asked[d.String()]; asked {
+				continue
+			}
+			value, known, err := a.ask(d)
+			if err != nil {
+				return result{}, fmt.Errorf("%s: %w", t.written, err)
+			}
+			if known {
+				brain.Remember(d, value)
+				again = true
+			}
+		}
+		if !again {
+			return result{out.Output, out.Missing.List(), out.Used.List(), a.answers, a.files}, nil
+		}
+	}
+	return result{}, fmt.Errorf("%s: it asks for more and more", t.written)
+}
+
+// differs reports whether what a template asked has other answers now.
+func (s *set) differs(r *result) (bool, error) {
+	a := s.answerer()
+	for _, d := range r.used {
+		if _, _, err := a.ask(d); err != nil {
+			return false, err
+		}
+	}
+	r.files = a.files
+	return !reflect.DeepEqual(a.answers, r.answers), nil
+}
+
+func (s *set) answerer() *answerer {
+	return &answerer{
+		set: s, lent: s.cfg.Lent.Lent(),
+		asked: map[string]bool{}, answers: map[string]any{}, files: map[string]fileStamp{},
+	}
+}
+
+// follow returns a channel that is closed when an answer may have changed, and
+// how long to wait before files are looked at again; 0 is never.
+func (s *set) follow(used map[string]dep.Dependency) (changed, services <-chan struct{}, poll time.Duration) {
+	for _, d := range used {
+		switch d.Type() {
+		case dep.TypeLocal:
+			poll = filePoll
+		default:
+			if changed == nil {
+				changed = s.cfg.Lent.Changed()
+			}
+			if services == nil && s.cfg.Services != nil {
+				services = s.cfg.Services.Changed()
+			}
+		}
+	}
+	return changed, services, poll
+}
+
+func names(missing map[string]dep.Dependency) []string { return slices.Sorted(maps.Keys(missing)) }

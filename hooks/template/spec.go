@@ -1,0 +1,137 @@
+package template
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	ct "github.com/hashicorp/consul-template/template"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
+)
+
+// Nomad's defaults of a client for templates without a wait block.
+const (
+	defaultWaitMin = 5 * time.Second
+	defaultWaitMax = 4 * time.Minute
+)
+
+// denied are the functions that a template may not call: Nomad's default, and
+// two that print to the terminal.
+var denied = []string{"executeTemplate", "plugin", "writeToFile", "spew_dump", "spew_printf"}
+
+// The change modes.
+const (
+	modeNoop    = "noop"
+	modeRestart = "restart"
+	modeSignal  = "signal"
+	modeScript  = "script"
+)
+
+// spec is a template block, ready to be rendered.
+type spec struct {
+	*ct.Template
+	written  string // the destination as the job file has it
+	dest     string // relative to the directory of the allocation
+	perms    fs.FileMode
+	uid, gid int // -1: not given
+	once     bool
+	env      bool
+	change   change
+
+	waitMin, waitMax time.Duration
+}
+
+// change is what happens to the task when a template has changed.
+type change struct {
+	mode   string
+	signal string // Nomad's name
+	sig    syscall.Signal
+	splay  time.Duration
+	script *api.ChangeScript
+}
+
+// newSpec reads a template block of a canonical job.
+func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) {
+	s := &spec{
+		written: *t.DestPath, once: *t.Once, env: *t.Envvars, uid: owner(t.Uid), gid: owner(t.Gid),
+		waitMin: defaultWaitMin, waitMax: defaultWaitMax,
+		change: change{mode: *t.ChangeMode, signal: *t.ChangeSignal, splay: *t.Splay, script: t.ChangeScript},
+	}
+	if s.change.mode == modeSignal {
+		sig, err := drivers.ParseSignal(s.change.signal)
+		if err != nil {
+			return nil, fmt.Errorf("Failed to parse signal %q: %w", s.change.signal, err) //nolint:staticcheck // Nomad's words
+		}
+		s.change.sig = sig
+	}
+	if w := t.Wait; w != nil {
+		if w.Min != nil {
+			s.waitMin, s.waitMax = *w.Min, 4**w.Min
+		}
+		if w.Max != nil {
+			s.waitMax = *w.Max
+		}
+	}
+	mode, err := strconv.ParseUint(*t.Perms, 8, 12)
+	if err != nil || mode > 0o777 {
+		return nil, fmt.Errorf("%s: perms %q is no octal mode up to 0777", s.written, *t.Perms)
+	}
+	s.perms = fs.FileMode(mode)
+	dest, escapes := env.ClientPath(s.written, true)
+	if escapes {
+		return nil, errors.New("template destination path escapes alloc directory")
+	}
+	if s.dest, err = filepath.Rel(task.AllocDir, dest); err != nil {
+		return nil, fmt.Errorf("%s: %w", s.written, err)
+	}
+	contents := *t.EmbeddedTmpl
+	source := ""
+	if *t.SourcePath != "" {
+		if source, escapes = env.ClientPath(*t.SourcePath, false); escapes {
+			return nil, errors.New("template source path escapes alloc directory")
+		}
+	}
+	s.Template, err = ct.NewTemplate(&ct.NewTemplateInput{
+		Source: source, Contents: contents, Destination: dest,
+		LeftDelim: *t.LeftDelim, RightDelim: *t.RightDelim,
+		ErrMissingKey: *t.ErrMissingKey, ErrFatal: true,
+		ExtFuncMap: envFunctions(env), FunctionDenylist: denied,
+		SandboxPath: filepath.Join(task.AllocDir, task.Task.Name),
+		ReaderFunc:  func(path string) ([]byte, error) { return readIn(task.AllocDir, path) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.written, err)
+	}
+	return s, nil
+}
+
+// owner is a uid or gid of a job file; a negative one is none.
+func owner(id *int) int {
+	if id == nil || *id < 0 {
+		return -1
+	}
+	return *id
+}
+
+// readIn reads a file by its absolute path; no link leads out of dir.
+func readIn(dir, path string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	rel, err := filepath.Rel(dir, path)
+	if err != nil {
+		return nil, err
+	}
+	return root.ReadFile(rel)
+}

@@ -1,0 +1,66 @@
+package template
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	dep "github.com/hashicorp/consul-template/dependency"
+
+	"taskrun/jobspec/standin"
+)
+
+// version is how a question for one version of a secret ends.
+var version = regexp.MustCompile(`\.v[0-9]+$`)
+
+// vault answers what a template asks of Vault. There is one version of each
+// secret, and what is written (as to issue a certificate) gets what is lent.
+func (a *answerer) vault(kind, arg string) (any, bool, error) {
+	switch kind {
+	case "vault.read":
+		secret, ok := a.lent.Secret(arg)
+		if !ok {
+			secret, ok = a.lent.Secret(version.ReplaceAllString(arg, ""))
+		}
+		return vaultSecret(secret), ok, nil
+	case "vault.write":
+		path, _, _ := strings.Cut(arg, " -> ")
+		secret, ok := a.lent.Secret(path)
+		return vaultSecret(secret), ok, nil
+	case "vault.list":
+		return a.lent.SecretNames(arg), true, nil
+	case "vault.pki":
+		path, _, _ := strings.Cut(arg, "->")
+		secret, ok := a.lent.Secret(path)
+		return pems(secret), ok, nil
+	}
+	return nil, false, noStandIn(kind)
+}
+
+func vaultSecret(s standin.Secret) *dep.Secret {
+	if !s.KV2 {
+		return &dep.Secret{Data: s.Data}
+	}
+	return &dep.Secret{Data: map[string]any{
+		"data": s.Data,
+		"metadata": map[string]any{
+			"version": json.Number("1"), "created_time": "", "deletion_time": "", "destroyed": false, "custom_metadata": nil,
+		},
+	}}
+}
+
+// pems is a secret with a certificate, as the function pkiCert gives it.
+func pems(s standin.Secret) dep.PemEncoded {
+	text := func(name string) string {
+		t, _ := s.Data[name].(string)
+		return t
+	}
+	p := dep.PemEncoded{Cert: text("certificate"), Key: text("private_key"), CA: text("issuing_ca")}
+	chain, _ := s.Data["ca_chain"].([]any)
+	for _, c := range chain {
+		if t, ok := c.(string); ok {
+			p.CAChain = append(p.CAChain, t)
+		}
+	}
+	return p
+}

@@ -1,0 +1,133 @@
+package template
+
+import (
+	"bytes"
+	"context"
+	"time"
+)
+
+// watch renders templates again when what they read has changed, and has the
+// task know.
+func (m *manager) watch(ctx context.Context) {
+	for {
+		changed, services, poll := m.set.follow(m.used(m.watched))
+		if !m.look(time.Now()) {
+			return
+		}
+		for news := false; !news; {
+			var ended bool
+			if news, ended = m.await(ctx, changed, services, poll); ended || !m.renderDue(ctx) {
+				return
+			}
+		}
+	}
+}
+
+// await waits until answers may have changed, which is news, or a template is
+// due.
+func (m *manager) await(ctx context.Context, changed, services <-chan struct{}, poll time.Duration) (news, ended bool) {
+	due := time.NewTimer(m.untilDue())
+	defer due.Stop()
+	look := time.NewTicker(never(poll))
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false, true
+		case <-changed:
+			return true, false
+		case <-services:
+			return true, false
+		case <-due.C:
+			return false, false
+		case <-look.C:
+			if m.filesChanged() {
+				return true, false
+			}
+		}
+	}
+}
+
+// look executes the templates whose answers have changed, and notes which of
+// them have become different. They are rendered when it has been quiet: at
+// least waitMin after the last change, at most waitMax after the first.
+func (m *manager) look(now time.Time) bool {
+	for _, t := range m.watched {
+		differs, err := m.set.differs(&t.result)
+		if err == nil && differs {
+			err = m.lookAt(t, now)
+		}
+		if err != nil {
+			m.fail("Template failed: %v", err)
+			return false
+		}
+	}
+	return true
+}
+
+func (m *manager) lookAt(t *tracked, now time.Time) error {
+	out, err := m.set.execute(t.spec)
+	if err != nil {
+		return err
+	}
+	t.result = out
+	switch {
+	case len(out.missing) > 0: // what was there stays until it is there again
+	case bytes.Equal(out.text, t.shown):
+		t.next = nil
+	default:
+		if t.next == nil {
+			t.since = now
+		}
+		t.next = &out
+		t.due = now.Add(t.waitMin)
+		if last := t.since.Add(t.waitMax); t.due.After(last) {
+			t.due = last
+		}
+	}
+	return nil
+}
+
+// untilDue is the time until a template is rendered.
+func (m *manager) untilDue() time.Duration {
+	pause := never(0)
+	for _, t := range m.watched {
+		if t.next != nil {
+			pause = min(pause, max(time.Until(t.due), 0))
+		}
+	}
+	return pause
+}
+
+func (m *manager) filesChanged() bool {
+	for _, t := range m.watched {
+		for path, stamp := range t.files {
+			if stampOf(path) != stamp {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// renderDue renders the templates that are due and has the task know; false:
+// that failed, and so has the task.
+func (m *manager) renderDue(ctx context.Context) bool {
+	var changed []*spec
+	now := time.Now()
+	for _, t := range m.watched {
+		if t.next == nil || t.due.After(now) {
+			continue
+		}
+		written, err := t.write(m.set.dir, t.next.text)
+		if err != nil {
+			m.fail("Template failed: error rendering %s: %v", t.written, err)
+			return false
+		}
+		t.shown, t.next = t.next.text, nil
+		if written {
+			changed = append(changed, t.spec)
+		}
+	}
+	return len(changed) == 0 || m.act(ctx, changed)
+}

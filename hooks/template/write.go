@@ -1,0 +1,74 @@
+package template
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// write puts text at the destination of a template, all of it or nothing, and
+// reports whether it had to: a file that has the same content and owner stays
+// as it is.
+func (t *spec) write(allocDir string, text []byte) (bool, error) {
+	root, err := os.OpenRoot(allocDir)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = root.Close() }()
+	uid, gid := t.uid, t.gid
+	if info, err := root.Lstat(t.dest); err == nil && info.Mode().IsRegular() {
+		owner := info.Sys().(*syscall.Stat_t)
+		same := (uid < 0 || uid == int(owner.Uid)) && (gid < 0 || gid == int(owner.Gid))
+		if old, err := root.ReadFile(t.dest); err == nil && bytes.Equal(old, text) && same {
+			return false, nil
+		}
+		if os.Geteuid() == 0 { // nobody else could give a file away
+			if uid < 0 {
+				uid = int(owner.Uid)
+			}
+			if gid < 0 {
+				gid = int(owner.Gid)
+			}
+		}
+	}
+	if err := root.MkdirAll(filepath.Dir(t.dest), 0o755); err != nil {
+		return false, err
+	}
+	temp := filepath.Join(filepath.Dir(t.dest), ".template-"+strconv.FormatUint(rand.Uint64(), 36))
+	if err := t.writeTemp(root, temp, text, uid, gid); err != nil {
+		_ = root.Remove(temp)
+		return false, err
+	}
+	if err := root.Rename(temp, t.dest); err != nil {
+		_ = root.Remove(temp)
+		return false, err
+	}
+	return true, nil
+}
+
+// writeTemp makes the file that takes the place of the destination. Nobody else
+// may read it before it is complete.
+func (t *spec) writeTemp(root *os.Root, temp string, text []byte, uid, gid int) error {
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && (uid >= 0 || gid >= 0) {
+		if err = f.Chown(uid, gid); err != nil {
+			err = fmt.Errorf("cannot give it to uid %d and gid %d: %w", uid, gid, err)
+		}
+	}
+	if err == nil {
+		err = f.Chmod(t.perms & fs.ModePerm)
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}

@@ -1,0 +1,43 @@
+// Package standin reads the file of stand-ins: what one machine lends a job in
+// the place of a cluster, so that a job file made for production runs as it is.
+//
+//	variables {                              # of the job file, where neither --var nor a file sets them
+//	  image_tag = "dev"
+//	}
+//	nomad_variable "nomad/jobs/web" {        # path, or path@namespace
+//	  db_password = "secret"
+//	}
+//	consul_key "web/greeting" {
+//	  value = "hello"
+//	}
+//	vault_secret "kv/data/web" {             # "data" after the mount: KV version 2
+//	  api_key = file("api_key.txt")
+//	}
+//	service "db" {                           # one that runs elsewhere; several of a name are instances
+//	  address = "127.0.0.1"
+//	  port    = 5432
+//	}
+//	host_volume "certs" {
+//	  path = "./certs"
+//	}
+//	node {
+//	  class      = "ssd"
+//	  meta       = { rack = "r1" }
+//	  attributes = { "driver.docker" = "1" }
+//	}
+//	vault  { token = "local" }               # what a vault block gives the task
+//	consul { token = "local" }
+//	task "web/app/server" {                  # or a shorter end of it: "app/server", "server"
+//	  driver = "raw_exec"
+//	  config {
+//	    command = "./server"
+//	  }
+//	  env {
+//	    LOG_LEVEL = "debug"
+//	  }
+//	}
+//
+// Values may call the functions of job files; relative paths start in the
+// folder of the file. Nothing else may be referred to, but in a task block,
+// which is job file language: what is known when the task runs.
+package standin

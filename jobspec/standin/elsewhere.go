@@ -1,0 +1,52 @@
+package standin
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+
+	"taskrun/jobspec"
+)
+
+// services reads the services that run elsewhere.
+func (p *parser) services(forms []*serviceForm) {
+	for _, f := range forms {
+		switch f.Provider {
+		case "", "nomad", "consul":
+		default:
+			p.fault(f.block.At("provider"), fmt.Sprintf("unknown provider %q", f.Provider), "", `write "nomad" or "consul", or leave it out for both`)
+		}
+		if f.block.Has("port") && (f.Port < 0 || f.Port > 65535) {
+			p.fault(f.block.At("port"), "this is no port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
+		}
+		p.world.Services = append(p.world.Services, Service{
+			Name: f.Name, Provider: f.Provider, Namespace: f.Namespace,
+			Address: cmp.Or(f.Address, "127.0.0.1"), Port: f.Port, Tags: f.Tags, Meta: f.Meta,
+		})
+	}
+}
+
+// volumes reads the directories for host volumes.
+func (p *parser) volumes(forms []*volumeForm) {
+	p.world.HostVolumes = map[string]HostVolume{}
+	for _, f := range forms {
+		if _, again := p.world.HostVolumes[f.Name]; again {
+			p.twice(f.block, "host_volume", f.Name)
+		}
+		path := f.Path
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.dir, path)
+		}
+		p.world.HostVolumes[f.Name] = HostVolume{path, f.ReadOnly}
+	}
+}
+
+// overrides reads what is different for tasks.
+func (p *parser) overrides(forms []*taskForm) {
+	for _, f := range forms {
+		p.world.Tasks = append(p.world.Tasks, Task{
+			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env,
+			At: jobspec.RangeOf(f.block.Header),
+		})
+	}
+}

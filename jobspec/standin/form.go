@@ -1,0 +1,87 @@
+package standin
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/decode"
+)
+
+// fileForm is the outermost level of a file of stand-ins.
+type fileForm struct {
+	Values      []*bodyForm     `hcl:"variables,block"`
+	Variables   []*labelledForm `hcl:"nomad_variable,block"`
+	Keys        []*keyForm      `hcl:"consul_key,block"`
+	Secrets     []*labelledForm `hcl:"vault_secret,block"`
+	Services    []*serviceForm  `hcl:"service,block"`
+	HostVolumes []*volumeForm   `hcl:"host_volume,block"`
+	Node        *nodeForm       `hcl:"node,block"`
+	Vault       *tokenForm      `hcl:"vault,block"`
+	Consul      *tokenForm      `hcl:"consul,block"`
+	Tasks       []*taskForm     `hcl:"task,block"`
+}
+
+type bodyForm struct {
+	Body hcl.Body `hcl:",body"`
+}
+
+// placed is what a form knows of where it was written.
+type placed struct{ block decode.Block }
+
+// Finish remembers where the block is.
+func (p *placed) Finish(b decode.Block) hcl.Diagnostics {
+	p.block = b
+	return nil
+}
+
+// labelledForm is a block with attributes of any name.
+type labelledForm struct {
+	Label string   `hcl:",label"`
+	Body  hcl.Body `hcl:",body"`
+	placed
+}
+
+type keyForm struct {
+	Key   string         `hcl:",label"`
+	Value hcl.Expression `hcl:"value"`
+	placed
+}
+
+type serviceForm struct {
+	Name      string            `hcl:",label"`
+	Provider  string            `hcl:"provider,optional"`
+	Namespace string            `hcl:"namespace,optional"`
+	Address   string            `hcl:"address,optional"`
+	Port      int               `hcl:"port"`
+	Tags      []string          `hcl:"tags,optional"`
+	Meta      map[string]string `hcl:"meta,either"`
+	placed
+}
+
+type volumeForm struct {
+	Name     string `hcl:",label"`
+	Path     string `hcl:"path"`
+	ReadOnly bool   `hcl:"read_only,optional"`
+	placed
+}
+
+type nodeForm struct {
+	Name       string            `hcl:"name,optional"`
+	Class      string            `hcl:"class,optional"`
+	Pool       string            `hcl:"pool,optional"`
+	Datacenter string            `hcl:"datacenter,optional"`
+	Meta       map[string]string `hcl:"meta,either"`
+	Attributes map[string]string `hcl:"attributes,either"`
+}
+
+type tokenForm struct {
+	Token string `hcl:"token"`
+}
+
+type taskForm struct {
+	Target string            `hcl:",label"`
+	Driver string            `hcl:"driver,optional"`
+	User   *string           `hcl:"user,optional"`
+	Config map[string]any    `hcl:"config,block"`
+	Env    map[string]string `hcl:"env,either"`
+	placed
+}

@@ -1,0 +1,42 @@
+package standin
+
+import "fmt"
+
+// The kinds of blocks that can be needed.
+const (
+	NomadVariable = "nomad_variable"
+	ConsulKey     = "consul_key"
+	VaultSecret   = "vault_secret"
+	ServiceBlock  = "service"
+	VolumeBlock   = "host_volume"
+)
+
+// Need is a block of the file of stand-ins that a job asks for.
+type Need struct {
+	Kind  string
+	Label string
+}
+
+// Block shows how the block is written.
+func (n Need) Block() string {
+	switch n.Kind {
+	case ConsulKey:
+		return fmt.Sprintf(`consul_key %q { value = "…" }`, n.Label)
+	case NomadVariable, VaultSecret:
+		return fmt.Sprintf(`%s %q { NAME = "…" }`, n.Kind, n.Label)
+	case ServiceBlock:
+		return fmt.Sprintf(`service %q { port = … }`, n.Label)
+	case VolumeBlock:
+		return fmt.Sprintf(`host_volume %q { path = "…" }`, n.Label)
+	default:
+		return fmt.Sprintf("%s %q", n.Kind, n.Label)
+	}
+}
+
+// VariableLabel is the label of the block of a Nomad variable.
+func VariableLabel(path, namespace string) string {
+	if namespace == "" || namespace == "default" {
+		return path
+	}
+	return path + "@" + namespace
+}

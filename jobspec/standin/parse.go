@@ -1,0 +1,200 @@
+package standin
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/decode"
+	"taskrun/jobspec/diagnostic"
+	"taskrun/jobspec/evaluate"
+	"taskrun/jobspec/function"
+	"taskrun/jobspec/syntax"
+)
+
+// localToken is given to tasks where the file names no token. It opens nothing,
+// and whoever sees it knows where it is from.
+const localToken = "taskrun-local-token"
+
+// maxFile is how large a file of stand-ins may be, in bytes.
+const maxFile = 16 << 20
+
+// Nothing is the World of a job without a file of stand-ins.
+func Nothing() *World { return &World{VaultToken: localToken, ConsulToken: localToken} }
+
+// Find returns the path of the file of stand-ins beside a job file, or "" when
+// there is none.
+func Find(jobFile string) string {
+	path := filepath.Join(filepath.Dir(jobFile), DefaultName)
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
+
+// Read reads a file of stand-ins.
+func Read(path string) (*World, []byte, jobspec.Problems) {
+	info, err := os.Stat(path)
+	var text []byte
+	switch {
+	case err != nil:
+	case info.Size() > maxFile:
+		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	default:
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		var in *fs.PathError
+		if errors.As(err, &in) {
+			err = in.Err
+		}
+		return nil, nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot read the stand-ins %q: %v", path, err)}}
+	}
+	w, problems := Parse(path, text)
+	return w, text, problems
+}
+
+// Parse reads the text of a file of stand-ins; functions find files relative to
+// the folder of name. Without errors the World is not nil. Problems never show
+// a value.
+func Parse(name string, text []byte) (*World, jobspec.Problems) {
+	dir, err := filepath.Abs(filepath.Dir(name))
+	if err != nil {
+		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot find the folder of the stand-ins %q: %v", name, err)}}
+	}
+	body, diags := syntax.Parse(text, name)
+	if diags.HasErrors() {
+		return nil, jobspec.ProblemsOf(diags, nil)
+	}
+	p := &parser{dir: dir, world: Nothing()}
+	p.world.File = name
+	p.scope = evaluate.NewScope(function.Table(dir), map[string][]byte{name: text})
+	var file fileForm
+	decoder := &decode.Decoder{Scope: p.scope, Static: true}
+	p.diags = append(diags, decoder.Decode("a file of stand-ins", hcl.Range{}, body, &file, decode.Nowhere{})...)
+	p.read(&file)
+	p.refuseReferences(body)
+	for _, diag := range p.diags {
+		hideValues(diag)
+	}
+	problems := jobspec.ProblemsOf(p.diags, p.scope)
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return p.world, problems
+}
+
+type parser struct {
+	dir   string
+	scope *evaluate.Scope
+	world *World
+	diags hcl.Diagnostics
+}
+
+// hideValues takes out of a diagnostic what could be a secret.
+func hideValues(diag *hcl.Diagnostic) {
+	diag.Expression, diag.EvalContext = nil, nil
+	if diag.Summary == "Error in function call" {
+		diag.Detail, _, _ = strings.Cut(diag.Detail, " failed: ")
+		diag.Detail += " failed"
+	}
+}
+
+func (p *parser) fault(at hcl.Range, summary, detail, remedy string) {
+	p.diags = append(p.diags, diagnostic.Error(at, summary, detail, remedy))
+}
+
+func (p *parser) read(file *fileForm) {
+	w := p.world
+	for _, body := range file.Values {
+		p.values(body.Body)
+	}
+	w.variables = map[variableKey]map[string]string{}
+	for _, f := range file.Variables {
+		path, namespace, _ := strings.Cut(f.Label, "@")
+		key := variableKey{cmp.Or(namespace, "default"), strings.Trim(path, "/")}
+		if w.variables[key] != nil {
+			p.twice(f.block, "nomad_variable", f.Label)
+		}
+		w.variables[key] = p.texts(f.Body)
+	}
+	w.keys = map[string]string{}
+	for _, f := range file.Keys {
+		key := strings.TrimPrefix(f.Key, "/")
+		if _, again := w.keys[key]; again {
+			p.twice(f.block, "consul_key", f.Key)
+		}
+		if f.Value != nil { // a missing one was reported
+			w.keys[key] = p.text(f.Value)
+		}
+	}
+	w.secrets = map[string]map[string]any{}
+	for _, f := range file.Secrets {
+		path := strings.Trim(f.Label, "/")
+		if w.secrets[path] != nil {
+			p.twice(f.block, "vault_secret", f.Label)
+		}
+		w.secrets[path] = p.data(f.Body)
+	}
+	p.services(file.Services)
+	p.volumes(file.HostVolumes)
+	if n := file.Node; n != nil {
+		w.Node = Node(*n)
+	}
+	if file.Vault != nil {
+		w.VaultToken = cmp.Or(file.Vault.Token, localToken)
+	}
+	if file.Consul != nil {
+		w.ConsulToken = cmp.Or(file.Consul.Token, localToken)
+	}
+	p.overrides(file.Tasks)
+}
+
+func (p *parser) twice(b decode.Block, kind, label string) {
+	p.fault(b.Header, fmt.Sprintf("%s %q is there twice", kind, label), "", "remove one of them")
+}
+
+// refuseReferences reports what refers to something outside of a task block:
+// there is nothing that it could be.
+func (p *parser) refuseReferences(body hcl.Body) {
+	native, ok := body.(*hclsyntax.Body)
+	if !ok {
+		return // JSON does not tell where a block ends
+	}
+	for _, ref := range p.scope.Deferred() {
+		inTask := slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool {
+			return b.Type == "task" && b.Range().ContainsPos(ref.Range.Start)
+		})
+		if !inTask {
+			p.fault(ref.Range, noReferences, fmt.Sprintf("%s is not known here", ref.Text), instead)
+		}
+	}
+}
+
+const (
+	noReferences = "stand-ins may not refer to anything"
+	instead      = "write the value, or $${…} for the text itself"
+)
+
+// strict evaluates what may refer to nothing.
+func (p *parser) strict(expr hcl.Expression) (cty.Value, bool) {
+	v, diags := p.scope.Strict(expr, p.scope.Root())
+	for _, diag := range diags {
+		if diag.Summary == "Unknown variable" || diag.Summary == "Variables not allowed" {
+			diag.Summary, diag.Detail = noReferences, ""
+			diagnostic.SetRemedy(diag, instead)
+		}
+	}
+	p.diags = append(p.diags, diags...)
+	return v, !diags.HasErrors()
+}

@@ -1,0 +1,66 @@
+package standin
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Secret is a secret of Vault.
+type Secret struct {
+	Path string // under which it is lent
+	Data map[string]any
+	KV2  bool // of a KV engine of version 2: the data is below "data"
+}
+
+// Secret returns the secret at a path of Vault. As with Vault's own clients,
+// "kv/web" finds "kv/data/web" where that is what there is.
+func (w *World) Secret(path string) (Secret, bool) {
+	if w == nil {
+		return Secret{}, false
+	}
+	if data, ok := w.secrets[path]; ok {
+		return Secret{path, data, isKV2(path)}, true
+	}
+	steps := strings.Split(path, "/")
+	for i := 1; i < len(steps); i++ {
+		full := strings.Join(slices.Insert(slices.Clone(steps), i, "data"), "/")
+		if data, ok := w.secrets[full]; ok {
+			return Secret{full, data, true}, true
+		}
+	}
+	return Secret{}, false
+}
+
+// isKV2 tells by a path whether it is read from a KV engine of version 2: one
+// step after the first is "data", and there are more.
+func isKV2(path string) bool {
+	steps := strings.Split(path, "/")
+	i := slices.Index(steps, "data")
+	return 0 < i && i < len(steps)-1
+}
+
+// SecretNames returns what lies directly below a path of Vault, sorted, as
+// Vault lists it: names, and folders with a slash. A KV engine of version 2 is
+// listed below "metadata", which Vault's clients let their users leave out.
+func (w *World) SecretNames(path string) []string {
+	if w == nil {
+		return nil
+	}
+	names := map[string]bool{}
+	for full := range w.secrets {
+		folder := strings.Trim(path, "/") + "/"
+		if isKV2(full) {
+			full = strings.Replace(full, "/data/", "/", 1)
+			folder = strings.Replace(folder, "/metadata/", "/", 1)
+		}
+		if rest, below := strings.CutPrefix(full, folder); below {
+			name, _, deeper := strings.Cut(rest, "/")
+			if deeper {
+				name += "/"
+			}
+			names[name] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}

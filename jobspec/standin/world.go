@@ -1,0 +1,134 @@
+package standin
+
+import (
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// DefaultName is the name of the file beside a job file.
+const DefaultName = "taskrun.hcl"
+
+// A World is what a file of stand-ins lends. It does not change. The nil World
+// lends nothing.
+type World struct {
+	// File is the name of the file, for messages.
+	File string
+
+	// Values are those of variables of job files.
+	Values map[string]jobspec.VariableValue
+
+	// Services run elsewhere.
+	Services []Service
+
+	// Node is what is added to the description of this machine.
+	Node Node
+
+	// HostVolumes are directories by the name of a host volume.
+	HostVolumes map[string]HostVolume
+
+	// Tasks are changes to tasks of job files.
+	Tasks []Task
+
+	// VaultToken and ConsulToken are what tasks are given; never empty.
+	VaultToken, ConsulToken string
+
+	variables map[variableKey]map[string]string
+	keys      map[string]string
+	secrets   map[string]map[string]any
+}
+
+type variableKey struct{ namespace, path string }
+
+// Service is an instance of a service that runs elsewhere.
+type Service struct {
+	Name      string
+	Provider  string // nomad or consul; empty: both know it
+	Namespace string // empty: every one
+	Address   string
+	Port      int
+	Tags      []string
+	Meta      map[string]string
+}
+
+// ID identifies the instance among all.
+func (s Service) ID() string {
+	return "_local-" + s.Name + "-" + net.JoinHostPort(s.Address, strconv.Itoa(s.Port))
+}
+
+// Node describes the machine beyond what is measured. Empty fields change
+// nothing.
+type Node struct {
+	Name, Class, Pool, Datacenter string
+	Meta, Attributes              map[string]string
+}
+
+// HostVolume is a directory of this machine.
+type HostVolume struct {
+	Path     string // absolute
+	ReadOnly bool
+}
+
+// Task is how a task of the job file runs here.
+type Task struct {
+	Target string // JOB/GROUP/TASK, or an end of it
+	Driver string // empty: that of the job file
+	Config map[string]any
+	Env    map[string]string // added
+	User   *string           // nil: that of the job file
+	At     jobspec.Range
+}
+
+// Variable returns the items of a Nomad variable.
+func (w *World) Variable(namespace, path string) (map[string]string, bool) {
+	if w == nil {
+		return nil, false
+	}
+	items, ok := w.variables[variableKey{namespace, path}]
+	return items, ok
+}
+
+// VariablePaths returns the paths of the Nomad variables of a namespace that
+// begin with prefix, sorted. The namespace "*" is every one.
+func (w *World) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {
+	if w == nil {
+		return nil
+	}
+	for key := range w.variables {
+		if (namespace == "*" || key.namespace == namespace) && strings.HasPrefix(key.path, prefix) {
+			found = append(found, &api.VariableMetadata{Namespace: key.namespace, Path: key.path})
+		}
+	}
+	slices.SortFunc(found, func(a, b *api.VariableMetadata) int {
+		return strings.Compare(a.Path+"\x00"+a.Namespace, b.Path+"\x00"+b.Namespace)
+	})
+	return found
+}
+
+// Key returns the value of a key of Consul.
+func (w *World) Key(key string) (string, bool) {
+	if w == nil {
+		return "", false
+	}
+	value, ok := w.keys[key]
+	return value, ok
+}
+
+// Keys returns the keys of Consul that begin with prefix, sorted.
+func (w *World) Keys(prefix string) (found []string) {
+	if w == nil {
+		return nil
+	}
+	for key := range w.keys {
+		if strings.HasPrefix(key, prefix) {
+			found = append(found, key)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
