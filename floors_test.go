@@ -55,6 +55,9 @@ var floors = []floor{
 	{"drivers/eventer", "drivers", "", "what a driver says of its tasks, to everybody"},
 	{"drivers/procstats", "drivers", "", "what processes use"},
 	{"drivers/cgroup", "", "", "control groups know no drivers"},
+	{"drivers/bare", "drivers drivers/rawexec", "", "raw_exec under other names: what exec and java share"},
+	{"drivers/exec", "drivers drivers/bare", "drivers/drivertest", "an implementation, of raw_exec's parts"},
+	{"drivers/java", "drivers drivers/bare", "drivers/drivertest", "an implementation, of raw_exec's parts"},
 	{"drivers/*", "drivers drivers/process drivers/procstats drivers/cgroup drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
 	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
 

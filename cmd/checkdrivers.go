@@ -14,14 +14,13 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// standIns are drivers of Nomad that taskrun does not have, with the one that
-// may take their place.
+// standIns are drivers of Nomad that taskrun does not have, or cannot use on
+// every machine, with the one that may take their place.
 var standIns = map[string]string{
 	"docker":            "mock_driver",
 	"podman":            "mock_driver",
 	"containerd-driver": "mock_driver",
-	"exec":              "raw_exec",
-	"exec2":             "raw_exec",
+	"exec2":             "exec",
 	"java":              "mock_driver",
 	"qemu":              "mock_driver",
 	"virt":              "mock_driver",
@@ -78,7 +77,7 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 	names := slices.Sorted(maps.Keys(known))
 	p := jobspec.Problem{
 		Summary: fmt.Sprintf("there is no driver %q", name),
-		Detail:  fmt.Sprintf("taskrun has %s", strings.Join(names, " and ")),
+		Detail:  fmt.Sprintf("taskrun has %s", strings.Join(names, ", ")),
 		Path:    at.Attr("driver"),
 	}
 	standIn, isNomads := standIns[name]

@@ -25,6 +25,8 @@ type app struct {
 	colour     ui.ColourMode
 	configFile string
 
+	fingerprints map[string]drivers.Fingerprint // of those that were asked for theirs
+
 	understood bool // the command line and the config are in order
 	jsonErrors bool // errors go to stdout, as diagnostics
 }

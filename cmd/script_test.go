@@ -53,6 +53,11 @@ func TestJourneys(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("TASKRUN_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("JOBS", jobs)
+			taskrun, err := exec.LookPath("taskrun") // for scripts that change PATH
+			if err != nil {
+				return err
+			}
+			env.Setenv("TASKRUN", taskrun)
 			// A socket's path must be short.
 			sockets, err := os.MkdirTemp("", "tr") //nolint:usetesting // t.TempDir is too long
 			if err != nil {

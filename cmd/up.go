@@ -96,7 +96,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
-	node := a.node(dataDir)
+	node := a.node(dataDir, files)
 	e := engine.New(engine.Config{
 		DataDir: dataDir,
 		Drivers: a.drivers(),
@@ -141,9 +141,11 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	}
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
+	problems = append(problems, a.unusable(files)...)
 	problems = append(problems, notices(files)...)
+	problems = append(problems, unisolated(files, a.drivers())...)
 	problems = append(problems, volumeNotices(files, a.drivers(), dataDir)...)
-	problems = append(problems, misplaced(files, a.node(""))...)
+	problems = append(problems, misplaced(files, a.node("", files))...)
 	problems.Sort()
 	problems = opts.strictly(problems)
 	if !problems.HasErrors() {
@@ -179,13 +181,10 @@ func (o *upOptions) policy(files []jobFile) (policy, error) {
 	return p, err
 }
 
-// node describes this machine, with what its drivers add.
-func (a *app) node(dataDir string) *taskenv.Node {
+// node describes this machine, with what its drivers add that jobs ask for.
+func (a *app) node(dataDir string, files []jobFile) *taskenv.Node {
 	node := taskenv.Fingerprint()
-	node.DataDir, node.Attributes = dataDir, map[string]string{}
-	for name := range a.drivers() {
-		node.Attributes["driver."+name] = "1"
-	}
+	node.DataDir, node.Attributes = dataDir, a.driverAttributes(files)
 	return &node
 }
 

@@ -4,6 +4,9 @@ package catalog
 
 import (
 	"taskrun/drivers"
+	"taskrun/drivers/bare"
+	"taskrun/drivers/exec"
+	"taskrun/drivers/java"
 	"taskrun/drivers/mock"
 	"taskrun/drivers/rawexec"
 )
@@ -13,9 +16,20 @@ func New() map[string]drivers.Driver {
 	byName := make(map[string]drivers.Driver)
 	for _, d := range []drivers.Driver{
 		rawexec.New(rawexec.Config{}),
+		exec.New(),
+		java.New(),
 		mock.New(),
 	} {
 		byName[d.Info().Name] = d
 	}
 	return byName
+}
+
+// Unisolated reports whether a driver isolates its tasks in Nomad, and not
+// here, and returns the options that have no effect therefore.
+func Unisolated(d drivers.Driver) (options []string, ok bool) {
+	if _, ok := d.(*bare.Driver); !ok {
+		return nil, false
+	}
+	return bare.Isolation(), true
 }

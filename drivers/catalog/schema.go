@@ -14,10 +14,6 @@ func Schema(driver string) hcldec.Spec {
 	switch driver {
 	case "docker":
 		return docker()
-	case "exec":
-		return exec()
-	case "java":
-		return java()
 	case "qemu":
 		return qemu()
 	case "podman":

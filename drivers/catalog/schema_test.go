@@ -22,16 +22,20 @@ func TestSchemasTakeWhatTheirDriversTake(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no job files: %v", err)
 	}
+	known := New()
 	for _, name := range files {
 		driver := strings.TrimSuffix(filepath.Base(name), ".nomad.hcl")
 		t.Run(driver, func(t *testing.T) {
 			t.Parallel()
 			schema := Schema(driver)
+			if d := known[driver]; d != nil {
+				schema = d.TaskConfigSchema()
+			}
 			if schema == nil {
 				t.Fatal("there is no schema")
 			}
 			unused := optionsOf(schema)
-			checker := NewChecker(nil)
+			checker := NewChecker(known)
 			job := parse(t, name).Job
 			job.Canonicalize()
 			group := job.TaskGroups[0]
@@ -101,7 +105,7 @@ func TestSchemasRefuse(t *testing.T) {
 		{"podman", map[string]any{"image": "x", "devices": blocks(map[string]any{"host_path": "/dev/null"})}, []string{`option "devices" of driver "podman" must be a list of strings`}},
 	} {
 		var got []string
-		for _, p := range NewChecker(nil).Check(c.driver, c.config, jobspec.Root) {
+		for _, p := range NewChecker(New()).Check(c.driver, c.config, jobspec.Root) {
 			got = append(got, p.Summary)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

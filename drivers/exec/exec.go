@@ -1,0 +1,27 @@
+// Package exec is Nomad's exec driver without its isolation: a task sees this
+// machine's files and processes, and runs as whoever runs taskrun unless it
+// has a user of its own, where Nomad takes nobody. See package bare, and
+// https://developer.hashicorp.com/nomad/docs/drivers/exec for the options.
+package exec
+
+import (
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/drivers"
+	"taskrun/drivers/bare"
+)
+
+// New returns a driver without tasks.
+func New() *bare.Driver {
+	return bare.New(bare.Kind{
+		Name:    "exec",
+		Options: hcldec.ObjectSpec{"command": &hcldec.AttrSpec{Name: "command", Type: cty.String, Required: true}},
+		Command: func(config cty.Value) (string, []string, error) { return bare.Text(config, "command"), nil, nil },
+		Fingerprint: func() drivers.Fingerprint {
+			return drivers.Fingerprint{
+				Health: drivers.HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver.exec": "1"},
+			}
+		},
+	})
+}

@@ -1,0 +1,66 @@
+// Package java is Nomad's java driver without its isolation: it runs a class
+// or a jar with the java that is found in PATH. See package bare, and
+// https://developer.hashicorp.com/nomad/docs/drivers/java for the options.
+package java
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/drivers"
+	"taskrun/drivers/bare"
+)
+
+// New returns a driver without tasks.
+func New() *bare.Driver {
+	options := hcldec.ObjectSpec{"jvm_options": &hcldec.AttrSpec{Name: "jvm_options", Type: cty.List(cty.String)}}
+	for _, name := range []string{"class", "class_path", "jar_path"} {
+		options[name] = &hcldec.AttrSpec{Name: name, Type: cty.String}
+	}
+	return bare.New(bare.Kind{Name: "java", Options: options, Command: command, Fingerprint: fingerprint})
+}
+
+// command is the call of java: the options of the machine, the class path, the
+// jar, the class.
+func command(config cty.Value) (string, []string, error) {
+	class, jar := bare.Text(config, "class"), bare.Text(config, "jar_path")
+	if class == "" && jar == "" {
+		return "", nil, errors.New("failed driver config validation: jar_path or class must be specified")
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return "", nil, fmt.Errorf("cannot run java: %w", err)
+	}
+	args := bare.Texts(config, "jvm_options")
+	if path := bare.Text(config, "class_path"); path != "" {
+		args = append(args, "-cp", path)
+	}
+	if jar != "" {
+		args = append(args, "-jar", jar)
+	}
+	if class != "" {
+		args = append(args, class)
+	}
+	return java, args, nil
+}
+
+// fingerprint looks for java, without running it.
+func fingerprint() drivers.Fingerprint {
+	path, err := exec.LookPath("java")
+	if err != nil {
+		return drivers.Fingerprint{
+			Health: drivers.HealthUndetected, HealthDescription: "there is no java in PATH: install a Java runtime",
+		}
+	}
+	f := drivers.Fingerprint{
+		Health: drivers.HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver.java": "1"},
+	}
+	if version := versionOf(path); version != "" {
+		f.Attributes["driver.java.version"] = version
+	}
+	return f
+}
