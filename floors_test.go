@@ -31,7 +31,7 @@ var floors = []floor{
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
-	{"cmd", "cmd/... engine engine/health engine/httpapi " + leaves + " drivers drivers/catalog hooks hooks/catalog jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined"},
+	{"cmd", "cmd/... engine engine/health engine/httpapi " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper hooks hooks/catalog jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
@@ -50,6 +50,7 @@ var floors = []floor{
 
 	{"drivers/catalog", "drivers/... jobspec/...", "", "the list of drivers"},
 	{"drivers/drivertest", "drivers jobspec/... " + leaves, "", "the suite each driver must pass"},
+	{"drivers/process/keeper", "drivers/process " + leaves, "", "cleans up after a run: its processes, and its directories"},
 	{"drivers/process", "drivers " + leaves, "", "processes, for the drivers that start some"},
 	{"drivers/taskstore", "drivers", "", "the tasks of a driver by ID"},
 	{"drivers/eventer", "drivers", "", "what a driver says of its tasks, to everybody"},

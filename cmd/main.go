@@ -9,10 +9,14 @@ import (
 
 	"taskrun/cmd/ui"
 	"taskrun/drivers/catalog"
+	"taskrun/drivers/process/keeper"
 )
 
 // Main runs the command line and returns the exit code.
 func Main() int {
+	if keeper.Main() {
+		return exitOK
+	}
 	a := &app{
 		streams: ui.System(),
 		environ: os.Environ(),

@@ -48,7 +48,13 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
   taskrun validate *.nomad.hcl`,
 		Args:              a.unknownCommand,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.configure(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.configure(cmd); err != nil {
+				return err
+			}
+			a.sweep(cmd)
+			return nil
+		},
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 	}

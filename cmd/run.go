@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/ui"
+	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/event"
 )
@@ -25,6 +26,7 @@ const readTime = time.Second
 // decides, and waits for nobody.
 type run struct {
 	engine  *engine.Engine
+	watch   *keeper.Watch
 	display *ui.Display
 	verdict *verdict
 	signals <-chan os.Signal
@@ -110,11 +112,13 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	}
 }
 
-// close ends the engine, and with it the events.
+// close ends the engine, and with it the events. What the engine cannot clean
+// up its keeper goes on with.
 func (r *run) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
-	return r.engine.Close(ctx)
+	err := r.engine.Close(ctx)
+	return errors.Join(err, r.watch.Close(err == nil))
 }
 
 func (r *run) obey(a action, say string) {

@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
+	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
@@ -119,6 +120,7 @@ func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p pol
 	t.Helper()
 	jobs := []*api.Job{job}
 	r := &run{
+		watch: keeper.New(),
 		engine: engine.New(engine.Config{
 			DataDir: dataDir,
 			Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
@@ -144,6 +146,7 @@ func TestRefusedJobIsNotShown(t *testing.T) {
 	jobs := []*api.Job{job}
 	r := &run{
 		engine:  engine.New(engine.Config{DataDir: t.TempDir()}),
+		watch:   keeper.New(),
 		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
 		verdict: newVerdict(policy{}, jobs),
 	}

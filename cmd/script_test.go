@@ -20,11 +20,17 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// cleanups are called when all tests have ended.
+var cleanups []func()
+
 // leakTest looks for goroutines that tests left behind.
 type leakTest struct{ m *testing.M }
 
 func (t leakTest) Run() int {
 	code := t.m.Run()
+	for _, f := range cleanups {
+		f()
+	}
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

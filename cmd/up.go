@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
+	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
@@ -97,12 +98,14 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		return err
 	}
 	node := a.node(dataDir, files)
+	watch := keeper.New()
 	e := engine.New(engine.Config{
 		DataDir: dataDir,
 		Drivers: a.drivers(),
 		Hooks:   hooks.New(hooks.Options{DataDir: dataDir}),
 		Node:    node,
 		HostEnv: a.environ,
+		OnRun:   watch.Run,
 	})
 	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID)
 	defer unserve()
@@ -111,6 +114,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	}
 	r := &run{
 		engine: e,
+		watch:  watch,
 		display: ui.New(a.streams, ui.Options{
 			Mode: opts.mode, Colour: a.colour, Time: opts.time,
 			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
@@ -118,6 +122,10 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		}),
 		verdict: newVerdict(p, jobs(files)),
 		now:     opts.now,
+	}
+	watch.Begin(recordDir(socket), r.display.Say)
+	if socket != "" {
+		watch.Socket(socket)
 	}
 	var stop func()
 	r.signals, stop = a.signals()

@@ -41,6 +41,9 @@ type Config struct {
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
+	// OnRun, if set, is called with the directory of each run before anything
+	// is put into it: whoever cleans up when this program is killed must know.
+	OnRun func(dir string)
 }
 
 // Engine runs jobs. Its methods may be called from several goroutines at once.
@@ -190,6 +193,9 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
 	if err != nil {
 		return nil, err
+	}
+	if e.cfg.OnRun != nil {
+		e.cfg.OnRun(dir.Dir)
 	}
 	return newJobRun(e, job, dir), nil
 }

@@ -31,7 +31,7 @@ type Keeper interface {
 // Child is a process that a keeper has.
 type Child struct {
 	ID
-	Tag     string // the NOMAD_ALLOC_ID and NOMAD_TASK_NAME it was started with, see TagOf
+	Tag     string // the NOMAD_ALLOC_ID and NOMAD_TASK_NAME it was started with, see tagOf
 	Ended   bool
 	Status  Status    // how, when it has ended
 	EndedAt time.Time // and when
@@ -120,7 +120,7 @@ func (r *reaping) takeOver(run *Run, a Adoption) *Process {
 	}
 	if !run.open {
 		run.open = true
-		r.acquire()
+		r.acquire(run)
 	}
 	p.run = run
 	if p.tag != "" {

@@ -107,7 +107,7 @@ func (r *reaping) survey() survey {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := survey{
-		runs:    r.runs,
+		runs:    r.runs - r.helpers,
 		procs:   make(map[int]*Process, len(r.procs)),
 		byTag:   make(map[string]*Process, len(r.procs)),
 		members: map[ID]*Process{},

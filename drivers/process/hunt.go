@@ -20,6 +20,10 @@ func (h *hunt) scan() (found int) {
 	all := table()
 	spared := lineage(all)
 	known := reaper.survey()
+	if reaper.helperStarts() {
+		reaper.look() // for news, which Shutdown waits for
+		return 1
+	}
 	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
 	for _, p := range all {
 		if spared[p.PID] || !inOtherSession(p.PID) || !h.isPrey(p, all, known) {

@@ -131,5 +131,6 @@ func (r *reaping) finish(p *Process) {
 		delete(r.procs, p.id.PID)
 	}
 	r.mu.Unlock()
+	p.entry.Remove()
 	close(p.gone)
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -24,9 +25,23 @@ const markSpan = 1 << 14
 // markNumber is this program's mark, 0 if it has none.
 var markNumber atomic.Uint64
 
-// mark takes a mark, once. Without one, on a system that allows none, the
-// other signs have to do.
+// markClaim is what keeps others from taking the same mark.
+var markClaim atomic.Pointer[os.File]
+
+// Mark takes this program's mark, unless it has one, and returns its number,
+// with the file that keeps every other program from taking the same for as
+// long as somebody has it open. Without a mark, on a system that allows none,
+// the number is 0 and the other signs have to do.
+func Mark() (number uint64, claim *os.File) {
+	mark()
+	return markNumber.Load(), markClaim.Load()
+}
+
+var marking sync.Mutex
+
 func mark() {
+	marking.Lock()
+	defer marking.Unlock()
 	if markNumber.Load() != 0 {
 		return
 	}
@@ -43,36 +58,42 @@ func mark() {
 		if number%1024 == 0 { // might be a limit that somebody set
 			continue
 		}
-		if !claim(number) {
+		claim, free := ClaimMark(number)
+		if !free {
 			continue
 		}
 		limit = unix.Rlimit{Cur: min(limit.Cur, number), Max: number}
 		if err := unix.Setrlimit(unix.RLIMIT_MSGQUEUE, &limit); err == nil {
 			markNumber.Store(number)
+			markClaim.Store(claim)
 		}
 		return
 	}
 }
 
-// claim makes sure that no other program that lives has the number. It binds a
-// socket to an abstract name, which needs no file and no lock and is free
-// again when this program ends, however it ends.
-func claim(number uint64) bool {
+// ClaimMark makes sure that no other run, of any user, has a mark for as long
+// as the file is open, here or in another program; free tells whether it was
+// nobody's. The file is nil when chance must do. It is a socket bound to an
+// abstract name, which needs no directory and no lock and is free again
+// however those programs end.
+func ClaimMark(number uint64) (f *os.File, free bool) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return true // then chance must do
+		return nil, true
 	}
-	name := fmt.Sprintf("@taskrun/%d/mark/%d", os.Getuid(), number)
+	name := fmt.Sprintf("@taskrun/mark/%d", number)
 	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: name}); err != nil {
 		unix.Close(fd)
-		return !errors.Is(err, unix.EADDRINUSE)
+		return nil, !errors.Is(err, unix.EADDRINUSE)
 	}
-	return true // and the socket stays open
+	return os.NewFile(uintptr(fd), name), true
 }
 
 // marked reports whether a process carries this program's mark.
-func marked(pid int) bool {
-	number := markNumber.Load()
+func marked(pid int) bool { return hasMark(pid, markNumber.Load()) }
+
+// hasMark reports whether a process carries a mark.
+func hasMark(pid int, number uint64) bool {
 	if number == 0 {
 		return false
 	}

@@ -1,5 +1,7 @@
 package process
 
+import "os"
+
 // ID names one process for all time until the machine starts anew: numbers are
 // used again.
 type ID struct {
@@ -22,3 +24,6 @@ func identify(pid int) ID {
 	p, _ := stat(pid)
 	return ID{PID: pid, Start: p.Start}
 }
+
+// Self is this process.
+func Self() ID { return identify(os.Getpid()) }

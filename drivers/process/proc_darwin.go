@@ -113,6 +113,19 @@ func (p proc) environ() (env []string, sure bool) {
 	return env, true
 }
 
+// commandLine returns the name of a process.
+func commandLine(pid int) string {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return ""
+	}
+	name, _, _ := bytes.Cut(info.Proc.P_comm[:], []byte{0})
+	return "[" + string(name) + "]"
+}
+
+// lastBegun: nothing tells of it here.
+func lastBegun() string { return "" }
+
 // kill kills the process, and no other that got its number since. The error is
 // ESRCH when it has ended.
 func (p proc) kill() error { return p.signal(syscall.SIGKILL) }

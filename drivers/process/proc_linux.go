@@ -193,6 +193,27 @@ func (p proc) environ() (env []string, sure bool) {
 	return strings.Split(string(data), "\x00"), sure || len(data) > 0
 }
 
+// commandLine returns the arguments of a process, or its name in brackets when
+// it has none.
+func commandLine(pid int) string {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if line := strings.TrimSpace(strings.ReplaceAll(string(data), "\x00", " ")); line != "" {
+		return line
+	}
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return "[" + strings.TrimSpace(string(name)) + "]"
+}
+
+// lastBegun tells the last process that has begun, "" when that is not known;
+// see proc_loadavg(5).
+func lastBegun() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	return string(data[bytes.LastIndexByte(data, ' ')+1:])
+}
+
 // imageOf returns where in memory a process has its program, which differs
 // every time it executes one, and "" while it is about to do so.
 func imageOf(pid int) string {

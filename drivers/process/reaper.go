@@ -28,6 +28,8 @@ type reaping struct {
 	buried   int               // children that were reaped
 	missed   bool              // an orphan was left alone because of starting
 	runs     int               // that are open
+	helpers  int               // of these, runs of helpers
+	journal  Journal           // nil if there is none
 	keeper   Keeper            // above this program, nil if there is none
 	quit     chan struct{}     // ends the goroutine
 	ended    chan struct{}     // closed when it has
@@ -51,7 +53,7 @@ func (r *reaping) begin(p *Process) error {
 	}
 	if !p.run.open {
 		p.run.open = true
-		r.acquire()
+		r.acquire(p.run)
 	}
 	p.run.starting.Add(1)
 	r.starting[p] = true
@@ -91,7 +93,10 @@ func (r *reaping) look() {
 
 // acquire counts a run; the caller holds mu. With the first one the goroutine
 // starts, and this program adopts orphans and takes its mark.
-func (r *reaping) acquire() {
+func (r *reaping) acquire(run *Run) {
+	if run.helpers {
+		r.helpers++
+	}
 	if r.runs++; r.runs > 1 {
 		return
 	}
@@ -114,9 +119,12 @@ func (r *reaping) end(run *Run) bool {
 }
 
 // release gives back what acquire took. With the last run the goroutine ends.
-func (r *reaping) release() {
+func (r *reaping) release(run *Run) {
 	r.mu.Lock()
 	r.runs--
+	if run.helpers {
+		r.helpers--
+	}
 	quit, ended := r.quit, r.ended
 	last := r.runs == 0
 	r.mu.Unlock()

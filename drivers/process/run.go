@@ -25,6 +25,7 @@ var errShutdown = errors.New("cannot start a process: the run has ended")
 // Shutdown must be called in the end.
 type Run struct {
 	starting sync.WaitGroup // starts under way
+	helpers  bool           // see NewHelpers
 
 	// Guarded by the reaper's lock.
 	open, ended bool
@@ -41,10 +42,14 @@ func (r *Run) Start(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	defer r.starting.Done()
+	p.entry = reaper.intend(p)
 	pid, err := spec.fork()
 	p.shadow = ownPeakRSS()
 	if err == nil {
 		p.id = identify(pid)
+		p.entry.Started(p.id)
+	} else {
+		p.entry.Remove()
 	}
 	reaper.register(p, err)
 	if err != nil {
@@ -57,6 +62,7 @@ func (r *Run) newProcess(env []string, onExit func(Status, time.Time)) *Process 
 	return &Process{
 		run:    r,
 		tag:    tagOf(env),
+		entry:  noEntry{},
 		onExit: []func(Status, time.Time){onExit},
 		done:   make(chan struct{}),
 		gone:   make(chan struct{}),
@@ -76,8 +82,11 @@ func (r *Run) Shutdown(ctx context.Context) (int, error) {
 	if !reaper.end(r) {
 		return 0, nil
 	}
-	defer reaper.release()
+	defer reaper.release(r)
 	r.starting.Wait()
+	if r.helpers {
+		return r.dismiss(ctx)
+	}
 	hunt := hunt{run: r, killed: map[ID]bool{}, failed: map[ID]error{}}
 	for {
 		news, before := reaper.news()

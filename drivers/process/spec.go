@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,13 +11,15 @@ import (
 
 // Spec is a process to start. It gets a session of its own.
 type Spec struct {
-	Path   string   // of the program, and its argv[0]
-	Args   []string // the rest of argv
-	Env    []string // "K=V", all of it
-	Dir    string   // where it starts
-	Stdin  *os.File // nil: nothing to read
-	Stdout *os.File // nil: nowhere
-	Stderr *os.File // nil: nowhere
+	Path   string     // of the program
+	Name   string     // its argv[0]; empty for Path
+	Args   []string   // the rest of argv
+	Env    []string   // "K=V", all of it
+	Dir    string     // where it starts
+	Stdin  *os.File   // nil: nothing to read
+	Stdout *os.File   // nil: nowhere
+	Stderr *os.File   // nil: nowhere
+	Files  []*os.File // descriptors from 3 on
 
 	// Terminal makes Stdin, which must be one, the controlling terminal of the
 	// session. Without it the session has none.
@@ -52,7 +55,10 @@ func (s *Spec) fork() (int, error) {
 	if s.Stderr != nil {
 		files[2] = s.Stderr.Fd()
 	}
-	argv := append([]string{s.Path}, s.Args...)
+	for _, f := range s.Files {
+		files = append(files, f.Fd())
+	}
+	argv := append([]string{cmp.Or(s.Name, s.Path)}, s.Args...)
 	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: s.sysProcAttr()}
 	pid, err := syscall.ForkExec(s.Path, argv, attr)
 	for pause := time.Millisecond; errors.Is(err, syscall.ETXTBSY) && pause < 200*time.Millisecond; pause *= 2 {

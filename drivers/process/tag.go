@@ -31,3 +31,9 @@ func tagOf(env []string) string {
 	}
 	return alloc + "/" + task + session
 }
+
+// cutVar returns the value of an entry of an environment that is the variable.
+func cutVar(entry, name string) (value string, ok bool) {
+	have, value, _ := strings.Cut(entry, "=")
+	return value, have == name
+}

@@ -1,0 +1,70 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/drivers/process"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine/httpapi"
+)
+
+// keepOrphans is the annotation of commands that do not clean up after dead
+// runs.
+const keepOrphans = "keep-orphans"
+
+// recordDir is where the record of a run is kept: beside its socket, where
+// nobody but the user can be. A run without socket has none.
+func recordDir(socket string) string {
+	if socket == "" {
+		return ""
+	}
+	return filepath.Dir(socket)
+}
+
+// sweep cleans up after runs that were killed together with their keeper, and
+// says so. Without any it costs one look at the directory of sockets.
+func (a *app) sweep(cmd *cobra.Command) {
+	if cmd.Annotations[keepOrphans] != "" || cmd.Hidden {
+		return
+	}
+	say := func(format string, args ...any) {
+		fmt.Fprintf(a.streams.Err, "%s %s\n", a.streams.ErrStyle(a.colour).Bad("taskrun:"), fmt.Sprintf(format, args...))
+	}
+	dead, err := keeper.FindDead(httpapi.Dir(a.streams.Env, os.Geteuid()))
+	if err != nil {
+		say("%v", err)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), sweepTime)
+	defer cancel()
+	for _, d := range dead {
+		killed, err := d.Sweep(ctx)
+		if len(killed) > 0 {
+			say("killed %s, which the run of %s left behind when process %d was killed",
+				listProcesses(killed), strings.Join(d.Jobs, ", "), d.PID)
+		}
+		if err != nil {
+			say("%v", err)
+		}
+	}
+}
+
+// listed is how many processes are named.
+const listed = 5
+
+func listProcesses(killed []process.Remain) string {
+	names := make([]string, 0, listed+1)
+	for i, p := range killed {
+		if i == listed {
+			names = append(names, fmt.Sprintf("and %d more", len(killed)-listed))
+			break
+		}
+		names = append(names, fmt.Sprintf("process %d (%s)", p.PID, p.Command))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,52 @@
+package process
+
+import "context"
+
+// NewHelpers returns a run of helpers: processes that serve this program and
+// start none themselves. They are not hunted with another run, nor written to
+// a journal. Shutdown kills them, and no other.
+func NewHelpers() *Run {
+	r := NewRun()
+	r.helpers = true
+	return r
+}
+
+// dismiss is Shutdown of helpers.
+func (r *Run) dismiss(ctx context.Context) (killed int, err error) {
+	for _, p := range reaper.ofRun(r) {
+		if err := p.Kill(); err != nil {
+			return killed, err
+		}
+		select {
+		case <-p.Gone():
+			killed++
+		case <-ctx.Done():
+			return killed, context.Cause(ctx)
+		}
+	}
+	return killed, nil
+}
+
+func (r *reaping) ofRun(run *Run) (list []*Process) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.procs {
+		if p.run == run {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// helperStarts reports whether a helper may have been forked that is not known
+// yet: it could be taken for a process of any run.
+func (r *reaping) helperStarts() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p := range r.starting {
+		if p.run.helpers {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"taskrun/drivers/process"
+	"taskrun/engine/allocdir"
+)
+
+// remains tells by what the processes of the run are found.
+func (c *contents) remains() *process.Remains {
+	r := &process.Remains{Mark: c.mark, Allocs: map[string]bool{}}
+	for _, dir := range c.dirs {
+		entries, _ := os.ReadDir(filepath.Join(dir, "alloc")) // none when nothing ran
+		for _, e := range entries {
+			r.Allocs[e.Name()] = true
+		}
+	}
+	for _, p := range c.started {
+		r.Leaders = append(r.Leaders, p.ID)
+	}
+	return r
+}
+
+// cleanUp kills what is left of a run, and then removes what it left on disk.
+// It returns what it killed.
+func (c *contents) cleanUp(ctx context.Context) (killed []process.Remain, err error) {
+	if c.boot == bootID() {
+		killed, err = c.remains().Kill(ctx)
+	}
+	errs := []error{err}
+	for _, path := range c.sockets {
+		errs = append(errs, removeSocket(path))
+	}
+	for _, dir := range c.dirs {
+		errs = append(errs, allocdir.Abandon(dir, c.program.PID))
+	}
+	return killed, errors.Join(errs...)
+}
+
+// closeTime is how long a program that is dying may listen yet.
+const closeTime = time.Second
+
+// removeSocket removes a socket when nobody listens to it.
+func removeSocket(path string) error {
+	for deadline := time.Now().Add(closeTime); ; <-time.After(time.Millisecond) {
+		conn, err := net.Dial("unix", path)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			return nil // it is gone, or somebody else's by now
+		}
+		conn.Close()
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot remove the socket of a run: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"taskrun/drivers/process"
+	"taskrun/engine/allocdir"
+)
+
+// A Dead run is one whose program was killed together with its keeper. As long
+// as it is not closed nobody else can look at it.
+type Dead struct {
+	PID  int      // of the program
+	Jobs []string // IDs
+
+	contents contents
+	file     *os.File
+}
+
+// FindDead returns the dead runs of which there is a record in a directory. It
+// looks at no process; where there is no record, or no directory, it costs next
+// to nothing. Every run must be swept or closed.
+func FindDead(dir string) ([]*Dead, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var found []*Dead
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		d, err := openDead(filepath.Join(dir, e.Name()))
+		if err != nil {
+			for _, d := range found {
+				_ = d.Close()
+			}
+			return nil, fmt.Errorf("cannot look for dead runs in %q: %w", dir, err)
+		}
+		if d != nil {
+			found = append(found, d)
+		}
+	}
+	return found, err
+}
+
+// openDead returns nil for a run that lives, and for what is no record of this
+// user's.
+func openDead(path string) (*Dead, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil // it is just gone, or another user's
+	}
+	d := &Dead{file: f}
+	if err := lock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, d.Close() // somebody has it
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || stat.Nlink == 0 || info.Mode().Perm()&0o022 != 0 {
+		return nil, d.Close()
+	}
+	if d.contents, err = parse(io.NewSectionReader(f, 0, info.Size())); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	if d.contents.program.PID == 0 {
+		return nil, d.Close() // it is about to be written, or done with
+	}
+	d.PID = d.contents.program.PID
+	for _, dir := range d.contents.dirs {
+		d.Jobs = append(d.Jobs, allocdir.JobOf(dir))
+	}
+	slices.Sort(d.Jobs)
+	return d, nil
+}
+
+// Processes returns what lives of the run.
+func (d *Dead) Processes() []process.Remain {
+	if d.contents.boot != bootID() {
+		return nil
+	}
+	defer d.claim()()
+	return d.contents.remains().Find()
+}
+
+// claim makes sure that the run's mark is nobody's, or else that it does not
+// count.
+func (d *Dead) claim() (release func()) {
+	if d.contents.mark == 0 {
+		return func() {}
+	}
+	f, free := process.ClaimMark(d.contents.mark)
+	if !free {
+		d.contents.mark = 0
+	}
+	return func() {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// Sweep kills what lives of the run, removes what it left on disk, and closes
+// it. It returns what it killed.
+func (d *Dead) Sweep(ctx context.Context) ([]process.Remain, error) {
+	defer d.claim()()
+	killed, err := d.contents.cleanUp(ctx)
+	if err == nil {
+		err = removeRecord(d.file, d.file.Name())
+	}
+	if err = errors.Join(err, d.Close()); err != nil {
+		err = fmt.Errorf("cannot clean up after the run of process %d: %w", d.PID, err)
+	}
+	return killed, err
+}
+
+// Close lets others look at the run.
+func (d *Dead) Close() error { return d.file.Close() }

@@ -1,0 +1,128 @@
+// Package keeper sees to it that nothing is left of a run, whatever ended it.
+//
+// Beside the first process that a run starts, never before it, the same program
+// is executed once more, as the run's keeper: "taskrun keeper" in the list of
+// processes. It has a session of its own, ignores the signals that a user or a
+// terminal sends, has none of the run's files open, and waits at a pipe. When
+// the program that runs the jobs dies (SIGKILL, a crash, no memory left) the
+// pipe breaks: the keeper kills all processes of the run, looks for more until
+// it finds none, removes what the program left on disk, and ends. A run that
+// ends by itself cleans up by itself, and kills its keeper. A keeper that dies
+// first is replaced.
+//
+// What there is to clean up stands in the record of the run, a file in the
+// user's directory of sockets; see record. When keeper and program were killed
+// both, the next command of the user finds the record, and does the same; see
+// FindDead.
+//
+// The processes of a run are found by its mark (see process.Mark), by the
+// sessions of what was started, by NOMAD_ALLOC_ID in their environment, and as
+// descendants of such. On macOS there is no mark: what has left its session,
+// cleared its environment and lost its parent is not found there. On Linux what
+// has CAP_SYS_RESOURCE can take the mark off, and escapes when it does all of
+// that, too.
+package keeper
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// roleVar is the variable by which a program knows that it is a keeper.
+const roleVar = "TASKRUN_KEEPER"
+
+// watchRole is its value for the keeper of a run in the foreground.
+const watchRole = "watch"
+
+// The descriptors of a keeper: the pipe, the record, and the claim of the mark,
+// which nobody uses: it only has to be open.
+const (
+	pipeFD = iota + 3
+	recordFD
+	claimFD
+)
+
+// cleanTime is how long cleaning up may take. After that the record stays, for
+// the next command of the user.
+const cleanTime = time.Minute
+
+// Main is what a program does before anything else: it does the work of a
+// keeper when it was executed as one, and reports whether that was so.
+func Main() bool {
+	if os.Getenv(roleVar) != watchRole {
+		return false
+	}
+	settle()
+	watch()
+	return true
+}
+
+// settle makes this program as small, and as hard to end, as it has to be. What
+// its packages needed to begin is given back, and while it waits nothing is
+// collected.
+func settle() {
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(-1)
+	all := make(chan os.Signal, 1) // a signal that nobody reads is ignored, and not by children
+	signal.Notify(all, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
+	setName("taskrun")
+	debug.FreeOSMemory()
+}
+
+// watch waits for the end of the program that runs the jobs, and cleans up.
+func watch() {
+	closeInherited()
+	for b := make([]byte, 1); ; {
+		if _, err := unix.Read(pipeFD, b); err != unix.EINTR {
+			break // nobody writes: it ends
+		}
+	}
+	debug.SetGCPercent(100)
+	file := os.NewFile(recordFD, "record")
+	c, err := parse(io.NewSectionReader(file, 0, 1<<40))
+	if err != nil || c.program.PID == 0 {
+		return // nothing is left
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
+	defer cancel()
+	if _, err := c.cleanUp(ctx); err != nil {
+		return
+	}
+	_ = removeRecord(file, os.Getenv(pathVar)) // then the next command does
+}
+
+// closeInherited closes what the program has from whoever started it all: a
+// pipe whose end somebody waits for, perhaps. What was opened since execve(2)
+// is closed by the next one, and tells itself apart by that.
+func closeInherited() {
+	entries, _ := os.ReadDir("/dev/fd") // where there is none they stay open
+	for _, e := range entries {
+		fd, err := strconv.Atoi(e.Name())
+		if err != nil || fd <= claimFD {
+			continue
+		}
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+// pathVar is the variable with the path of the record, empty for one without.
+const pathVar = "TASKRUN_KEEPER_RECORD"
+
+func removeRecord(f *os.File, path string) error {
+	if err := f.Truncate(0); err != nil || path == "" {
+		return err
+	}
+	return os.Remove(path)
+}

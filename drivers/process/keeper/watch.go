@@ -1,0 +1,217 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"taskrun/drivers/process"
+)
+
+// Watch is the run's side: it writes the record, and starts the keeper. All
+// methods may be called from several goroutines at once.
+type Watch struct {
+	notice  func(string) // for Begin and later
+	helpers *process.Run
+	begin   sync.Once
+	opened  chan struct{}
+	keeping sync.WaitGroup
+	closing chan struct{}
+
+	mu     sync.Mutex
+	record *record // nil until it is open
+	broken error   // why it will never be
+	queue  []func(*record)
+	marked bool
+	pipe   *os.File // of the keeper that lives
+}
+
+var _ process.Journal = (*Watch)(nil)
+
+// New returns the watch of this program's runs. It must be begun and closed.
+func New() *Watch {
+	return &Watch{helpers: process.NewHelpers(), opened: make(chan struct{}), closing: make(chan struct{})}
+}
+
+// Begin makes the record, beside what comes next, in dir, a directory for the
+// user alone; "" is for a run of which nothing will be found when both programs
+// were killed. From now on every process that is started is watched. What goes
+// wrong with the record or the keeper is told as a notice: the run goes on
+// without.
+func (w *Watch) Begin(dir string, notice func(string)) {
+	w.notice = notice
+	process.SetJournal(w)
+	w.keeping.Go(func() { w.open(dir) })
+}
+
+func (w *Watch) open(dir string) {
+	defer close(w.opened)
+	r, err := createRecord(dir)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.record, w.broken = r, err
+	if err != nil {
+		w.notice(err.Error())
+	} else {
+		for _, f := range w.queue {
+			f(r)
+		}
+	}
+	w.queue = nil
+}
+
+// write does something with the record, at once or as soon as it is open.
+func (w *Watch) write(f func(*record)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.record != nil:
+		f(w.record)
+	case w.broken == nil:
+		w.queue = append(w.queue, f)
+	}
+}
+
+// Run says that the directory of a run is used, see allocdir.Run: the secrets
+// in it must not stay.
+func (w *Watch) Run(dir string) {
+	w.write(func(r *record) { r.put(fmt.Sprintf("dir %q", dir), 0) })
+}
+
+// Socket says that this program listens at a path.
+func (w *Watch) Socket(path string) {
+	w.write(func(r *record) { r.put(fmt.Sprintf("socket %q", path), 0) })
+}
+
+// Intend is for package process: with the first process the keeper is needed.
+func (w *Watch) Intend(tag string) process.Entry {
+	w.mu.Lock()
+	first := !w.marked
+	w.marked = true
+	w.mu.Unlock()
+	if number, _ := process.Mark(); first && number != 0 {
+		w.write(func(r *record) { r.put(fmt.Sprintf("mark %d", number), 0) })
+	}
+	return &entry{watch: w, tag: tag}
+}
+
+// entry is one process in the record.
+type entry struct {
+	watch *Watch
+	tag   string
+	cell  *cell
+}
+
+func (e *entry) Started(id process.ID) {
+	e.watch.write(func(r *record) {
+		c := r.put(fmt.Sprintf("process %d %d %q", id.PID, id.Start, e.tag), 0)
+		e.cell = &c
+	})
+	e.watch.begin.Do(func() { e.watch.keeping.Go(e.watch.keep) })
+}
+
+func (e *entry) Remove() {
+	e.watch.write(func(r *record) {
+		if e.cell != nil {
+			r.blank(*e.cell)
+		}
+	})
+}
+
+// A keeper that dies sooner than quick after its start, so many times in a row,
+// is not started again.
+const (
+	quick     = time.Second
+	maxDeaths = 5
+)
+
+// keep has a keeper at all times until the watch is closed.
+func (w *Watch) keep() {
+	for deaths := 0; deaths < maxDeaths; {
+		began := time.Now()
+		p, err := w.start()
+		if err != nil {
+			w.notice(fmt.Sprintf("nobody will clean up when taskrun is killed: %v", err))
+			return
+		}
+		if p == nil {
+			return // the watch is closed
+		}
+		select {
+		case <-p.Done():
+		case <-w.closing:
+			return
+		}
+		if deaths++; time.Since(began) > quick {
+			deaths = 1
+		}
+	}
+	w.notice("nobody will clean up when taskrun is killed: its keeper was killed again and again")
+}
+
+// start starts a keeper, unless the watch is closed.
+func (w *Watch) start() (*process.Process, error) {
+	<-w.opened
+	select {
+	case <-w.closing:
+		return nil, nil
+	default:
+	}
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	path, err := program()
+	if err != nil {
+		return nil, fmt.Errorf("cannot find this program: %w", err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("cannot start a keeper: %w", err)
+	}
+	defer read.Close()
+	files := []*os.File{read, w.record.file}
+	if _, claim := process.Mark(); claim != nil {
+		files = append(files, claim)
+	}
+	p, err := w.helpers.Start(process.Spec{
+		Path: path, Name: "taskrun", Args: []string{"keeper", "of", strconv.Itoa(os.Getpid())},
+		Env: []string{roleVar + "=" + watchRole, pathVar + "=" + w.record.path},
+		Dir: "/", Files: files,
+	})
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.pipe != nil {
+		w.pipe.Close() // of the one that died
+	}
+	w.pipe = write
+	return p, nil
+}
+
+// Close ends the watch. When the run has cleaned up after itself the keeper
+// ends with it; else it does what is left to do, and this program should end.
+func (w *Watch) Close(clean bool) error {
+	if w.notice == nil {
+		return nil // it was not begun
+	}
+	process.SetJournal(nil)
+	close(w.closing)
+	w.keeping.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.record == nil || !clean {
+		return nil // the end of this program tells the keeper
+	}
+	err := errors.Join(w.record.err, w.record.remove())
+	_, dismissed := w.helpers.Shutdown(context.Background())
+	if w.pipe != nil {
+		err = errors.Join(err, w.pipe.Close())
+	}
+	return errors.Join(err, dismissed)
+}
