@@ -46,8 +46,8 @@ line in a variable. Options of drivers stand in the file alone, in Nomad's
 words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun validate *.nomad.hcl`,
-		Args:              a.unknownCommand,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: a.unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.configure(cmd); err != nil {
 				return err
@@ -55,8 +55,8 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 			a.sweep(cmd)
 			return nil
 		},
-		SilenceErrors:     true,
-		SilenceUsage:      true,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
