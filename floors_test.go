@@ -105,6 +105,8 @@ var homes = []home{
 	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
 	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},
 
+	{"github.com/hashicorp/go-getter/v2", "hooks/artifact", "", "downloads and archives"},
+
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},

@@ -18,7 +18,6 @@ var notDone = []gap{
 	{"consul", ofGroups(func(g *api.TaskGroup) bool { return g.Consul != nil }), "there is no Consul here"},
 	{"network", isolated, "the tasks use the network of this machine"},
 
-	{"artifact", inTasks(func(t *api.Task) int { return len(t.Artifacts) }), "nothing is downloaded"},
 	{"service", inTasks(func(t *api.Task) int { return len(t.Services) }), "it is not registered and its checks are not run"},
 	{"vault", ofTasks(func(t *api.Task) bool { return t.Vault != nil }), "the task gets no token"},
 	{"consul", ofTasks(func(t *api.Task) bool { return t.Consul != nil }), "there is no Consul here"},

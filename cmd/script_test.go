@@ -43,6 +43,7 @@ func (t leakTest) Run() int {
 // those of testscript is
 //
 //	exits CODE COMMAND...   the command ends with that exit code
+//	serve DIR               serves a directory, and archives, at $URL
 //
 // and a condition [exists:PATH].
 func TestJourneys(t *testing.T) {
@@ -81,7 +82,7 @@ func TestJourneys(t *testing.T) {
 			_, err := os.Stat(path)
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve},
 	})
 }
 

@@ -152,6 +152,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	problems = append(problems, a.unusable(files)...)
 	problems = append(problems, notices(files)...)
 	problems = append(problems, unisolated(files, a.drivers())...)
+	problems = append(problems, noDownload(files)...)
 	problems = append(problems, volumeNotices(files, a.drivers(), dataDir)...)
 	problems = append(problems, misplaced(files, a.node("", files))...)
 	problems.Sort()

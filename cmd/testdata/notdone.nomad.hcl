@@ -21,9 +21,6 @@ job "notdone" {
     task "t" {
       driver = "raw_exec"
 
-      artifact { # artifact
-        source = "https://example.com/x"
-      }
       service { # service
         name = "three"
       }

@@ -48,6 +48,16 @@ func SetupFailure(err error) *api.TaskEvent {
 	return e
 }
 
+// DownloadingArtifacts tells that a task's artifacts are being downloaded.
+func DownloadingArtifacts() *api.TaskEvent {
+	return newEvent(api.TaskDownloadingArtifacts, "Client is downloading artifacts")
+}
+
+// ArtifactDownloadFailed tells why some could not be.
+func ArtifactDownloadFailed(err error) *api.TaskEvent {
+	return newEvent(api.TaskArtifactDownloadFailed, err.Error(), "download_error", err.Error())
+}
+
 // FailedValidation tells that the task's config does not fit its driver.
 func FailedValidation(faults string) *api.TaskEvent {
 	return newEvent(api.TaskFailedValidation, faults, "validation_error", faults)

@@ -5,6 +5,7 @@ package catalog
 import (
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
+	"taskrun/hooks/artifact"
 	"taskrun/hooks/dispatchpayload"
 	"taskrun/hooks/lent"
 	"taskrun/hooks/logmon"
@@ -40,6 +41,7 @@ func New(opts Options) hooks.Catalog {
 			logmon.New,
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
+			artifact.New(artifact.Config{}),
 			template.New(template.Config{Lent: opts.Lent, Services: opts.Services}),
 		},
 	}

@@ -3,11 +3,13 @@ package validate
 import (
 	"encoding/hex"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/artifact"
 )
 
 func (t *task) artifacts() {
@@ -22,23 +24,17 @@ func (t *task) artifact(a *api.TaskArtifact, at jobspec.Path) {
 	switch source := deref(a.GetterSource); {
 	case source == "":
 		t.refuse(at, "artifact has no source", "", `add source = "https://…"`)
-	case isLocalSource(source):
+	case artifact.Kind(source) == artifact.File && !strings.HasPrefix(source, "${"):
 		t.warn(at.Attr("source"), "source is a local file", fmt.Sprintf("%q; Nomad downloads from servers only", source), "")
 	}
 	t.choice(at.Attr("mode"), "artifact mode", deref(a.GetterMode), "", "any", "file", "dir")
 	t.destination(deref(a.RelativeDest), at)
+	if name := deref(a.RelativeDest); deref(a.GetterMode) == "file" && strings.Contains(name, "?") && name == path.Join("local", path.Base(deref(a.GetterSource))) {
+		t.warn(at.Attr("source"), "the query of the source becomes part of the file's name", fmt.Sprintf("the file is %q", name), "add a destination")
+	}
 	if sum, ok := a.GetterOptions["checksum"]; ok && !hasReference(sum) {
 		t.checksum(strings.TrimSpace(sum), at.Attr("options").Attr("checksum"))
 	}
-}
-
-func isLocalSource(source string) bool {
-	for _, prefix := range []string{"file:", "/", "./", "../"} {
-		if strings.HasPrefix(source, prefix) {
-			return true
-		}
-	}
-	return false
 }
 
 func (t *task) checksum(sum string, at jobspec.Path) {

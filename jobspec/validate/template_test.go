@@ -88,6 +88,7 @@ func TestArtifactRules(t *testing.T) {
 		{name: "valid", task: artifact(api.TaskArtifact{GetterMode: new("file"), RelativeDest: new("local/x")})},
 		{name: "no source", task: artifact(api.TaskArtifact{GetterSource: new("")}), want: []string{at + ": artifact has no source"}},
 		{name: "local file", task: artifact(api.TaskArtifact{GetterSource: new("file:///x")}), want: []string{"warning job.group[0].task[0].artifact[0].source: source is a local file"}},
+		{name: "query in the name", task: artifact(api.TaskArtifact{GetterSource: new("https://x/y?z=1"), GetterMode: new("file")}), want: []string{"warning job.group[0].task[0].artifact[0].source: the query of the source becomes part of the file's name"}},
 		{name: "mode", task: artifact(api.TaskArtifact{GetterMode: new("archive")}), want: []string{at + ".mode: unknown artifact mode"}},
 		{name: "escapes", task: artifact(api.TaskArtifact{RelativeDest: new("../../x")}), want: []string{at + ".destination: destination lies outside of the allocation"}},
 		{name: "other task", task: artifact(api.TaskArtifact{RelativeDest: new("../u/local")}), want: []string{at + ".destination: destination lies outside of the task"}},

@@ -1,0 +1,251 @@
+package artifact_test
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"go.uber.org/goleak"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+	"taskrun/hooks/artifact"
+	"taskrun/jobspec/taskenv"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage is a task with artifacts, its directories, and what it was told.
+type stage struct {
+	cfg   artifact.Config
+	alloc string
+	dirs  allocdir.Task
+	task  *api.Task
+	hook  hooks.TaskPrestart
+
+	mu     sync.Mutex
+	events []*api.TaskEvent
+	notes  []string
+}
+
+func newStage(t *testing.T, artifacts ...*api.TaskArtifact) *stage {
+	t.Helper()
+	s := &stage{alloc: filepath.Join(t.TempDir(), "alloc-id"), task: &api.Task{Name: "t"}}
+	if _, err := allocdir.Build(s.alloc); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if s.dirs, err = allocdir.BuildTask(s.alloc, "t", nil); err != nil {
+		t.Fatal(err)
+	}
+	s.add(artifacts...)
+	return s
+}
+
+func (s *stage) add(artifacts ...*api.TaskArtifact) {
+	for _, a := range artifacts {
+		a.Canonicalize()
+		s.task.Artifacts = append(s.task.Artifacts, a)
+	}
+}
+
+// get downloads; called again, it is the same task's next start.
+func (s *stage) get(ctx context.Context) (*hooks.PrestartResponse, error) {
+	if s.hook == nil {
+		s.hook = artifact.New(s.cfg)(hooks.Task{
+			Task: s.task, AllocDir: s.alloc,
+			Emit: func(e *api.TaskEvent) { s.events = append(s.events, e) },
+			Publish: func(_ time.Time, body event.Body) {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.notes = append(s.notes, body.(event.Notice).Text)
+			},
+		}).(hooks.TaskPrestart)
+	}
+	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, &api.Job{}, &api.TaskGroup{Tasks: []*api.Task{s.task}}, s.task).
+		SetClientDir(s.alloc).SetHostEnv([]string{"WORD=there"}).Build()
+	var resp hooks.PrestartResponse
+	err := s.hook.Prestart(ctx, &hooks.PrestartRequest{Env: env, TaskDir: s.dirs.Dir}, &resp)
+	return &resp, err
+}
+
+// mustGet downloads and wants no error.
+func (s *stage) mustGet(t *testing.T) {
+	t.Helper()
+	resp, err := s.get(t.Context())
+	if err != nil || !resp.Done {
+		t.Fatalf("done: %v, error: %v", resp.Done, err)
+	}
+	s.checkClean(t)
+}
+
+// mustFail downloads and wants an error that the restart policy applies to,
+// with Nomad's event, and nothing left in local.
+func (s *stage) mustFail(t *testing.T, want string) {
+	t.Helper()
+	resp, err := s.get(t.Context())
+	if err == nil || resp.Done {
+		t.Fatalf("done: %v, error: %v", resp.Done, err)
+	}
+	own, ok := errors.AsType[*hooks.EventError](err)
+	if !ok || !drivers.IsRecoverable(err) || own.Event.Type != "Failed Artifact Download" {
+		t.Errorf("not the error that Nomad has: %#v", err)
+	}
+	if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "failed to download artifact ") {
+		t.Errorf("error %q, want %q", err, want)
+	}
+	if got := tree(t, s.dirs.Local); len(got) > 0 {
+		t.Errorf("something is in local: %v", got)
+	}
+	s.checkClean(t)
+}
+
+func (s *stage) checkClean(t *testing.T) {
+	t.Helper()
+	if left, _ := os.ReadDir(s.dirs.Private); len(left) > 0 {
+		t.Errorf("left in private: %v", left)
+	}
+}
+
+// tree returns the files below a directory, with their text.
+func tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			if e != nil && e.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		if target, err := os.Readlink(path); err == nil {
+			files[rel] = "-> " + target
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		files[rel] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// from is an artifact with options, given as pairs.
+func from(source string, options ...string) *api.TaskArtifact {
+	a := &api.TaskArtifact{GetterSource: &source, GetterOptions: map[string]string{}}
+	for i := 0; i < len(options); i += 2 {
+		a.GetterOptions[options[i]] = options[i+1]
+	}
+	return a
+}
+
+func to(a *api.TaskArtifact, mode, destination string) *api.TaskArtifact {
+	if mode != "" {
+		a.GetterMode = &mode
+	}
+	if destination != "" {
+		a.RelativeDest = &destination
+	}
+	return a
+}
+
+// serve serves files by path.
+func serve(t *testing.T, files map[string][]byte) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, ok := files[r.URL.Path]
+		if r.Method != http.MethodGet || !ok {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write(text)
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// entry is one of an archive: a file, or a directory when its name ends so.
+type entry struct{ name, text string }
+
+func tgz(t *testing.T, entries ...entry) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	packed := gzip.NewWriter(&out)
+	w := tar.NewWriter(packed)
+	for _, e := range entries {
+		h := &tar.Header{Name: e.name, Mode: 0o4755, Size: int64(len(e.text)), Typeflag: tar.TypeReg}
+		if strings.HasSuffix(e.name, "/") {
+			h.Typeflag = tar.TypeDir
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(e.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func zipped(t *testing.T, entries ...entry) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, e := range entries {
+		f, err := w.Create(e.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Write([]byte(e.text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func gz(t *testing.T, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func owner(t *testing.T, path string) uint32 {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Sys().(*syscall.Stat_t).Uid
+}

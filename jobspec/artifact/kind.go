@@ -1,0 +1,73 @@
+// Package artifact tells where the source of an artifact leads.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/artifact.
+package artifact
+
+import (
+	"regexp"
+	"strings"
+)
+
+// The kinds of sources that can be downloaded here.
+const (
+	HTTP = "http"
+	Git  = "git"
+	File = "file" // of this machine, which Nomad refuses
+)
+
+var (
+	forced = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
+	scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
+	scp    = regexp.MustCompile(`^[^/@:]+@[^/:]+:`)
+)
+
+// Forced splits "kind::rest"; kind is empty when there is none.
+func Forced(source string) (kind, rest string) {
+	if m := forced.FindStringSubmatch(source); m != nil {
+		return strings.ToLower(m[1]), m[2]
+	}
+	return "", source
+}
+
+// Kind is what a source needs to be downloaded: one of the constants, or the
+// name that Nomad has for it ("s3", "gcs", "hg"), or a scheme that nobody knows.
+func Kind(source string) string {
+	kind, rest := Forced(source)
+	if kind == "" {
+		kind = guess(rest)
+	}
+	switch kind {
+	case "https":
+		return HTTP
+	case "ssh":
+		return Git
+	}
+	return kind
+}
+
+// guess is what Nomad makes of a source that names no kind.
+func guess(source string) string {
+	host, _, _ := strings.Cut(source, "/")
+	switch {
+	case scp.MatchString(source):
+		return Git
+	case scheme.MatchString(source):
+		return strings.ToLower(scheme.FindStringSubmatch(source)[1])
+	case host == "github.com", host == "gitlab.com", host == "bitbucket.org":
+		return Git
+	case strings.Contains(source, ".amazonaws.com/"):
+		return "s3"
+	case strings.Contains(source, ".googleapis.com/"):
+		return "gcs"
+	}
+	return File
+}
+
+// Unsupported reports whether a source can never be downloaded here. One whose
+// kind is not known before the task runs can, as far as one knows.
+func Unsupported(source string) (kind string, yes bool) {
+	if strings.HasPrefix(source, "${") {
+		return "", false
+	}
+	kind = Kind(source)
+	return kind, kind != HTTP && kind != Git && kind != File
+}
