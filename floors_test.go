@@ -59,7 +59,9 @@ var floors = []floor{
 	{"drivers/bare", "drivers drivers/rawexec", "", "raw_exec under other names: what exec and java share"},
 	{"drivers/exec", "drivers drivers/bare", "drivers/drivertest", "an implementation, of raw_exec's parts"},
 	{"drivers/java", "drivers drivers/bare", "drivers/drivertest", "an implementation, of raw_exec's parts"},
-	{"drivers/*", "drivers drivers/process drivers/procstats drivers/cgroup drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: its contract and the leaves"},
+	{"drivers/schema", "", "", "words in which drivers describe their config block"},
+	{"drivers/docker/dockertest", "", "", "what tests need of a Docker engine"},
+	{"drivers/*", "drivers drivers/schema drivers/process drivers/procstats drivers/cgroup drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest drivers/docker/dockertest", "an implementation: its contract and the leaves"},
 	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
 
 	{"jobspec/...", "jobspec/...", "", "the ground: describes jobs, runs nothing"},
@@ -87,6 +89,11 @@ var homes = []home{
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialisation"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... jobspec/taskenv", "", "what package syscall lacks"},
+
+	{"github.com/moby/moby", "drivers/docker drivers/docker/dockertest", "", "the Docker engine's API"},
+	{"github.com/containerd/errdefs", "drivers/docker", "", "the kinds of errors of that API"},
+	{"github.com/distribution/reference", "drivers/docker", "", "names of images, as that API's client takes them apart"},
+	{"github.com/docker/go-units", "drivers/docker", "", "ulimits, as that API has them"},
 
 	{"github.com/gorilla/websocket", "engine/httpapi", "", "sessions of commands, as Nomad's client speaks them"},
 

@@ -12,6 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"taskrun/drivers/docker/dockertest"
 )
 
 func TestMain(m *testing.M) {
@@ -31,6 +33,9 @@ func (t leakTest) Run() int {
 	for _, f := range cleanups {
 		f()
 	}
+	if cli, err := dockertest.Engine(); err == nil {
+		cli.Close() // of the connections that it keeps
+	}
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -45,7 +50,7 @@ func (t leakTest) Run() int {
 //	exits CODE COMMAND...   the command ends with that exit code
 //	serve DIR               serves a directory, and archives, at $URL
 //
-// and a condition [exists:PATH].
+// and the conditions are [exists:PATH] and [docker]: there is an engine.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
@@ -65,6 +70,9 @@ func TestJourneys(t *testing.T) {
 				return err
 			}
 			env.Setenv("TASKRUN", taskrun)
+			// Only what needs Docker finds it: it is then at $ENGINE.
+			env.Setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+			env.Setenv("ENGINE", os.Getenv("DOCKER_HOST"))
 			// A socket's path must be short.
 			sockets, err := os.MkdirTemp("", "tr") //nolint:usetesting // t.TempDir is too long
 			if err != nil {
@@ -75,6 +83,10 @@ func TestJourneys(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {
+			if cond == "docker" {
+				_, err := dockertest.Engine()
+				return err == nil, nil
+			}
 			path, ok := strings.CutPrefix(cond, "exists:")
 			if !ok {
 				return false, fmt.Errorf("unknown condition %q", cond)

@@ -30,6 +30,11 @@ type TaskConfig struct {
 	Mounts    []Mount
 	Devices   []Device
 
+	Ports     []Port            // of the group
+	TaskPorts []Port            // of the task's deprecated network block
+	Network   *NetworkIsolation // that the task joins; nil: the host's, or one of its own
+	DNS       *DNS              // of the group; nil: as the host
+
 	// Config is the task's config block, interpolated and decoded against the
 	// driver's TaskConfigSchema.
 	Config cty.Value

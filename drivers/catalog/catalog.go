@@ -7,6 +7,7 @@ import (
 	"taskrun/drivers/bare"
 	"taskrun/drivers/exec"
 	"taskrun/drivers/java"
+	"taskrun/drivers/docker"
 	"taskrun/drivers/mock"
 	"taskrun/drivers/rawexec"
 )
@@ -18,6 +19,7 @@ func New() map[string]drivers.Driver {
 		rawexec.New(rawexec.Config{}),
 		exec.New(),
 		java.New(),
+		docker.New(docker.Config{}),
 		mock.New(),
 	} {
 		byName[d.Info().Name] = d

@@ -19,6 +19,10 @@ type Harness struct {
 
 	// Script returns the config block, in HCL, of a task that does as asked.
 	Script func(Script) string
+
+	// CodeError is what the driver says of a task that ended with a code
+	// other than 0; nil: nothing.
+	CodeError func(code int) string
 }
 
 // Script is what a task of the suite does: it writes its output, runs on if it

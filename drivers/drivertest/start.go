@@ -85,8 +85,15 @@ func (o brokenOutput) Writers() (stdout, stderr io.WriteCloser, err error) { ret
 func testExitCode(f *fixture) {
 	for _, code := range []int{0, 1, 42, 255} {
 		result := f.wait(f.start(Script{ExitCode: code}))
-		if result.ExitCode != code || result.Signal != 0 || result.Err != nil || result.OOMKilled {
+		if result.ExitCode != code || result.Signal != 0 || result.OOMKilled {
 			f.Errorf("the result is %+v, its code should be %d", result, code)
+		}
+		want := ""
+		if code != 0 && f.h.CodeError != nil {
+			want = f.h.CodeError(code)
+		}
+		if result.Err == nil && want != "" || result.Err != nil && result.Err.Error() != want {
+			f.Errorf("the error of code %d is %v, it should be %q", code, result.Err, want)
 		}
 		if result.Successful() != (code == 0) {
 			f.Errorf("with code %d Successful is %v", code, result.Successful())

@@ -47,6 +47,25 @@ func BuildTask(allocDir, task string, owner *Owner) (Task, error) {
 	return TaskOf(allocDir, task), nil
 }
 
+// Isolate prepares the directories of a task that sees them alone, mounted into
+// a file system of its own, as a user whom only that file system knows: its
+// secrets are open to all, and the way to them on this machine is closed.
+func Isolate(allocDir, task string) error {
+	root, err := os.OpenRoot(allocDir)
+	if err != nil {
+		return fmt.Errorf("cannot open directory %q: %w", allocDir, err)
+	}
+	defer root.Close()
+	err = root.Chmod(task, 0o700)
+	if err == nil {
+		err = root.Chmod(filepath.Join(task, "secrets"), 0o777)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot prepare the directories of task %q: %w", task, err)
+	}
+	return nil
+}
+
 // build makes a directory in parent and others in it. It goes through os.Root
 // since tasks can write there: it follows no link out of the directory.
 func build(parent string, dir entry, inner []entry, owner *Owner) error {

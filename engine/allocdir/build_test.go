@@ -241,3 +241,27 @@ func BenchmarkBuild(b *testing.B) {
 		}
 	}
 }
+
+func TestIsolateOpensSecretsAndClosesTheWay(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "alloc")
+	if _, err := Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	task, err := BuildTask(dir, "web", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Isolate(dir, "web"); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{task.Dir: 0o700, task.Secrets: 0o777, task.Local: 0o777} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v, want %v", path, info.Mode().Perm(), err, want)
+		}
+	}
+	if err := Isolate(dir, "nobody"); err == nil {
+		t.Error("a task without directories was prepared")
+	}
+}

@@ -62,6 +62,8 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		User:      t.spec().User,
 		Resources: resources(t.spec().Resources),
 		AllocDir:  a.Dir,
+		Ports:     portsOf(a.Ports),
+		DNS:       dnsOf(a.Group),
 		Output:    t.output,
 	}
 	if a.Job.ParentID != nil {

@@ -1,0 +1,164 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+)
+
+// create makes the container of a task, which does not run yet.
+func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) (string, error) {
+	opts, err := d.containerOptions(cfg, c)
+	if err != nil {
+		return "", fmt.Errorf("Failed to create container configuration for image %q: %w", c.Image, err) //nolint:staticcheck // Nomad's words
+	}
+	pause := 50 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		made, err := cli.ContainerCreate(ctx, opts)
+		switch {
+		case err == nil:
+			return made.ID, nil
+		case !errdefs.IsConflict(err) || attempt > c.ContainerExistsAttempts:
+			return "", engineError("Failed to create container", err)
+		}
+		// The name holds the allocation's ID, so what has it is a leftover of
+		// an earlier start.
+		if err := removeContainer(ctx, cli, opts.Name); err != nil {
+			return "", engineError("Failed to purge container", err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		pause *= 2
+	}
+}
+
+// containerName is Nomad's: the task and the allocation's ID.
+func containerName(task, alloc string) string {
+	name := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, task)
+	return strings.TrimLeft(name, "._-") + "-" + alloc
+}
+
+func (d *Driver) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (client.ContainerCreateOptions, error) {
+	config := d.containerConfig(cfg, c)
+	host, err := d.hostConfig(cfg, c)
+	if err != nil {
+		return client.ContainerCreateOptions{}, err
+	}
+	endpoints, err := c.connect(cfg, config, host)
+	if err != nil {
+		return client.ContainerCreateOptions{}, err
+	}
+	return client.ContainerCreateOptions{
+		Config: config, HostConfig: host, NetworkingConfig: endpoints, Name: containerName(cfg.Name, cfg.AllocID),
+	}, nil
+}
+
+// containerConfig is what of a container does not depend on this machine.
+func (d *Driver) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *container.Config {
+	labels := merge(c.Labels)
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, d.labels(cfg))
+	config := &container.Config{
+		Image:      c.Image,
+		User:       cfg.User,
+		Hostname:   c.Hostname,
+		WorkingDir: c.WorkDir,
+		Entrypoint: c.Entrypoint,
+		Tty:        c.TTY,
+		OpenStdin:  c.Interactive,
+		Labels:     labels,
+	}
+	env := c.environment(cfg)
+	for _, name := range sortedKeys(env) {
+		config.Env = append(config.Env, name+"="+env[name])
+	}
+	switch {
+	case c.Command != "":
+		config.Cmd = append([]string{c.Command}, c.Args...)
+	case len(c.Args) > 0:
+		config.Cmd = c.Args
+	}
+	if c.Healthchecks != nil && c.Healthchecks.Disable {
+		config.Healthcheck = &container.HealthConfig{Test: []string{"NONE"}}
+	}
+	return config
+}
+
+// hostConfig is what of a container depends on this machine, but the network.
+func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.HostConfig, error) {
+	host := &container.HostConfig{
+		VolumeDriver:   c.VolumeDriver,
+		Privileged:     c.Privileged,
+		CapAdd:         c.CapAdd,
+		CapDrop:        c.CapDrop,
+		GroupAdd:       c.GroupAdd,
+		CgroupnsMode:   container.CgroupnsMode(c.CgroupNS),
+		IpcMode:        container.IpcMode(c.IPCMode),
+		PidMode:        container.PidMode(c.PIDMode),
+		UTSMode:        container.UTSMode(c.UTSMode),
+		UsernsMode:     container.UsernsMode(c.UsernsMode),
+		Isolation:      container.Isolation(c.Isolation),
+		Runtime:        c.Runtime,
+		OomScoreAdj:    c.OOMScoreAdj,
+		ReadonlyRootfs: c.ReadonlyRootfs,
+		ShmSize:        c.ShmSize,
+		StorageOpt:     c.StorageOpt,
+		Sysctls:        merge(c.Sysctl),
+		LogConfig:      logConfig(c.Logging),
+	}
+	if c.Init {
+		host.Init = &c.Init
+	}
+	var err error
+	if host.SecurityOpt, err = securityOptions(c.SecurityOpt); err != nil {
+		return nil, err
+	}
+	if host.Resources, err = resources(cfg, c); err != nil {
+		return nil, err
+	}
+	if err := d.mount(cfg, c, host); err != nil {
+		return nil, err
+	}
+	return host, nil
+}
+
+// logConfig is where the engine keeps the output besides us. By default that
+// is a small file: it is read after this program was killed.
+func logConfig(c *loggingConfig) container.LogConfig {
+	log := container.LogConfig{Type: "json-file"}
+	if c != nil {
+		if c.Driver != "" {
+			log.Type = c.Driver
+		}
+		if c.Type != "" {
+			log.Type = c.Type
+		}
+		log.Config = merge(c.Config)
+	}
+	if log.Type == "json-file" && log.Config == nil {
+		log.Config = map[string]string{"max-file": "2", "max-size": "2m"}
+	}
+	return log
+}
+
+var errNoDevice = errors.New("host path must be set in configuration for devices")

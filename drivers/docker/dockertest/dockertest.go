@@ -1,0 +1,123 @@
+// Package dockertest is what tests need of a Docker engine: whether there is
+// one, and an image that no registry has to be asked for.
+package dockertest
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+)
+
+// Image is the image that Need makes: a static busybox, with its commands in
+// /bin.
+const Image = "taskrun-test/busybox:1"
+
+// Need skips a test when there is no Docker engine or no static busybox. The
+// engine is that of DOCKER_HOST; it has the image then.
+func Need(t testing.TB) *client.Client {
+	t.Helper()
+	cli, err := Engine()
+	if err != nil {
+		t.Skipf("docker: %v", err)
+	}
+	return cli
+}
+
+// Engine returns a client of the engine at DOCKER_HOST, which has the image.
+var Engine = sync.OnceValues(func() (*client.Client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cli, err := client.New(client.FromEnv)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := cli.Ping(ctx, client.PingOptions{}); err != nil {
+		return nil, fmt.Errorf("no engine answers: %w", err)
+	}
+	if _, err := cli.ImageInspect(ctx, Image); err == nil {
+		return cli, nil
+	}
+	return cli, importBusybox(ctx, cli)
+})
+
+// importBusybox makes the image of the machine's own busybox.
+func importBusybox(ctx context.Context, cli *client.Client) error {
+	path, err := exec.LookPath("busybox")
+	if err != nil {
+		return fmt.Errorf("install busybox-static: %w", err)
+	}
+	if dynamic, err := isDynamic(path); err != nil || dynamic {
+		return errors.Join(fmt.Errorf("%s is not static: install busybox-static", path), err)
+	}
+	layer, err := rootFS(ctx, path)
+	if err != nil {
+		return err
+	}
+	done, err := cli.ImageImport(ctx, client.ImageImportSource{Source: layer, SourceName: "-"}, Image,
+		client.ImageImportOptions{Changes: []string{"ENV PATH=/bin", "ENV FROM_IMAGE=yes", `CMD ["/bin/sh"]`}})
+	if err != nil {
+		return err
+	}
+	defer done.Close()
+	_, err = io.Copy(io.Discard, done)
+	return err
+}
+
+func isDynamic(path string) (bool, error) {
+	f, err := elf.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// rootFS is the tar of a root directory with busybox and little else.
+func rootFS(ctx context.Context, busybox string) (io.Reader, error) {
+	program, err := os.ReadFile(busybox)
+	if err != nil {
+		return nil, err
+	}
+	commands, err := exec.CommandContext(ctx, busybox, "--list").Output()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	add := func(h tar.Header, content []byte) {
+		h.Size = int64(len(content))
+		err = errors.Join(err, w.WriteHeader(&h))
+		if _, writeErr := w.Write(content); writeErr != nil {
+			err = errors.Join(err, writeErr)
+		}
+	}
+	for _, dir := range []string{"bin/", "etc/", "tmp/"} {
+		add(tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o1777}, nil)
+	}
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/passwd", Mode: 0o644},
+		[]byte("root:x:0:0:root:/:/bin/sh\nworker:x:1234:1234:worker:/tmp:/bin/sh\n"))
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/group", Mode: 0o644}, []byte("root:x:0:\nworker:x:1234:\naudio:x:29:\n"))
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "bin/busybox", Mode: 0o755}, program)
+	for command := range bytes.FieldsSeq(commands) {
+		if string(command) != "busybox" {
+			add(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + string(command), Linkname: "busybox", Mode: 0o777}, nil)
+		}
+	}
+	return &b, errors.Join(err, w.Close())
+}

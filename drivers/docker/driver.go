@@ -1,0 +1,190 @@
+// Package docker is Nomad's docker driver: a task is a container of a Docker
+// engine; see https://developer.hashicorp.com/nomad/docs/drivers/docker.
+//
+// The engine is spoken to over its API, at DOCKER_HOST or where the docker
+// command would find it. Nothing of this is touched before a task needs it.
+//
+// All that is made in the engine carries the labels of labels.go, by which it
+// is found and removed when the process that made it is gone.
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/eventer"
+	"taskrun/drivers/taskstore"
+)
+
+// Config is the configuration of the driver, for all tasks.
+type Config struct {
+	// Host is the address of the engine, e.g. unix:///run/docker.sock. Empty:
+	// DOCKER_HOST, then the context of the docker command, then the default.
+	Host string
+	// Run is the value of the label that names the run; empty: a random one.
+	Run string
+}
+
+// Driver is the docker driver. Its methods may be called from several
+// goroutines at once. Shutdown must be called in the end.
+type Driver struct {
+	eventer.Eventer
+
+	config    Config
+	connect   func() (*client.Client, error) // the first call makes the client
+	connected atomic.Bool
+	tasks     taskstore.Store[*task]
+	images    images
+}
+
+var (
+	_ drivers.Driver      = (*Driver)(nil)
+	_ drivers.Signaler    = (*Driver)(nil)
+	_ drivers.EventSource = (*Driver)(nil)
+	_ drivers.Shutdowner  = (*Driver)(nil)
+)
+
+// New returns a driver without tasks. It does not look for an engine.
+func New(config Config) *Driver {
+	if config.Run == "" {
+		b := make([]byte, 8)
+		rand.Read(b)
+		config.Run = hex.EncodeToString(b)
+	}
+	d := &Driver{config: config}
+	d.connect = sync.OnceValues(func() (*client.Client, error) {
+		d.connected.Store(true)
+		return newClient(config.Host)
+	})
+	return d
+}
+
+// Info names the driver.
+func (d *Driver) Info() drivers.Info {
+	return drivers.Info{Name: "docker", Version: "0.1.0"}
+}
+
+// TaskConfigSchema describes the config block.
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
+
+// Capabilities tells what the driver can do.
+func (d *Driver) Capabilities() drivers.Capabilities {
+	return drivers.Capabilities{
+		SendSignals: true,
+		FSIsolation: drivers.FSIsolationImage,
+		NetIsolationModes: []drivers.NetIsolationMode{
+			drivers.NetIsolationModeHost, drivers.NetIsolationModeGroup, drivers.NetIsolationModeTask,
+		},
+		MustInitiateNetwork: true,
+		Mounts:              drivers.MountSupportAll,
+	}
+}
+
+// StartTask starts a container. The network is nil unless the container has an
+// address of its own.
+func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
+	if err := d.tasks.Reserve(cfg.ID); err != nil {
+		return nil, nil, err
+	}
+	t, err := d.start(ctx, cfg)
+	if err != nil {
+		d.tasks.Remove(cfg.ID)
+		return nil, nil, err
+	}
+	d.tasks.Put(cfg.ID, t)
+	return t.handle(cfg), t.network, nil
+}
+
+// WaitTask tells how the container ended. The error of a result is Nomad's: it
+// repeats an exit code other than 0.
+func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	return t.exit.Wait(ctx), nil
+}
+
+// StopTask sends the signal to the first process of the container; without one
+// it is that of the image, or SIGTERM.
+func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	if signal != "" {
+		if _, err := drivers.ParseSignal(signal); err != nil {
+			return fmt.Errorf("cannot stop task %q: %w", t.name, err)
+		}
+	}
+	return t.stop(ctx, timeout, signal)
+}
+
+// SignalTask sends a signal to the first process of the container.
+func (d *Driver) SignalTask(id string, signal string) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	if _, err := drivers.ParseSignal(signal); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), replyTime)
+	defer cancel()
+	return t.signal(ctx, signal)
+}
+
+// DestroyTask forgets a task and removes its container, with the volumes that
+// have no name.
+func (d *Driver) DestroyTask(id string, force bool) error {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return err
+	}
+	if !force && t.running() {
+		return errors.New("cannot destroy running task")
+	}
+	err = t.remove()
+	d.tasks.Remove(id)
+	return err
+}
+
+// InspectTask returns what is known of a task, with the attribute
+// "container_id".
+func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
+	t, err := d.tasks.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	status := &drivers.TaskStatus{
+		ID:         id,
+		Name:       t.name,
+		StartedAt:  t.startedAt,
+		Attributes: map[string]string{"container_id": t.container},
+	}
+	t.exit.Describe(status)
+	return status, nil
+}
+
+// Shutdown removes the containers of this run that are still there.
+func (d *Driver) Shutdown(ctx context.Context) (int, error) {
+	if !d.connected.Load() {
+		return 0, nil
+	}
+	cli, err := d.connect()
+	if err != nil {
+		return 0, nil //nolint:nilerr // without a client nothing was started
+	}
+	defer cli.Close()
+	return removeRun(ctx, cli, d.config.Run)
+}

@@ -1,0 +1,175 @@
+package docker
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+)
+
+// The directories of a task as it sees them.
+const (
+	insideAlloc   = "/alloc"
+	insideLocal   = "/local"
+	insideSecrets = "/secrets"
+)
+
+// mount gives a container its directories and volumes.
+func (d *Driver) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.HostConfig) error {
+	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
+	for _, dir := range []struct {
+		source, target string
+		readonly       bool
+	}{
+		{shared.Dir, insideAlloc, false},
+		{shared.Logs, insideAlloc + "/logs", true},
+		{own.Local, insideLocal, false},
+		{own.Secrets, insideSecrets, false},
+	} {
+		if err := os.MkdirAll(dir.source, 0o777); err != nil { // a hook makes them, but in tests
+			return fmt.Errorf("cannot make directory %q: %w", dir.source, err)
+		}
+		host.Mounts = append(host.Mounts, mount.Mount{
+			Type: mount.TypeBind, Source: dir.source, Target: dir.target, ReadOnly: dir.readonly,
+		})
+	}
+	for _, m := range cfg.Mounts {
+		host.Mounts = append(host.Mounts, mount.Mount{
+			Type: mount.TypeBind, Source: m.HostPath, Target: m.TaskPath, ReadOnly: m.Readonly,
+			BindOptions: &mount.BindOptions{Propagation: propagations[m.PropagationMode]},
+		})
+	}
+	for _, v := range c.Volumes {
+		if err := d.volume(cfg, c, v, host); err != nil {
+			return err
+		}
+	}
+	for _, m := range c.Mount {
+		made, err := d.mountBlock(cfg, m)
+		if err != nil {
+			return err
+		}
+		if made != nil {
+			host.Mounts = append(host.Mounts, *made)
+		}
+	}
+	return nil
+}
+
+// propagations are the engine's words for those of a volume_mount.
+var propagations = map[string]mount.Propagation{
+	"private":       mount.PropagationRPrivate,
+	"host-to-task":  mount.PropagationRSlave,
+	"bidirectional": mount.PropagationRShared,
+}
+
+// volume adds one of the option volumes, "source:target[:mode]".
+func (d *Driver) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, host *container.HostConfig) error {
+	parts := strings.Split(text, ":")
+	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
+		return fmt.Errorf("invalid docker volume: %q: write source:target or source:target:mode", text)
+	}
+	if c.VolumeDriver == "" {
+		source, err := d.source(cfg, parts[0])
+		if err != nil || source == "" {
+			return err
+		}
+		if strings.Contains(source, ":") {
+			return fmt.Errorf("cannot mount volume %q: its source %q has a colon; use a mount block", text, source)
+		}
+		if err := makeSource(cfg, source); err != nil {
+			return err
+		}
+		parts[0] = source
+	}
+	host.Binds = append(host.Binds, strings.Join(parts, ":"))
+	return nil
+}
+
+// mountBlock is a mount block; nil when there is nothing to mount.
+func (d *Driver) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Mount, error) {
+	out := &mount.Mount{Type: mount.Type(orElse(m.Type, string(mount.TypeVolume))), Source: m.Source, Target: m.Target, ReadOnly: m.Readonly}
+	switch out.Type {
+	case mount.TypeBind:
+		var err error
+		if out.Source, err = d.source(cfg, m.Source); err != nil || out.Source == "" {
+			return nil, err
+		}
+		if m.BindOptions != nil {
+			out.BindOptions = &mount.BindOptions{Propagation: mount.Propagation(m.BindOptions.Propagation)}
+		}
+	case mount.TypeTmpfs:
+		if out.Source != "" {
+			return nil, fmt.Errorf("mount of type tmpfs at %q must have no source", m.Target)
+		}
+		if o := m.TmpfsOptions; o != nil {
+			out.TmpfsOptions = &mount.TmpfsOptions{SizeBytes: o.Size, Mode: fs.FileMode(o.Mode)}
+		}
+	case mount.TypeVolume:
+		if o := m.VolumeOptions; o != nil {
+			out.VolumeOptions = &mount.VolumeOptions{NoCopy: o.NoCopy, Labels: merge(o.Labels)}
+			if o.DriverConfig != nil {
+				out.VolumeOptions.DriverConfig = &mount.Driver{Name: o.DriverConfig.Name, Options: merge(o.DriverConfig.Options)}
+			}
+		}
+	default:
+		return nil, fmt.Errorf("invalid mount type %q at %q: write bind, tmpfs or volume", m.Type, m.Target)
+	}
+	return out, nil
+}
+
+// source returns the path on this machine of what a job wants mounted:
+// relative ones lie in the task's directory, and those of the task's own
+// directories, by the names inside, where they are here.
+func (d *Driver) source(cfg *drivers.TaskConfig, path string) (string, error) {
+	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(own.Dir, path)
+	}
+	path = filepath.Clean(path)
+	for inside, dir := range map[string]string{insideAlloc: shared.Dir, insideLocal: own.Local, insideSecrets: own.Secrets} {
+		if rest, ok := below(inside, path); ok {
+			return filepath.Join(dir, rest), nil
+		}
+	}
+	if _, ok := below(cfg.AllocDir, path); ok {
+		return path, nil
+	}
+	return path, nil
+}
+
+// below returns the part of a path below a directory.
+func below(dir, path string) (rest string, ok bool) {
+	if path == dir {
+		return "", true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// makeSource makes the directory that a volume mounts if it is missing in the
+// allocation, as the engine would, but so that it can be removed again.
+func makeSource(cfg *drivers.TaskConfig, path string) error {
+	rest, ok := below(cfg.AllocDir, path)
+	if !ok || rest == "" {
+		return nil
+	}
+	root, err := os.OpenRoot(cfg.AllocDir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := root.Stat(rest); err == nil {
+		return nil
+	}
+	if err := root.MkdirAll(rest, 0o777); err != nil {
+		return fmt.Errorf("cannot make the source of a volume: %w", err)
+	}
+	return nil
+}

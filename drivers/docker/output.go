@@ -1,0 +1,132 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+)
+
+var errOOM = errors.New("OOM Killed")
+
+// output takes what a container writes to where the task's output goes.
+type output struct {
+	stdout, stderr io.WriteCloser
+
+	mu      sync.Mutex
+	source  io.Closer     // of the stream that is copied now
+	copied  chan struct{} // closed at its end
+	closing sync.Once
+
+	last atomic.Int64 // when something was read, in nanoseconds since 1970
+}
+
+func openOutput(cfg *drivers.TaskConfig) (*output, error) {
+	stdout, stderr, err := cfg.Output.Writers()
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
+	}
+	return &output{stdout: stdout, stderr: stderr}, nil
+}
+
+// copy copies a stream of the engine until it ends.
+func (o *output) copy(source io.Closer, stream io.Reader, raw bool) {
+	copied := make(chan struct{})
+	o.mu.Lock()
+	o.source, o.copied = source, copied
+	o.mu.Unlock()
+	go func() {
+		defer close(copied)
+		defer source.Close()
+		// Whatever ends the stream, whether the container lives is asked
+		// elsewhere.
+		if raw {
+			_, _ = io.Copy(o.stdout, stamped{stream, &o.last})
+		} else {
+			_, _ = stdcopy.StdCopy(o.stdout, o.stderr, stamped{stream, &o.last})
+		}
+	}()
+}
+
+// stamped is a reader that notes when something was read.
+type stamped struct {
+	io.Reader
+	last *atomic.Int64
+}
+
+func (s stamped) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if n > 0 {
+		s.last.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// since is the time behind what was read, as the engine takes it.
+func (o *output) since() string {
+	last := o.last.Load()
+	if last == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%09d", last/1e9, last%1e9+1)
+}
+
+// finish returns when the stream has ended, which it must in that time.
+func (o *output) finish(patience time.Duration) {
+	o.mu.Lock()
+	source, copied := o.source, o.copied
+	o.mu.Unlock()
+	if source == nil {
+		return
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-copied:
+	case <-timer.C:
+		_ = source.Close()
+		<-copied
+	}
+}
+
+// close ends the copying, which it gives that time, and closes the task's
+// output.
+func (o *output) close(patience time.Duration) {
+	o.closing.Do(func() {
+		o.finish(patience)
+		_ = o.stdout.Close()
+		_ = o.stderr.Close()
+	})
+}
+
+// attach copies what the container writes from now on.
+func (t *task) attach(ctx context.Context) error {
+	stream, err := t.cli.ContainerAttach(ctx, t.container, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return err
+	}
+	t.output.copy(stream.Conn, stream.Reader, t.tty)
+	return nil
+}
+
+// resume copies on after the stream has broken, from what the engine has kept
+// since.
+func (t *task) resume() {
+	t.output.finish(0)
+	logs, err := t.cli.ContainerLogs(t.interest, t.container, client.ContainerLogsOptions{
+		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.output.since(),
+	})
+	if err != nil {
+		t.driver.emit(t.cfg, "The output of the task is lost from here on", nil, err)
+		return
+	}
+	t.output.copy(logs, logs, t.tty)
+}

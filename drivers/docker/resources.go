@@ -1,0 +1,135 @@
+package docker
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	units "github.com/docker/go-units"
+	"github.com/moby/moby/api/types/container"
+
+	"taskrun/drivers"
+	"taskrun/jobspec/taskenv"
+)
+
+// The kernel's bounds of cpu.shares.
+const (
+	minShares = 2
+	maxShares = 262144
+)
+
+// resources are the limits of a container, and its devices.
+func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, error) {
+	limit, reservation := memory(cfg.Resources, c.MemoryHardLimit)
+	r := container.Resources{
+		Memory:            limit,
+		MemoryReservation: reservation,
+		MemorySwap:        limit, // memory and swap together: no swap
+		CpusetCpus:        c.CpusetCPUs,
+	}
+	if cpu := cfg.Resources.CPU; cpu > 0 {
+		r.CPUShares = int64(min(max(cpu, minShares), maxShares))
+	}
+	if c.CPUHardLimit {
+		r.CPUPeriod = c.CPUCFSPeriod
+		r.CPUQuota = cpuQuota(cfg.Resources.CPU, c.CPUCFSPeriod)
+	}
+	if c.PidsLimit > 0 {
+		r.PidsLimit = &c.PidsLimit
+	}
+	ulimits := merge(c.Ulimit)
+	for _, name := range sortedKeys(ulimits) {
+		limit, err := units.ParseUlimit(name + "=" + ulimits[name])
+		if err != nil {
+			return r, fmt.Errorf("Malformed ulimit %q: %w", name, err) //nolint:staticcheck // Nomad's words
+		}
+		r.Ulimits = append(r.Ulimits, limit)
+	}
+	var err error
+	r.Devices, err = devices(cfg, c)
+	return r, err
+}
+
+// minQuota is the least that the kernel takes, in microseconds.
+const minQuota = 1000
+
+// cpuQuota is the part of each period, in microseconds, that is worth so many
+// MHz on this machine.
+func cpuQuota(mhz int, period int64) int64 {
+	node := taskenv.Fingerprint()
+	number := func(name string) float64 {
+		text, _ := node.Attribute(name)
+		n, _ := strconv.ParseFloat(text, 64) // taskenv made it
+		return max(n, 1)
+	}
+	share := float64(mhz) / number("cpu.totalcompute")
+	return max(minQuota, int64(share*float64(period)*number("cpu.numcores")))
+}
+
+// memory returns the limit and the reservation in bytes, 0 for none. With a
+// limit of its own, what the job asks for becomes the reservation.
+func memory(r drivers.Resources, hardMB int64) (limit, reservation int64) {
+	asked := int64(r.MemoryMB) << 20
+	switch hard := max(hardMB, int64(r.MemoryMaxMB)) << 20; {
+	case r.MemoryMaxMB < 0:
+		return 0, asked
+	case hard > 0:
+		return hard, min(asked, hard)
+	default:
+		return asked, 0
+	}
+}
+
+func devices(cfg *drivers.TaskConfig, c *taskConfig) (list []container.DeviceMapping, err error) {
+	for _, d := range c.Devices {
+		if d.HostPath == "" {
+			return nil, errNoDevice
+		}
+		list = append(list, container.DeviceMapping{
+			PathOnHost:        d.HostPath,
+			PathInContainer:   orElse(d.ContainerPath, d.HostPath),
+			CgroupPermissions: orElse(d.CgroupPermissions, defaultDevicePermissions),
+		})
+	}
+	for _, d := range cfg.Devices {
+		list = append(list, container.DeviceMapping{
+			PathOnHost:        d.HostPath,
+			PathInContainer:   d.TaskPath,
+			CgroupPermissions: orElse(d.Permissions, defaultDevicePermissions),
+		})
+	}
+	return list, nil
+}
+
+func orElse(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+// securityOptions puts the text of a seccomp profile in the place of its file,
+// as the docker command does: the engine cannot read it.
+func securityOptions(options []string) ([]string, error) {
+	var all []string
+	for _, o := range options {
+		key, value, ok := strings.Cut(o, "=")
+		if !ok {
+			key, value, ok = strings.Cut(o, ":") // as it was written once
+		}
+		if ok && key == "seccomp" && value != "unconfined" && value != "builtin" {
+			profile, err := os.ReadFile(value)
+			if err != nil {
+				return nil, fmt.Errorf("opening seccomp profile (%s) failed: %w", value, err)
+			}
+			if !json.Valid(profile) {
+				return nil, fmt.Errorf("seccomp profile %q is no JSON", value)
+			}
+			o = "seccomp=" + string(profile)
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
