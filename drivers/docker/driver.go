@@ -42,7 +42,8 @@ type Driver struct {
 
 	config    Config
 	connect   func() (*client.Client, error) // the first call makes the client
-	connected atomic.Bool
+	connected atomic.Bool // it was called
+	used      atomic.Bool // something was to be made in the engine
 	tasks     taskstore.Store[*task]
 	images    images
 }
@@ -186,5 +187,8 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 		return 0, nil //nolint:nilerr // without a client nothing was started
 	}
 	defer cli.Close()
+	if !d.used.Load() {
+		return 0, nil
+	}
 	return removeRun(ctx, cli, d.config.Run)
 }
