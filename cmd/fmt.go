@@ -122,7 +122,7 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 	formatted, problems := jobspec.Format(jobspec.Source{Name: name, Text: text})
 	if len(problems) > 0 {
 		f.problems = append(f.problems, problems...)
-		f.faulty = append(f.faulty, jobFile{&jobspec.File{Sources: map[string][]byte{name: text}}, name})
+		f.faulty = append(f.faulty, jobFile{File: &jobspec.File{Sources: map[string][]byte{name: text}}, name: name})
 		return
 	}
 	changes := !bytes.Equal(text, formatted)

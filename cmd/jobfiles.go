@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
 	"taskrun/jobspec/validate"
 )
 
@@ -25,6 +26,8 @@ left out where the folder holds exactly one *.nomad.hcl, *.nomad or job.hcl.`
 type jobOptions struct {
 	vars, varFiles []string
 	strict         bool
+	lend           bool   // what stands in for a cluster is read
+	local          string // from this file
 }
 
 func (o *jobOptions) bind(flags *pflag.FlagSet) {
@@ -40,6 +43,7 @@ func (o *jobOptions) bindStrict(flags *pflag.FlagSet) {
 type jobFile struct {
 	*jobspec.File
 	name string
+	lent *standin.World
 }
 
 // defaultFile returns the only job file of the current folder.
@@ -76,16 +80,21 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 	if stdin := slices.Index(names, "-"); stdin >= 0 && slices.Contains(names[stdin+1:], "-") {
 		return nil, nil, usageError("stdin can be read once, but - is there twice")
 	}
+	world, problems, err := opts.standIns(names)
+	if err != nil || problems.HasErrors() {
+		return nil, problems, err // what the files would lack then is noise
+	}
 	var files []jobFile
-	var problems jobspec.Problems
 	for _, name := range names {
 		src, err := jobspec.Read(ctx, name, a.streams.In)
 		if err != nil {
 			problems = append(problems, unread(err))
 			continue
 		}
-		file, found := jobspec.Parse(src, jobspec.Options{Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ})
-		files = append(files, jobFile{file, src.Name})
+		file, found := jobspec.Parse(src, jobspec.Options{
+			Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ, Values: world.Values,
+		})
+		files = append(files, jobFile{file, src.Name, world})
 		problems = append(problems, found...)
 	}
 	return files, problems, ctx.Err()

@@ -35,7 +35,7 @@ func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
 		t.Fatal(problems)
 	}
 	var got []string
-	found := notices([]jobFile{{file, "notdone.nomad.hcl"}})
+	found := notices([]jobFile{{File: file, name: "notdone.nomad.hcl"}})
 	found.Sort()
 	for _, p := range found {
 		block := strings.Split(p.Summary, `"`)[1]
@@ -61,7 +61,7 @@ func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	files := []jobFile{{file, src.Name}}
+	files := []jobFile{{File: file, name: src.Name}}
 	if problems := append(check(files), notices(files)...); len(problems) > 0 {
 		t.Errorf("the example has problems: %v", problems)
 	}

@@ -52,7 +52,7 @@ warning: beware
 			t.Parallel()
 			streams, stdout, stderr := ui.Test()
 			a := &app{streams: streams, colour: ui.ColourAuto}
-			files := []jobFile{{&jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, "a,b:c.hcl"}}
+			files := []jobFile{{File: &jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, name: "a,b:c.hcl"}}
 			if err := a.showProblems(format, files, faults); err != nil {
 				t.Fatal(err)
 			}

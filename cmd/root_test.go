@@ -26,6 +26,7 @@ var samples = map[string][3]string{
 	"driver":         {"a=file", "b=env", "c=flag"},
 	"exit-code-from": {"file", "env", "flag"},
 	"fail-fast":      {"true", "false", "true"},
+	"local":          {"file.hcl", "env.hcl", "flag.hcl"},
 	"now":            {"true", "false", "true"},
 	"output":         {"json", "quiet", "plain"},
 	"recursive":      {"true", "false", "true"},

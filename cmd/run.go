@@ -12,6 +12,7 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/event"
+	"taskrun/jobspec"
 )
 
 // sweepTime is how long the engine may look for what tasks left behind.
@@ -62,6 +63,13 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		r.verdict.broke(err)
 	}
 	return r.end(over), nil
+}
+
+// say tells of what was found wrong with the stand-ins during the run.
+func (r *run) say(problems jobspec.Problems) {
+	for _, p := range problems {
+		r.display.Say(p.Error())
+	}
 }
 
 // launch runs the periodic jobs once.

@@ -15,6 +15,7 @@ import (
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
 	hooks "taskrun/hooks/catalog"
+	hooklent "taskrun/hooks/lent"
 	"taskrun/jobspec"
 	"taskrun/jobspec/placement"
 	"taskrun/jobspec/taskenv"
@@ -67,6 +68,7 @@ completed does not count as failed.`,
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
+	opts.bindLocal(flags)
 	opts.bindStrict(flags)
 	flags.Var(opts.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
 	flags.Var(&opts.mode, "output", "plain, json or quiet")
@@ -99,10 +101,13 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	}
 	node := a.node(dataDir, files)
 	watch := keeper.New()
+	var r *run
+	stock := hooklent.New(lent(files), func(problems jobspec.Problems) { r.say(problems) })
+	defer stock.Close()
 	e := engine.New(engine.Config{
 		DataDir: dataDir,
 		Drivers: a.drivers(),
-		Hooks:   hooks.New(hooks.Options{DataDir: dataDir}),
+		Hooks:   hooks.New(hooks.Options{DataDir: dataDir, HostVolume: lent(files).HostVolume, Lent: stock}),
 		Node:    node,
 		HostEnv: a.environ,
 		OnRun:   watch.Run,
@@ -112,7 +117,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if warning != "" {
 		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
 	}
-	r := &run{
+	r = &run{
 		engine: e,
 		watch:  watch,
 		display: ui.New(a.streams, ui.Options{
@@ -147,14 +152,17 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	if err != nil {
 		return nil, nil, err
 	}
+	problems = append(problems, override(files)...)
 	problems = append(problems, check(files)...)
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, a.unusable(files)...)
 	problems = append(problems, notices(files)...)
 	problems = append(problems, unisolated(files, a.drivers())...)
 	problems = append(problems, noDownload(files)...)
-	problems = append(problems, volumeNotices(files, a.drivers(), dataDir)...)
-	problems = append(problems, misplaced(files, a.node("", files))...)
+	problems = append(problems, volumeNotices(files, a.drivers(), lent(files), dataDir)...)
+	node := a.node("", files)
+	problems = append(problems, misplaced(files, node)...)
+	problems = append(problems, a.unlent(files, node)...)
 	problems.Sort()
 	problems = opts.strictly(problems)
 	if !problems.HasErrors() {
@@ -190,10 +198,12 @@ func (o *upOptions) policy(files []jobFile) (policy, error) {
 	return p, err
 }
 
-// node describes this machine, with what its drivers add that jobs ask for.
+// node describes this machine, with what its drivers add that jobs ask for, and
+// the stand-ins.
 func (a *app) node(dataDir string, files []jobFile) *taskenv.Node {
 	node := taskenv.Fingerprint()
 	node.DataDir, node.Attributes = dataDir, a.driverAttributes(files)
+	describe(&node, lent(files).Node)
 	return &node
 }
 

@@ -27,6 +27,7 @@ errors.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args, opts) },
 	}
 	opts.bind(cmd.Flags())
+	opts.bindLocal(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
 	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")
 	complete(cmd, "output", string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet))

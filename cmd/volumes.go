@@ -11,11 +11,12 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/allocdir"
 	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
 )
 
 // volumeNotices tells where the volumes of jobs are, as far as that is not what
 // a cluster would do.
-func volumeNotices(files []jobFile, known map[string]drivers.Driver, dataDir string) (problems jobspec.Problems) {
+func volumeNotices(files []jobFile, known map[string]drivers.Driver, world *standin.World, dataDir string) (problems jobspec.Problems) {
 	told := make(map[string]bool) // sources
 	for _, f := range files {
 		if f.Job == nil {
@@ -25,7 +26,7 @@ func volumeNotices(files []jobFile, known map[string]drivers.Driver, dataDir str
 		for i, g := range f.Job.TaskGroups {
 			for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
 				v := g.Volumes[name]
-				if told[v.Source] || !isMounted(g, name) {
+				if _, _, isLent := world.HostVolume(v.Source); isLent || told[v.Source] || !isMounted(g, name) {
 					continue
 				}
 				told[v.Source] = true

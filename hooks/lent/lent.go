@@ -89,7 +89,7 @@ func (s *Stock) look() {
 		return
 	}
 	s.stamp = now
-	world, _, problems := standin.Read(s.file)
+	world, problems := standin.Read(s.file)
 	if len(problems) > 0 {
 		s.report(problems)
 	}

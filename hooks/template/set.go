@@ -31,14 +31,7 @@ type set struct {
 }
 
 func newSet(task hooks.Task, cfg Config, env *taskenv.Env) (*set, error) {
-	namespace := "default"
-	if task.Job.Namespace != nil && *task.Job.Namespace != "" {
-		namespace = *task.Job.Namespace
-	}
-	s := &set{
-		dir: task.AllocDir, taskDir: task.Task.Name, cfg: cfg, env: env, namespace: namespace,
-		config: &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
-	}
+	s := newEmptySet(task, cfg, env)
 	for _, t := range task.Task.Templates {
 		sp, err := newSpec(t, task, env)
 		if err != nil {
@@ -47,6 +40,17 @@ func newSet(task hooks.Task, cfg Config, env *taskenv.Env) (*set, error) {
 		s.templates = append(s.templates, sp)
 	}
 	return s, nil
+}
+
+func newEmptySet(task hooks.Task, cfg Config, env *taskenv.Env) *set {
+	namespace := "default"
+	if task.Job.Namespace != nil && *task.Job.Namespace != "" {
+		namespace = *task.Job.Namespace
+	}
+	return &set{
+		dir: task.AllocDir, taskDir: task.Task.Name, cfg: cfg, env: env, namespace: namespace,
+		config: &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
+	}
 }
 
 // result is what executing a template gave.

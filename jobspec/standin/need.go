@@ -17,6 +17,24 @@ type Need struct {
 	Label string
 }
 
+// Words names the kind of thing.
+func (n Need) Words() string {
+	switch n.Kind {
+	case ConsulKey:
+		return "Consul key"
+	case NomadVariable:
+		return "Nomad variable"
+	case VaultSecret:
+		return "Vault secret"
+	case ServiceBlock:
+		return "service"
+	case VolumeBlock:
+		return "host volume"
+	default:
+		return n.Kind
+	}
+}
+
 // Block shows how the block is written.
 func (n Need) Block() string {
 	switch n.Kind {

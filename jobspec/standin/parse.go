@@ -43,7 +43,7 @@ func Find(jobFile string) string {
 }
 
 // Read reads a file of stand-ins.
-func Read(path string) (*World, []byte, jobspec.Problems) {
+func Read(path string) (*World, jobspec.Problems) {
 	info, err := os.Stat(path)
 	var text []byte
 	switch {
@@ -58,10 +58,9 @@ func Read(path string) (*World, []byte, jobspec.Problems) {
 		if errors.As(err, &in) {
 			err = in.Err
 		}
-		return nil, nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot read the stand-ins %q: %v", path, err)}}
+		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot read the stand-ins %q: %v", path, err)}}
 	}
-	w, problems := Parse(path, text)
-	return w, text, problems
+	return Parse(path, text)
 }
 
 // Parse reads the text of a file of stand-ins; functions find files relative to
@@ -104,9 +103,10 @@ type parser struct {
 // hideValues takes out of a diagnostic what could be a secret.
 func hideValues(diag *hcl.Diagnostic) {
 	diag.Expression, diag.EvalContext = nil, nil
-	if diag.Summary == "Error in function call" {
-		diag.Detail, _, _ = strings.Cut(diag.Detail, " failed: ")
-		diag.Detail += " failed"
+	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](diag)
+	if ok && !strings.HasPrefix(call.CalledFunctionName(), "file") { // whose faults are about paths
+		diag.Summary = fmt.Sprintf("function %q cannot work with this", call.CalledFunctionName())
+		diag.Detail = ""
 	}
 }
 

@@ -84,6 +84,15 @@ type Task struct {
 	At     jobspec.Range
 }
 
+// HostVolume returns the directory for a host volume.
+func (w *World) HostVolume(source string) (path string, readOnly, ok bool) {
+	if w == nil {
+		return "", false, false
+	}
+	v, ok := w.HostVolumes[source]
+	return v.Path, v.ReadOnly, ok
+}
+
 // Variable returns the items of a Nomad variable.
 func (w *World) Variable(namespace, path string) (map[string]string, bool) {
 	if w == nil {

@@ -1,0 +1,77 @@
+package lent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"taskrun/hooks/lent"
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestTheFileIsFollowed changes a file of stand-ins, first to something that
+// cannot be read, then to something that can.
+func TestTheFileIsFollowed(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), standin.DefaultName)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`consul_key "k" { value = "1" }`)
+	world, problems := standin.Read(path)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	told := make(chan string, 10)
+	s := lent.New(world, func(p jobspec.Problems) { told <- p.Error() })
+	defer s.Close()
+	changed := s.Changed()
+
+	write(`consul_key "k" { value = `)
+	select {
+	case text := <-told:
+		if !strings.Contains(text, path) {
+			t.Errorf("told %q", text)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("nobody was told of the fault")
+	}
+	if v, _ := s.Lent().Key("k"); v != "1" {
+		t.Errorf("a broken file lends %q", v)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	write(`consul_key "k" { value = "changed" }`)
+	select {
+	case <-changed:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the change was not seen")
+	}
+	if v, _ := s.Lent().Key("k"); v != "changed" {
+		t.Errorf("got %q", v)
+	}
+}
+
+// TestNothingIsFollowedInVain has no goroutine without a file, or when nobody
+// wants to know; goleak sees to that.
+func TestNothingIsFollowedInVain(t *testing.T) {
+	t.Parallel()
+	s := lent.New(standin.Nothing(), nil)
+	s.Changed()
+	unused := lent.New(&standin.World{File: "none"}, nil)
+	unused.Close()
+	if unused.Lent().File != "none" {
+		t.Error("another world")
+	}
+}

@@ -1,0 +1,88 @@
+package template
+
+import (
+	"slices"
+	"strings"
+
+	dep "github.com/hashicorp/consul-template/dependency"
+
+	"taskrun/hooks"
+	"taskrun/jobspec/standin"
+	"taskrun/jobspec/taskenv"
+)
+
+// Lack is something that a template asks for and does not get.
+type Lack struct {
+	Template int    // index of the block
+	Asks     string // as the function names it, such as "kv.block(app/port)"
+	Need     standin.Need
+	// Empty: the answer would be an empty list, for which no template waits.
+	Empty bool
+}
+
+// Preview executes the templates of a task that ask for what a cluster has,
+// without its directories, and returns what would be missing. What cannot be
+// told beforehand, such as the content of files, is left to the task's start.
+func Preview(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
+	for i, t := range task.Task.Templates {
+		if t.EmbeddedTmpl == nil || !asks(*t.EmbeddedTmpl) {
+			continue
+		}
+		sp, err := newSpec(t, task, env)
+		if err != nil {
+			continue
+		}
+		s := newEmptySet(task, cfg, env)
+		out, err := s.execute(sp)
+		if err != nil {
+			continue
+		}
+		for _, d := range out.missing {
+			lacks = append(lacks, Lack{Template: i, Asks: d.String(), Need: NeedOf(d)})
+		}
+		for _, d := range out.used {
+			if name, ok := s.unknownService(d); ok {
+				lacks = append(lacks, Lack{i, d.String(), standin.Need{Kind: standin.ServiceBlock, Label: name}, true})
+			}
+		}
+	}
+	slices.SortStableFunc(lacks, func(a, b Lack) int {
+		if a.Template != b.Template {
+			return a.Template - b.Template
+		}
+		return strings.Compare(a.Asks, b.Asks)
+	})
+	return lacks
+}
+
+// askers are in the names of all functions that ask for what a cluster has.
+var askers = []string{
+	"key", "ls", "tree", "ecret", "pkiCert", "nomadVar", "ervice", "connect", "node", "Tree", "Ls",
+}
+
+func asks(text string) bool {
+	return slices.ContainsFunc(askers, func(a string) bool { return strings.Contains(text, a) })
+}
+
+// unknownService returns the service that a dependency asks for, when no
+// instance of it is known.
+func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
+	kind, arg := question(d)
+	var provider string
+	switch kind {
+	case "health.service":
+		provider = "consul"
+		arg, _, _ = strings.Cut(arg, "|")
+		arg, _, _ = strings.Cut(arg, "~")
+	case "nomad.service":
+		provider = "nomad"
+		if m := chosen.FindStringSubmatch(arg); m != nil {
+			arg = m[1]
+		}
+	default:
+		return "", false
+	}
+	_, name = tagAndName(arg)
+	known := slices.ContainsFunc(s.answerer().instances(provider), func(i Instance) bool { return i.Name == name })
+	return name, !known
+}

@@ -1,0 +1,69 @@
+package standin
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// Override changes the tasks of a job as the task blocks say, and tells which
+// of the blocks, by index, were for it. Problems found later in a config that
+// was replaced lie in the block that replaced it.
+func (w *World) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
+	used = map[int]bool{}
+	if w == nil {
+		return used
+	}
+	for i, g := range job.TaskGroups {
+		for k, t := range g.Tasks {
+			path := strings.Join([]string{text(job.ID, job.Name), text(g.Name), t.Name}, "/")
+			for n, o := range w.Tasks {
+				if o.Target == path || strings.HasSuffix(path, "/"+o.Target) {
+					used[n] = true
+					o.apply(t, at, jobspec.Root.Index("group", i).Index("task", k))
+				}
+			}
+		}
+	}
+	return used
+}
+
+func text(candidates ...*string) string {
+	for _, c := range candidates {
+		if c != nil {
+			return *c
+		}
+	}
+	return ""
+}
+
+func (o Task) apply(t *api.Task, at jobspec.Positions, path jobspec.Path) {
+	if o.Driver != "" {
+		t.Driver = o.Driver
+		at[path.Attr("driver")] = o.At
+	}
+	if o.User != nil {
+		t.User = *o.User
+	}
+	if o.Config != nil {
+		t.Config = maps.Clone(o.Config)
+		config := path.Attr("config")
+		for p := range at {
+			if strings.HasPrefix(string(p), string(config)) {
+				delete(at, p)
+			}
+		}
+		at[config] = o.At
+	}
+	if len(o.Env) > 0 {
+		env := maps.Clone(t.Env)
+		if env == nil {
+			env = map[string]string{}
+		}
+		maps.Copy(env, o.Env)
+		t.Env = env
+	}
+}

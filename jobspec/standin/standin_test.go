@@ -1,0 +1,312 @@
+package standin_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+const whole = `
+variables {
+  tag   = "dev"
+  count = 2
+}
+nomad_variable "nomad/jobs/web" {
+  password = "pw"
+  port     = 80
+}
+nomad_variable "/nomad/jobs/web/@prod" {
+  password = "other"
+}
+consul_key "/web/greeting" {
+  value = "hello"
+}
+consul_key "web/limit" {
+  value = 10
+}
+vault_secret "kv/data/web" {
+  api_key = file("key.txt")
+  list    = ["a", 1, true, null]
+}
+vault_secret "kv/data/team/db" {}
+vault_secret "old/x" {
+  a = "$${kept}"
+}
+service "db" {
+  address = "10.0.0.1"
+  port    = 5432
+  tags    = ["primary"]
+  meta {
+    zone = "z"
+  }
+}
+service "db" {
+  provider = "nomad"
+  port     = 1
+}
+host_volume "certs" {
+  path      = "./certs"
+  read_only = true
+}
+node {
+  class      = "ssd"
+  meta       = { "rack" = "r1" }
+  attributes = { "driver.docker" = "1" }
+}
+vault {
+  token = "mine"
+}
+task "web/app/server" {
+  driver = "raw_exec"
+  user   = ""
+  config {
+    command = "./server"
+    args    = ["-p", "${NOMAD_PORT_http}"]
+  }
+  env {
+    LEVEL = "debug"
+  }
+}
+`
+
+func parse(t *testing.T, text string) *standin.World {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("secret key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, problems := standin.Parse(filepath.Join(dir, "taskrun.hcl"), []byte(text))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	return w
+}
+
+func TestAWholeFile(t *testing.T) {
+	t.Parallel()
+	w := parse(t, whole)
+	dir := filepath.Dir(w.File)
+
+	if v := w.Values["tag"]; v.Value.AsString() != "dev" || v.At.Start.Line != 3 {
+		t.Errorf("variable tag: %v", v)
+	}
+	items, _ := w.Variable("default", "nomad/jobs/web")
+	other, _ := w.Variable("prod", "nomad/jobs/web")
+	if items["password"] != "pw" || items["port"] != "80" || other["password"] != "other" {
+		t.Errorf("Nomad variables: %v %v", items, other)
+	}
+	var paths []string
+	for _, v := range w.VariablePaths("*", "nomad/") {
+		paths = append(paths, v.Path+"@"+v.Namespace)
+	}
+	if want := []string{"nomad/jobs/web@default", "nomad/jobs/web@prod"}; !slices.Equal(paths, want) {
+		t.Errorf("paths %v", paths)
+	}
+	if v, ok := w.Key("web/limit"); v != "10" || !ok {
+		t.Errorf("key: %q %v", v, ok)
+	}
+	if got := w.Keys("web/"); !slices.Equal(got, []string{"web/greeting", "web/limit"}) {
+		t.Errorf("keys %v", got)
+	}
+	for path, want := range map[string]bool{"kv/data/web": true, "kv/web": true, "kv/team/db": true, "old/x": true, "old": false, "kv/none": false} {
+		if s, ok := w.Secret(path); ok != want || ok && s.KV2 != strings.HasPrefix(path, "kv") {
+			t.Errorf("secret %q: %v %v", path, s, ok)
+		}
+	}
+	if s, _ := w.Secret("kv/web"); s.Data["api_key"] != "secret key" {
+		t.Errorf("secret: %v", s.Data)
+	}
+	if s, _ := w.Secret("old/x"); s.Data["a"] != "${kept}" {
+		t.Errorf("secret: %v", s.Data)
+	}
+	if got := w.SecretNames("kv"); !slices.Equal(got, []string{"team/", "web"}) {
+		t.Errorf("secrets %v", got)
+	}
+	want := []standin.Service{
+		{Name: "db", Address: "10.0.0.1", Port: 5432, Tags: []string{"primary"}, Meta: map[string]string{"zone": "z"}},
+		{Name: "db", Provider: "nomad", Address: "127.0.0.1", Port: 1},
+	}
+	if diff := cmp.Diff(want, w.Services); diff != "" {
+		t.Error(diff)
+	}
+	if path, readOnly, ok := w.HostVolume("certs"); path != filepath.Join(dir, "certs") || !readOnly || !ok {
+		t.Errorf("host volume: %q %v %v", path, readOnly, ok)
+	}
+	if w.Node.Class != "ssd" || w.Node.Meta["rack"] != "r1" || w.Node.Attributes["driver.docker"] != "1" {
+		t.Errorf("node: %v", w.Node)
+	}
+	if w.VaultToken != "mine" || w.ConsulToken == "" {
+		t.Errorf("tokens %q %q", w.VaultToken, w.ConsulToken)
+	}
+}
+
+func TestNothingLendsNothing(t *testing.T) {
+	t.Parallel()
+	for _, w := range []*standin.World{nil, standin.Nothing()} {
+		_, variable := w.Variable("default", "x")
+		_, key := w.Key("x")
+		_, secret := w.Secret("x")
+		_, _, volume := w.HostVolume("x")
+		if variable || key || secret || volume || len(w.Keys("")) > 0 || len(w.SecretNames("")) > 0 || len(w.VariablePaths("*", "")) > 0 {
+			t.Errorf("%v lends something", w)
+		}
+		if used := w.Override(&api.Job{}, nil); len(used) > 0 {
+			t.Errorf("%v changes something", w)
+		}
+	}
+}
+
+// TestFaults has what is wrong with a file, as people read it. The word SECRET
+// is never in it.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, want string }{
+		{"an unknown block", `consul_kye "a" { value = 1 }`, `taskrun.hcl:1,1: unknown block "consul_kye" in a file of stand-ins`},
+		{"an unknown attribute", "service \"db\" {\n  prot = 1\n  port = 1\n}", `taskrun.hcl:2,3: unknown attribute "prot" in service`},
+		{"no label", `consul_key { value = 1 }`, "this consul_key has no name"},
+		{"no value", `consul_key "a" {}`, `"value"`},
+		{"a number that is no port", `service "db" { port = 70000 }`, "taskrun.hcl:1,23: this is no port: 70000 is not between 0 and 65535"},
+		{"a provider", "service \"db\" {\n port = 1\n provider = \"etcd\"\n}", `unknown provider "etcd"`},
+		{"a list for a text", `nomad_variable "a" { x = ["SECRET"] }`, "taskrun.hcl:1,26: the value must be a text"},
+		{"null", `consul_key "a" { value = null }`, "the value must be a text"},
+		{"a reference", `consul_key "a" { value = "SECRET${var.x}" }`, "stand-ins may not refer to anything"},
+		{"a reference in a service", `service "a" { port = NOMAD_PORT_x }`, "stand-ins may not refer to anything"},
+		{"a function that fails", `vault_secret "a" { x = parseint("SECRET", 10) }`, `taskrun.hcl:1,34: function "parseint" cannot work with this`},
+		{"a file that is missing", `vault_secret "a" { x = file("none") }`, "none"},
+		{"a block in a block of texts", `nomad_variable "a" { x {} }`, "taskrun.hcl:1,22"},
+		{"twice", "consul_key \"a\" { value = 1 }\nconsul_key \"/a\" { value = 2 }", `taskrun.hcl:2,1: consul_key "/a" is there twice`},
+		{"no HCL", `consul_key "a" { value = "SECRET }`, "taskrun.hcl:1,"},
+		{"no token", `vault {}`, `"token"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w, problems := standin.Parse("taskrun.hcl", []byte(c.text))
+			got := problems.Error()
+			for _, p := range problems {
+				got += "\n" + p.Remedy
+			}
+			if w != nil || !problems.HasErrors() || !strings.Contains(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if strings.Contains(got, "SECRET") {
+				t.Errorf("a value is shown: %q", got)
+			}
+		})
+	}
+}
+
+func TestReadTellsOfTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, standin.DefaultName)
+	if _, problems := standin.Read(path); !problems.HasErrors() || !strings.Contains(problems.Error(), "no such file") {
+		t.Errorf("a missing file: %v", problems)
+	}
+	job := filepath.Join(dir, "job.nomad.hcl")
+	if got := standin.Find(job); got != "" {
+		t.Errorf("found %q", got)
+	}
+	if err := os.WriteFile(path, []byte("node {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := standin.Find(job); got != path {
+		t.Errorf("found %q, not %q", got, path)
+	}
+	if w, problems := standin.Read(path); len(problems) > 0 || w.File != path {
+		t.Errorf("%v %v", w, problems)
+	}
+}
+
+func TestOverride(t *testing.T) {
+	t.Parallel()
+	src := jobspec.Source{Name: "web.nomad.hcl", Text: []byte(`
+		job "web" {
+		  group "app" {
+		    task "server" {
+		      driver = "docker"
+		      config {
+		        image = "x"
+		      }
+		      env {
+		        A     = "1"
+		        LEVEL = "info"
+		      }
+		    }
+		    task "proxy" {
+		      driver = "docker"
+		    }
+		  }
+		  group "server" {
+		    task "x" {
+		      driver = "docker"
+		    }
+		  }
+		}`)}
+	file, problems := jobspec.Parse(src, jobspec.Options{})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	w := parse(t, whole+`
+		task "server" {
+		  env = { B = "2" }
+		}
+		task "nobody" {}
+		task "erver" {}`)
+	used := w.Override(file.Job, file.Positions)
+	if len(used) != 2 || !used[0] || !used[1] {
+		t.Errorf("used %v", used)
+	}
+	server := file.Job.TaskGroups[0].Tasks[0]
+	if server.Driver != "raw_exec" || server.Config["image"] != nil || server.Config["command"] != "./server" {
+		t.Errorf("driver %q, config %v", server.Driver, server.Config)
+	}
+	if diff := cmp.Diff([]any{"-p", "${NOMAD_PORT_http}"}, server.Config["args"]); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"A": "1", "B": "2", "LEVEL": "debug"}, server.Env); diff != "" {
+		t.Error(diff)
+	}
+	if proxy := file.Job.TaskGroups[0].Tasks[1]; proxy.Driver != "docker" || proxy.Env != nil {
+		t.Errorf("another task was changed: %v", proxy)
+	}
+	found := jobspec.Problems{{Path: "job.group[0].task[0].config.command"}}
+	file.Place(found)
+	if at := found[0].Range; at.File != w.File {
+		t.Errorf("a problem of the new config lies at %v", at)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte(`{"consul_key": {"a": {"value": "b"}}}`))
+	f.Add([]byte("task \"a\" {\n  config {\n    x = [1, { a = \"${NOMAD_X}\" }]\n  }\n}"))
+	f.Add([]byte(`vault_secret "a/data/b" { x = "${1 + 1}" }`))
+	f.Add([]byte(`nomad_variable "@@" { x = [for i in range(100000) : i] }`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		w, problems := standin.Parse("taskrun.hcl", text)
+		if (w == nil) != problems.HasErrors() {
+			t.Fatalf("world %v with problems %v", w, problems)
+		}
+		if w == nil {
+			return
+		}
+		for _, key := range w.Keys("") {
+			if _, ok := w.Key(key); !ok {
+				t.Errorf("key %q is listed and not there", key)
+			}
+		}
+		for _, v := range w.VariablePaths("*", "") {
+			if _, ok := w.Variable(v.Namespace, v.Path); !ok {
+				t.Errorf("variable %v is listed and not there", v)
+			}
+		}
+	})
+}
