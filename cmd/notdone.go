@@ -13,12 +13,11 @@ import (
 var notDone = []gap{
 	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
 
-	{"service", inGroups(func(g *api.TaskGroup) int { return len(g.Services) }), "it is not registered and its checks are not run"},
+	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
 	{"consul", ofGroups(func(g *api.TaskGroup) bool { return g.Consul != nil }), "there is no Consul here"},
 	{"network", isolated, "the tasks use the network of this machine"},
 
-	{"service", inTasks(func(t *api.Task) int { return len(t.Services) }), "it is not registered and its checks are not run"},
 	{"vault", ofTasks(func(t *api.Task) bool { return t.Vault != nil }), "the task gets no token"},
 	{"consul", ofTasks(func(t *api.Task) bool { return t.Consul != nil }), "there is no Consul here"},
 	{"identity", ofTasks(func(t *api.Task) bool { return t.Identity != nil || len(t.Identities) > 0 }), "the task gets no token"},
@@ -75,17 +74,6 @@ func ofJob(has func(*api.Job) bool) func(*api.Job, string) []jobspec.Path {
 	}
 }
 
-func inGroups(count func(*api.TaskGroup) int) func(*api.Job, string) []jobspec.Path {
-	return func(j *api.Job, block string) (paths []jobspec.Path) {
-		for i, g := range j.TaskGroups {
-			for n := range count(g) {
-				paths = append(paths, jobspec.Root.Index("group", i).Index(block, n))
-			}
-		}
-		return paths
-	}
-}
-
 func ofGroups(has func(*api.TaskGroup) bool) func(*api.Job, string) []jobspec.Path {
 	return func(j *api.Job, block string) (paths []jobspec.Path) {
 		for i, g := range j.TaskGroups {
@@ -117,6 +105,21 @@ func ofTasks(has func(*api.Task) bool) func(*api.Job, string) []jobspec.Path {
 		})
 		return paths
 	}
+}
+
+func connects(j *api.Job, _ string) (paths []jobspec.Path) {
+	add := func(services []*api.Service, at jobspec.Path) {
+		for n, s := range services {
+			if s.Connect != nil {
+				paths = append(paths, at.Index("service", n).Attr("connect"))
+			}
+		}
+	}
+	for i, g := range j.TaskGroups {
+		add(g.Services, jobspec.Root.Index("group", i))
+	}
+	forTasks(j, func(t *api.Task, at jobspec.Path) { add(t.Services, at) })
+	return paths
 }
 
 // isolated finds networks that are not simply the machine's.

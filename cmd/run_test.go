@@ -17,6 +17,7 @@ import (
 	"taskrun/drivers/mock"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
+	"taskrun/engine/service"
 	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
@@ -124,7 +125,7 @@ func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p pol
 		engine: engine.New(engine.Config{
 			DataDir: dataDir,
 			Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-			Hooks:   hooks.New(hooks.Options{}),
+			Hooks:   hooks.New(hooks.Options{Services: &service.Catalog{}}),
 			Node:    &taskenv.Node{},
 		}),
 		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),

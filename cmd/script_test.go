@@ -3,6 +3,8 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,11 +21,25 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
 		"taskrun": func() { os.Exit(Main()) },
+		"httpd":   httpd,
 	})
 }
 
 // cleanups are called when all tests have ended.
 var cleanups []func()
+
+// httpd ADDRESS FILE is a server for tasks: it answers 200 while the file
+// exists, and else 503.
+func httpd() {
+	err := http.ListenAndServe(os.Args[1], http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, err := os.Stat(os.Args[2]); err != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "the file is gone")
+		}
+	}))
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
 
 // leakTest looks for goroutines that tests left behind.
 type leakTest struct{ m *testing.M }

@@ -14,6 +14,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
+	"taskrun/engine/service"
 	hooks "taskrun/hooks/catalog"
 	hooklent "taskrun/hooks/lent"
 	"taskrun/jobspec"
@@ -104,13 +105,17 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	var r *run
 	stock := hooklent.New(lent(files), func(problems jobspec.Problems) { r.say(problems) })
 	defer stock.Close()
+	services := &service.Catalog{}
 	e := engine.New(engine.Config{
 		DataDir: dataDir,
 		Drivers: a.drivers(),
-		Hooks:   hooks.New(hooks.Options{DataDir: dataDir, HostVolume: lent(files).HostVolume, Lent: stock}),
-		Node:    node,
-		HostEnv: a.environ,
-		OnRun:   watch.Run,
+		Hooks: hooks.New(hooks.Options{
+			DataDir: dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
+		}),
+		Node:     node,
+		HostEnv:  a.environ,
+		Services: services,
+		OnRun:    watch.Run,
 	})
 	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID)
 	defer unserve()

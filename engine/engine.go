@@ -17,6 +17,7 @@ import (
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/engine/runner"
+	"taskrun/engine/service"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -38,6 +39,8 @@ type Config struct {
 	Hooks   hooks.Catalog
 	Node    *taskenv.Node // what ${node.…} and ${attr.…} read
 	HostEnv []string      // "K=V", what tasks inherit
+	// Services is where the hooks register what tasks offer; nil if none does.
+	Services *service.Catalog
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
@@ -73,6 +76,9 @@ func New(cfg Config) *Engine {
 	if cfg.MaxKillTimeout == 0 {
 		cfg.MaxKillTimeout = defaultMaxKillTimeout
 	}
+	if cfg.Services == nil {
+		cfg.Services = &service.Catalog{}
+	}
 	e := &Engine{cfg: cfg, done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
@@ -83,6 +89,9 @@ func New(cfg Config) *Engine {
 // Subscribe returns every event from now on; without output the tasks' own
 // output is left out. Subscribe before Submit to miss nothing.
 func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subscribe(output) }
+
+// Services is the catalog of what tasks offer and what their checks say.
+func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
 
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may

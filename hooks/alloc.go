@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/jobspec/taskenv"
 )
 
 // Alloc is what a hook may know of its allocation. All of it is read only.
@@ -19,9 +20,20 @@ type Alloc struct {
 	// found again, see engine/allocdir; empty when there is none.
 	Sticky string
 
+	Node  *taskenv.Node
+	Ports []taskenv.Port
+
+	// Env returns the environment of the allocation itself, without a task.
+	Env func() *taskenv.Env
 	// Publish tells the run's subscribers of something that concerns the
 	// allocation.
 	Publish func(at time.Time, body event.Body)
+	// ChecksPass tells whether all checks of the allocation's services pass.
+	// They do until it is called.
+	ChecksPass func(pass bool)
+	// Restart restarts a running task, or with an empty name all of them,
+	// because of a failure, and returns when the old runs have ended.
+	Restart func(ctx context.Context, task, reason string) error
 }
 
 // AllocFactory makes the hook of one allocation. It returns nil when the

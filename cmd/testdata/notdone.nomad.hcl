@@ -4,11 +4,11 @@ job "notdone" {
   }
 
   group "g" {
-    service { # service
-      name = "one"
-    }
     service {
-      name = "two"
+      name = "one"
+      connect { # service.connect
+        native = true
+      }
     }
     scaling { # scaling
       max = 3
@@ -21,9 +21,6 @@ job "notdone" {
     task "t" {
       driver = "raw_exec"
 
-      service { # service
-        name = "three"
-      }
       vault {} # vault
       consul {} # consul
       identity {} # identity

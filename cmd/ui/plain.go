@@ -93,6 +93,14 @@ func (v *plain) event(e event.Event) {
 		case health.DeploymentFailed:
 			v.line(e.Time, "", s.Bad("✗"), s.Bad(fmt.Sprintf("job %s: the deployment has failed: %s", body.Job, body.Description)))
 		}
+	case event.Service:
+		if symbol, text := v.service(body); text != "" {
+			v.line(e.Time, "", symbol, e.Alloc.Name+": "+text)
+		}
+	case event.Check:
+		if symbol, text := v.check(body); text != "" {
+			v.line(e.Time, "", symbol, e.Alloc.Name+": "+text)
+		}
 	case event.Gap:
 		v.line(e.Time, v.taskLabel(e), s.Waiting("▲"),
 			fmt.Sprintf("%d bytes of %s are left out here: the reader was too slow", body.Bytes, body.Stream))

@@ -74,6 +74,24 @@ type (
 		Description string
 	}
 
+	// Service is a service that was registered, or is no more.
+	Service struct {
+		ID         string
+		Name       string
+		Address    string
+		Port       int // 0 for none
+		Tags       []string
+		Registered bool
+	}
+
+	// Check is a check of a service that says something new.
+	Check struct {
+		Service string
+		Check   string
+		Status  string // pending, success or failure
+		Output  string
+	}
+
 	// Output announces a piece of a task's output. The bytes may be read
 	// until the subscriber asks for its next event.
 	Output struct {
@@ -98,6 +116,8 @@ func (TaskState) body()   {}
 func (AllocStatus) body() {}
 func (AllocHealth) body() {}
 func (Deployment) body()  {}
+func (Service) body()     {}
+func (Check) body()       {}
 func (Output) body()      {}
 func (Gap) body()         {}
 func (Notice) body()      {}

@@ -46,6 +46,22 @@ type (
 		Status      string `json:"status"`
 		Description string `json:"description"`
 	}
+	serviceObject struct {
+		object
+		ID         string   `json:"id"`
+		Name       string   `json:"name"`
+		Address    string   `json:"address"`
+		Port       int      `json:"port,omitempty"`
+		Tags       []string `json:"tags,omitempty"`
+		Registered bool     `json:"registered"`
+	}
+	checkObject struct {
+		object
+		Service string `json:"service"`
+		Check   string `json:"check"`
+		Status  string `json:"status"`
+		Output  string `json:"output"`
+	}
 	diagnosticObject struct {
 		object
 		Severity string `json:"severity"`
@@ -78,6 +94,10 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case Deployment:
 		o.Job = b.Job
 		return json.Marshal(deploymentObject{of("deployment"), b.Status, b.Description})
+	case Service:
+		return json.Marshal(serviceObject{of("service"), b.ID, b.Name, b.Address, b.Port, b.Tags, b.Registered})
+	case Check:
+		return json.Marshal(checkObject{of("check"), b.Service, b.Check, b.Status, b.Output})
 	case Notice:
 		return json.Marshal(diagnosticObject{of("diagnostic"), "warning", b.Text})
 	default:

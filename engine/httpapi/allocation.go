@@ -73,13 +73,12 @@ func (s *Server) allocStub(a engine.Alloc) *api.AllocationListStub {
 	return stub
 }
 
-// allocationChecks answers GET /v1/client/allocation/:id/checks. The engine
-// has no checks to tell of.
+// allocationChecks answers GET /v1/client/allocation/:id/checks.
 func (s *Server) allocationChecks(_ http.ResponseWriter, r *request) (any, error) {
 	if _, ok := s.findAlloc(r.id); !ok {
 		return nil, unknownAlloc(r.id)
 	}
-	return api.AllocCheckStatuses{}, nil
+	return s.engine.Services().Checks(r.id), nil
 }
 
 // done is the answer to an order that was carried out.

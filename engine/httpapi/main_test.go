@@ -18,6 +18,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/event"
 	"taskrun/engine/httpapi"
+	"taskrun/engine/service"
 	"taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )
@@ -69,12 +70,14 @@ type fixture struct {
 func serve(t testing.TB, jobs ...*api.Job) *fixture {
 	t.Helper()
 	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
+	services := &service.Catalog{}
+	node := &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"}
 	f.engine = engine.New(engine.Config{
-		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{}), Node: &taskenv.Node{},
+		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services}), Services: services, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})
 	f.server = httpapi.New(f.engine, httpapi.Config{
-		Node:    &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"},
+		Node:    node,
 		Version: "1.2.3",
 	})
 	l, path, err := httpapi.Listen(socketDir(t), "job-1")

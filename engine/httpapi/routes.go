@@ -26,8 +26,9 @@ var routes = []struct {
 	{"GET", "/v1/job/*", read(jobTopic, (*Server).getJob)},
 
 	{"GET", "/v1/allocations", read(allocsTopic, (*Server).listAllocations)},
+	{"GET", "/v1/allocation/*/services", read(allocTopic, (*Server).allocationServices)},
 	{"GET", "/v1/allocation/*", read(allocTopic, (*Server).getAllocation)},
-	{"GET", "/v1/client/allocation/*/checks", read(static, (*Server).allocationChecks)},
+	{"GET", "/v1/client/allocation/*/checks", read(allocTopic, (*Server).allocationChecks)},
 	{"GET", "/v1/client/allocation/*/exec", (*Server).exec},
 	{"GET", "/v1/client/allocation/*/stats", write((*Server).allocationStats)},
 	{"PUT", "/v1/client/allocation/*/restart", write((*Server).restartAllocation)},
@@ -37,6 +38,10 @@ var routes = []struct {
 	{"GET", "/v1/nodes", read(static, (*Server).listNodes)},
 	{"GET", "/v1/node/*/allocations", read(allocsTopic, (*Server).nodeAllocations)},
 	{"GET", "/v1/node/*", read(static, (*Server).getNode)},
+
+	{"GET", "/v1/services", read(servicesTopic, (*Server).listServices)},
+	{"GET", "/v1/service/*", read(serviceTopic, (*Server).getService)},
+	{"DELETE", "/v1/service/*", write((*Server).deleteService)},
 
 	{"GET", "/v1/agent/self", write((*Server).agentSelf)},
 	{"GET", "/v1/regions", write((*Server).listRegions)},

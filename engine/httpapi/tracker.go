@@ -18,6 +18,8 @@ func jobTopic(id string) topic        { return topic("job/" + id) }
 func jobAllocsTopic(id string) topic  { return topic("job-allocations/" + id) }
 func deploymentTopic(id string) topic { return topic("deployment/" + id) }
 func allocsTopic(string) topic        { return "allocations" }
+func servicesTopic(string) topic      { return "services" }
+func serviceTopic(name string) topic  { return topic("service/" + name) }
 func allocTopic(id string) topic      { return topic("allocation/" + id) }
 
 // firstIndex is that of what has not changed since the server began. It is not
@@ -92,7 +94,9 @@ func (t *tracker) observe(ev event.Event) {
 	}
 	t.observeAlloc(ev)
 	t.change(allocsTopic(""), allocTopic(ev.Alloc.ID), jobAllocsTopic(ev.Alloc.Job))
-	switch ev.Body.(type) {
+	switch body := ev.Body.(type) {
+	case event.Service:
+		t.change(servicesTopic(""), serviceTopic(body.Name))
 	case event.AllocStatus:
 		t.change(jobsTopic(""), jobTopic(ev.Alloc.Job))
 		if parent := ev.Alloc.Parent; parent != "" {

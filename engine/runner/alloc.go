@@ -82,6 +82,7 @@ type Alloc struct {
 	description string
 	updating    bool // hooks take in an update
 	health      *healthWatch
+	unchecked   bool // a check of a service does not pass
 	healthy     *bool
 	modified    time.Time
 	children    sync.WaitGroup
@@ -105,15 +106,7 @@ func New(cfg Config) *Alloc {
 		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
 	}
 	a.machine = lifecycle.NewAlloc(members)
-	info := hooks.Alloc{
-		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
-		Publish: func(at time.Time, body event.Body) { cfg.Bus.PublishAt(at, cfg.Alloc, "", body) },
-	}
-	for _, factory := range cfg.Hooks.Alloc {
-		if h := factory(info); h != nil {
-			a.hooks = append(a.hooks, h)
-		}
-	}
+	a.hooks = a.newHooks()
 	return a
 }
 

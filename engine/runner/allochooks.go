@@ -4,11 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"taskrun/engine/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
 )
+
+func (a *Alloc) newHooks() []hooks.AllocHook {
+	cfg := a.cfg
+	info := hooks.Alloc{
+		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
+		Node: cfg.Node, Ports: cfg.Ports,
+		Env:        a.env,
+		Publish:    func(at time.Time, body event.Body) { cfg.Bus.PublishAt(at, cfg.Alloc, "", body) },
+		ChecksPass: func(pass bool) { a.post(func() { a.unchecked = !pass }) },
+		Restart: func(ctx context.Context, task, reason string) error {
+			if task != "" {
+				return a.RestartTask(ctx, task, reason, true)
+			}
+			return a.restartTasks(ctx, reason, true)
+		},
+	}
+	var list []hooks.AllocHook
+	for _, factory := range cfg.Hooks.Alloc {
+		if h := factory(info); h != nil {
+			list = append(list, h)
+		}
+	}
+	return list
+}
 
 // prerun calls the hooks before the first task and reports how that went. It
 // runs beside the owner, since a hook may take its time.

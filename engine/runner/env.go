@@ -14,8 +14,7 @@ const (
 
 func (t *task) newEnv() *taskenv.Builder {
 	a := t.alloc.cfg
-	info := taskenv.AllocInfo{ID: a.Alloc.ID, Name: a.Alloc.Name, Index: a.Index}
-	b := taskenv.NewBuilder(a.Node, info, a.Job, a.Group, t.spec()).
+	b := taskenv.NewBuilder(a.Node, a.info(), a.Job, a.Group, t.spec()).
 		SetClientDir(a.Dir).
 		SetPorts(a.Ports)
 	isolation := t.driver.Capabilities().FSIsolation
@@ -26,6 +25,16 @@ func (t *task) newEnv() *taskenv.Builder {
 		b.SetHostEnv(a.HostEnv)
 	}
 	return b
+}
+
+// env is the environment of the allocation itself.
+func (a *Alloc) env() *taskenv.Env {
+	cfg := a.Config()
+	return taskenv.NewBuilder(cfg.Node, cfg.info(), cfg.Job, cfg.Group, nil).SetClientDir(cfg.Dir).SetPorts(cfg.Ports).Build()
+}
+
+func (c *Config) info() taskenv.AllocInfo {
+	return taskenv.AllocInfo{ID: c.Alloc.ID, Name: c.Alloc.Name, Index: c.Index}
 }
 
 // snapshot returns the environment as it is now.

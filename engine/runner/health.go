@@ -46,7 +46,7 @@ func (a *Alloc) checkHealth() {
 		return
 	}
 	tasks := a.healthTasks()
-	watch, verdict, again := h.watch.Step(tasks, true, time.Now())
+	watch, verdict, again := h.watch.Step(tasks, !a.unchecked, time.Now())
 	h.watch = watch
 	if verdict == health.Unknown {
 		h.timer.Reset(time.Until(again))

@@ -133,9 +133,14 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	if all {
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
 	}
+	return a.restartTasks(ctx, reason, false)
+}
+
+// restartTasks restarts the tasks that run.
+func (a *Alloc) restartTasks(ctx context.Context, reason string, failure bool) error {
 	requests := make([]*restartRequest, len(a.tasks))
 	for i, t := range a.tasks {
-		requests[i] = newRestart(reason, false)
+		requests[i] = newRestart(reason, failure)
 		t.inlet.offer(requests[i])
 	}
 	var failures []error

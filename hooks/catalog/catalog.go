@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"taskrun/engine/service"
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
 	"taskrun/hooks/artifact"
@@ -10,6 +11,7 @@ import (
 	"taskrun/hooks/lent"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/migratedisk"
+	"taskrun/hooks/services"
 	"taskrun/hooks/taskdir"
 	"taskrun/hooks/template"
 	"taskrun/hooks/volumes"
@@ -25,8 +27,8 @@ type Options struct {
 	// Lent is what stands in for Nomad's variables, Consul and Vault. nil:
 	// nothing does.
 	Lent template.Lender
-	// Services are those that run here. nil: none are registered.
-	Services template.Services
+	// Services is where services are registered.
+	Services *service.Catalog
 }
 
 // New returns the hooks.
@@ -34,15 +36,17 @@ func New(opts Options) hooks.Catalog {
 	if opts.Lent == nil {
 		opts.Lent = lent.New(standin.Nothing(), nil)
 	}
+	offered := services.New(opts.Services)
 	return hooks.Catalog{
-		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New},
+		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, offered.Alloc},
 		Task: []hooks.TaskFactory{
 			taskdir.New,
 			logmon.New,
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
 			artifact.New(artifact.Config{}),
-			template.New(template.Config{Lent: opts.Lent, Services: opts.Services}),
+			template.New(template.Config{Lent: opts.Lent, Services: known{opts.Services}}),
+			offered.Task,
 		},
 	}
 }

@@ -17,13 +17,15 @@ type Port struct {
 	HostIP string // address of Value
 }
 
-// bind is the port that the task must bind.
-func (p Port) bind() string {
+// Bind is the port that the task must bind.
+func (p Port) Bind() int {
 	if p.To > 0 {
-		return strconv.Itoa(p.To)
+		return p.To
 	}
-	return strconv.Itoa(p.Value)
+	return p.Value
 }
+
+func (p Port) bind() string { return strconv.Itoa(p.Bind()) }
 
 func (p Port) addr() string { return net.JoinHostPort(p.HostIP, strconv.Itoa(p.Value)) }
 

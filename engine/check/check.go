@@ -1,0 +1,128 @@
+// Package check carries out the checks of services, see
+// https://developer.hashicorp.com/nomad/docs/job-specification/check: one
+// probe at a time. Who probes how often, and what becomes of the result, is
+// decided elsewhere; when a failing check restarts its task is Restart's.
+package check
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+)
+
+// The statuses of a check, in Nomad's words.
+const (
+	Pending = "pending"
+	Success = "success"
+	Failure = "failure"
+)
+
+// The modes of a check: readiness does not count for the health of an
+// allocation.
+const (
+	Healthiness = "healthiness"
+	Readiness   = "readiness"
+)
+
+// Waiting is the output of a check that has not run yet.
+const Waiting = "nomad: waiting to run"
+
+// maxOutput is how much of an answer is kept, in bytes, as in Nomad.
+const maxOutput = 3 << 10
+
+// Check is a check of a service, with everything interpolated.
+type Check struct {
+	api.ServiceCheck
+	ID      string
+	Service string // its name
+	Group   string // name of the allocation, as Nomad has it
+	Task    string // "" for a service of the group
+	Address string // host that is probed; not for scripts
+	Port    int
+
+	// Exec runs a script check's command in its task.
+	Exec func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
+}
+
+// Mode tells what the check is about.
+func (c *Check) Mode() string {
+	if c.OnUpdate == api.OnUpdateIgnore {
+		return Readiness
+	}
+	return Healthiness
+}
+
+// Result is what one probe found.
+type Result struct {
+	Status string // Success or Failure
+	Code   int    // of an HTTP answer
+	Output string
+	// Warning: a script's exit code was 1, which Consul calls a warning.
+	Warning bool
+}
+
+// Probe carries out a check once, within its timeout.
+func (c *Check) Probe(ctx context.Context) Result {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Timeout, fmt.Errorf("no answer within %v", c.Timeout))
+	defer cancel()
+	r, err := c.probe(ctx)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
+		return Result{Status: Failure, Output: "nomad: " + err.Error()}
+	}
+	if len(r.Output) > maxOutput {
+		r.Output = r.Output[:maxOutput]
+	}
+	return r
+}
+
+func (c *Check) probe(ctx context.Context) (Result, error) {
+	switch c.Type {
+	case "tcp":
+		return c.tcp(ctx)
+	case "http":
+		return c.http(ctx)
+	case "grpc":
+		return c.grpc(ctx)
+	case "script":
+		return c.script(ctx)
+	default:
+		return Result{}, fmt.Errorf("checks of type %q are not run here", c.Type)
+	}
+}
+
+func (c *Check) hostPort() string { return net.JoinHostPort(c.Address, strconv.Itoa(c.Port)) }
+
+func (c *Check) tcp(ctx context.Context) (Result, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.hostPort())
+	if err != nil {
+		return Result{Status: Failure, Output: err.Error()}, nil //nolint:nilerr // a port that nobody listens on is what a check is for
+	}
+	_ = conn.Close()
+	return Result{Status: Success, Output: "nomad: tcp ok"}, nil
+}
+
+// script runs a command in the task: 0 passes, 1 warns, all else fails, as in
+// Consul.
+func (c *Check) script(ctx context.Context) (Result, error) {
+	if c.Exec == nil {
+		return Result{}, errors.New("the task's driver cannot run commands in it")
+	}
+	ended, err := c.Exec(ctx, append([]string{c.Command}, c.Args...))
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Status: Success, Output: string(ended.Stdout) + string(ended.Stderr), Code: ended.ExitCode}
+	if !ended.Successful() {
+		r.Status, r.Warning = Failure, ended.ExitCode == 1 && ended.Signal == 0
+	}
+	return r, nil
+}

@@ -1,0 +1,60 @@
+package check
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// transport returns a transport for probes. Each makes a connection of its own:
+// a check is to find out whether a new client gets an answer.
+func transport(trusting bool) *http.Transport {
+	return &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: trusting}, //nolint:gosec // the job asks for it: tls_skip_verify
+	}
+}
+
+func (c *Check) http(ctx context.Context) (Result, error) {
+	path, err := url.Parse(c.Path)
+	if err != nil {
+		return Result{}, err
+	}
+	base := &url.URL{Scheme: cmp.Or(c.Protocol, "http"), Host: c.hostPort(), Path: "/"}
+	var body io.Reader
+	if c.Body != "" {
+		body = strings.NewReader(c.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(c.Method, http.MethodGet), base.ResolveReference(path).String(), body)
+	if err != nil {
+		return Result{}, err
+	}
+	for name, values := range c.Header {
+		for _, v := range values {
+			req.Header.Add(name, v)
+		}
+	}
+	if host := req.Header.Get("Host"); host != "" {
+		req.Host = host
+	}
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "taskrun")
+	}
+	resp, err := (&http.Client{Transport: transport(c.TLSSkipVerify)}).Do(req)
+	if err != nil {
+		return Result{}, err
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxOutput)) // what came is shown
+	switch {
+	case resp.StatusCode == http.StatusOK:
+		return Result{Status: Success, Code: resp.StatusCode, Output: "nomad: http ok"}, nil
+	case resp.StatusCode < http.StatusBadRequest:
+		return Result{Status: Success, Code: resp.StatusCode, Output: string(text)}, nil
+	}
+	return Result{Status: Failure, Code: resp.StatusCode, Output: string(text)}, nil
+}

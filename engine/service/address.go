@@ -1,0 +1,130 @@
+package service
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/jobspec/taskenv"
+)
+
+// The address modes of services and checks; see
+// https://developer.hashicorp.com/nomad/docs/job-specification/service#address_mode.
+const (
+	modeAuto      = "auto"
+	modeHost      = "host"
+	modeDriver    = "driver"
+	modeAlloc     = "alloc"
+	modeAllocIPv6 = "alloc_ipv6"
+)
+
+// Network is where an allocation, or one of its tasks, can be reached.
+type Network struct {
+	Ports  []taskenv.Port
+	Host   string           // address of the machine, for services without a port
+	Driver *drivers.Network // of the task's driver; nil for most, and for groups
+	Alloc  string           // address in the allocation's own network; "" for none
+}
+
+// Address returns where a service is reached. Port is the label or number of
+// its port, "" for none, and custom its own address, "" for none.
+func (n Network) Address(mode, port, custom string) (ip string, number int, err error) {
+	switch mode {
+	case "", modeAuto:
+		switch {
+		case custom != "":
+			return custom, n.hostPort(port), nil
+		case n.Driver != nil && n.Driver.AutoAdvertise && n.Driver.IP != "":
+			return n.driver(port)
+		}
+		return n.host(port)
+	case modeHost:
+		return n.host(port)
+	case modeDriver:
+		return n.driver(port)
+	case modeAlloc, modeAllocIPv6:
+		return n.alloc(mode, port)
+	default:
+		return "", 0, fmt.Errorf("there is no address_mode %q", mode)
+	}
+}
+
+func (n Network) labelled(label string) (taskenv.Port, bool) {
+	for _, p := range n.Ports {
+		if p.Label == label {
+			return p, true
+		}
+	}
+	return taskenv.Port{}, false
+}
+
+// hostPort is the port on the host, 0 if there is none.
+func (n Network) hostPort(port string) int {
+	if p, ok := n.labelled(port); ok {
+		return p.Value
+	}
+	number, _ := strconv.Atoi(port) // 0 when it is neither
+	return number
+}
+
+func (n Network) host(port string) (string, int, error) {
+	if port == "" {
+		return n.Host, 0, nil
+	}
+	if p, ok := n.labelled(port); ok {
+		return p.HostIP, p.Value, nil
+	}
+	if number, err := strconv.Atoi(port); err == nil {
+		return n.Host, number, nil
+	}
+	return "", 0, fmt.Errorf("the group has no port %q", port)
+}
+
+func (n Network) driver(port string) (string, int, error) {
+	if n.Driver == nil || n.Driver.IP == "" {
+		return "", 0, fmt.Errorf("cannot use address_mode %q: the task's driver gave it no network", modeDriver)
+	}
+	if port == "" {
+		return n.Driver.IP, 0, nil
+	}
+	if inside, ok := n.Driver.PortMap[port]; ok {
+		return n.Driver.IP, inside, nil
+	}
+	if p, ok := n.labelled(port); ok {
+		return n.Driver.IP, p.Bind(), nil
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return "", 0, fmt.Errorf("neither the task's driver nor the group has a port %q", port)
+	}
+	return n.Driver.IP, number, nil
+}
+
+func (n Network) alloc(mode, port string) (string, int, error) {
+	if n.Alloc == "" {
+		return "", 0, fmt.Errorf("cannot use address_mode %q: the allocation has no network of its own", mode)
+	}
+	if port == "" {
+		return n.Alloc, 0, nil
+	}
+	if p, ok := n.labelled(port); ok {
+		return n.Alloc, p.Bind(), nil
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		return "", 0, fmt.Errorf("the group has no port %q", port)
+	}
+	return n.Alloc, number, nil
+}
+
+// RegistrationID is the ID of a service of a task, or of a group if the task is
+// empty, as Nomad makes it.
+func RegistrationID(alloc, group, task string, s *api.Service) string {
+	owner := task
+	if owner == "" {
+		owner = "group-" + group
+	}
+	return fmt.Sprintf("_nomad-task-%s-%s-%s-%s", alloc, owner, s.Name, s.PortLabel)
+}

@@ -1,0 +1,161 @@
+// Package service is the local catalog of services: what tasks offer, where,
+// and what their checks say. It stands in for Nomad's service discovery and
+// for Consul alike: to the catalog a provider is only a word in the job file.
+package service
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Instance is a service as its provider knows it.
+type Instance struct {
+	api.ServiceRegistration
+	Provider string // nomad or consul
+	Meta     map[string]string
+}
+
+// Catalog is the services of one engine. The zero value is empty and ready.
+// Its methods may be called from several goroutines at once.
+type Catalog struct {
+	mu       sync.Mutex
+	services map[string]*Instance                        // by ID
+	checks   map[string]map[string]*api.AllocCheckStatus // by allocation and ID
+	changed  chan struct{}
+}
+
+// Register adds a service, or replaces the one with its ID. It belongs to the
+// catalog from now on.
+func (c *Catalog) Register(r *Instance) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.services == nil {
+		c.services = map[string]*Instance{}
+	}
+	c.services[r.ID] = r
+	c.wake()
+}
+
+// Deregister removes a service and returns what it was; nil if there is none.
+func (c *Catalog) Deregister(id string) *Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.services[id]
+	if r != nil {
+		delete(c.services, id)
+		c.wake()
+	}
+	return r
+}
+
+// Changed returns a channel that is closed when the services, or what their
+// checks say, change next. Call it before looking at them.
+func (c *Catalog) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
+
+// wake tells of a change; the lock is held.
+func (c *Catalog) wake() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// Services returns the instances that a filter lets pass, by name and then by
+// ID. They are read only.
+func (c *Catalog) Services(keep func(*Instance) bool) []*Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := []*Instance{}
+	for _, r := range c.services {
+		if keep(r) {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *Instance) int {
+		if a.ServiceName != b.ServiceName {
+			return strings.Compare(a.ServiceName, b.ServiceName)
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return list
+}
+
+// Named lets the instances of one service pass.
+func Named(name string) func(*Instance) bool {
+	return func(r *Instance) bool { return r.ServiceName == name }
+}
+
+// OfAlloc lets the services of one allocation pass.
+func OfAlloc(id string) func(*Instance) bool {
+	return func(r *Instance) bool { return r.AllocID == id }
+}
+
+// All lets every service pass.
+func All(*Instance) bool { return true }
+
+// SetCheck records what a check of an allocation says now and returns what it
+// said before; nil if it is new.
+func (c *Catalog) SetCheck(alloc string, status api.AllocCheckStatus) (before *api.AllocCheckStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.checks == nil {
+		c.checks = map[string]map[string]*api.AllocCheckStatus{}
+	}
+	of := c.checks[alloc]
+	if of == nil {
+		of = map[string]*api.AllocCheckStatus{}
+		c.checks[alloc] = of
+	}
+	before = of[status.ID]
+	of[status.ID] = &status
+	if before == nil || before.Status != status.Status {
+		c.wake()
+	}
+	return before
+}
+
+// Checks returns what the checks of an allocation say, by ID.
+func (c *Catalog) Checks(alloc string) api.AllocCheckStatuses {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	statuses := api.AllocCheckStatuses{}
+	for id, status := range c.checks[alloc] {
+		statuses[id] = *status
+	}
+	return statuses
+}
+
+// Passes reports whether every check of an instance passes.
+func (c *Catalog) Passes(i *Instance) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, status := range c.checks[i.AllocID] {
+		if status.Service == i.ServiceName && status.Status != "success" {
+			return false
+		}
+	}
+	return true
+}
+
+// Forget drops what is known of an allocation.
+func (c *Catalog) Forget(alloc string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.checks, alloc)
+	before := len(c.services)
+	maps.DeleteFunc(c.services, func(_ string, r *Instance) bool { return r.AllocID == alloc })
+	if len(c.services) != before {
+		c.wake()
+	}
+}

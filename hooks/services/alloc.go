@@ -1,0 +1,174 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/check"
+	"taskrun/engine/event"
+	"taskrun/engine/service"
+	"taskrun/hooks"
+)
+
+// localhost is where services without a port are reached.
+const localhost = "127.0.0.1"
+
+// alloc is the hook of one allocation: its group's services, and the state of
+// all checks, those of tasks included.
+type alloc struct {
+	hooks *Hooks
+	info  hooks.Alloc
+	tally tally
+
+	mu      sync.Mutex
+	group   *api.TaskGroup  // its newest version
+	own     *offer          // of the group; nil while it is not registered
+	running map[string]bool // tasks that have started and not ended
+	ending  bool            // nothing is to be registered any more
+}
+
+func newAlloc(h *Hooks, info hooks.Alloc) *alloc {
+	return &alloc{
+		hooks: h, info: info, group: info.Group, running: map[string]bool{},
+		tally: tally{tell: info.ChecksPass, passing: map[checkKey]bool{}},
+	}
+}
+
+// isIdle reports that nothing of the allocation offers a service.
+func (a *alloc) isIdle() bool {
+	for _, t := range a.group.Tasks {
+		if len(t.Services) > 0 {
+			return false
+		}
+	}
+	return len(a.group.Services) == 0
+}
+
+// Name implements hooks.AllocHook.
+func (a *alloc) Name() string { return "group_services" }
+
+// Prerun registers the group's services.
+func (a *alloc) Prerun(context.Context) error {
+	a.tally.expect(a.info.Group)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.register()
+}
+
+// register registers the group's services, unless they are. The lock is held.
+func (a *alloc) register() (err error) {
+	if a.own != nil || a.ending {
+		return nil
+	}
+	a.own, err = a.offer("", a.group.Services, a.info.Env(), nil)
+	return err
+}
+
+// deregister takes back the group's services and waits for the end of their
+// checks.
+func (a *alloc) deregister() {
+	a.mu.Lock()
+	own := a.own
+	a.own = nil
+	a.mu.Unlock()
+	own.withdraw()
+}
+
+// Prekill takes the group's services back before its shutdown_delay begins.
+func (a *alloc) Prekill(context.Context) {
+	a.mu.Lock()
+	a.ending = true
+	a.mu.Unlock()
+	a.deregister()
+}
+
+// PreTaskRestart takes the group's services back; they are registered again
+// when the first task has started.
+func (a *alloc) PreTaskRestart(context.Context) { a.deregister() }
+
+// Postrun forgets the allocation.
+func (a *alloc) Postrun(ctx context.Context) error {
+	a.Prekill(ctx)
+	a.hooks.forget(a.info.Alloc.ID)
+	a.hooks.catalog.Forget(a.info.Alloc.ID)
+	return nil
+}
+
+// Shutdown ends the checks of an allocation that goes on without this engine.
+func (a *alloc) Shutdown() { a.Prekill(context.Background()) }
+
+// Update registers the services of a new version of the job.
+func (a *alloc) Update(_ context.Context, _ *api.Job, group *api.TaskGroup) error {
+	a.deregister()
+	a.tally.expect(group)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.group = group
+	if err := a.register(); err != nil {
+		return err
+	}
+	a.startGroupChecks()
+	return nil
+}
+
+// started notes that a task runs, and begins to check the group's services
+// once all main tasks do. The run is how its script checks get into it.
+func (a *alloc) started(task string, run execFunc) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running[task] = true
+	if err := a.register(); err != nil {
+		return err
+	}
+	if a.own != nil {
+		a.own.setExec(task, run)
+	}
+	a.startGroupChecks()
+	return nil
+}
+
+// startGroupChecks begins to check the group's services, if it is time. The
+// lock is held.
+func (a *alloc) startGroupChecks() {
+	for _, t := range a.group.Tasks {
+		if t.Lifecycle == nil && !a.running[t.Name] {
+			return
+		}
+	}
+	if a.own != nil {
+		a.own.startChecks()
+	}
+}
+
+func (a *alloc) stopped(task string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.running, task)
+}
+
+// found takes in what a check says.
+func (a *alloc) found(key checkKey, c *check.Check, r check.Result) {
+	now := time.Now()
+	before := a.hooks.catalog.SetCheck(a.info.Alloc.ID, api.AllocCheckStatus{
+		ID: c.ID, Check: c.Name, Group: c.Group, Mode: c.Mode(), Output: r.Output, Service: c.Service,
+		Task: c.Task, Status: r.Status, StatusCode: r.Code, Timestamp: now.Unix(),
+	})
+	if before == nil || before.Status != r.Status {
+		a.info.Publish(now, event.Check{Service: c.Service, Check: c.Name, Status: r.Status, Output: r.Output})
+	}
+	a.tally.count(key, c, r)
+}
+
+// network is where services are reached.
+func (a *alloc) network(of *drivers.Network) service.Network {
+	return service.Network{Ports: a.info.Ports, Host: localhost, Driver: of}
+}
+
+func (a *alloc) fail(s *api.Service, err error) error {
+	return fmt.Errorf("unable to get address for service %q: %w", s.Name, err)
+}

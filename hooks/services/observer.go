@@ -1,0 +1,106 @@
+package services
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"taskrun/engine/check"
+)
+
+// observer probes one check again and again.
+type observer struct {
+	alloc *alloc
+	key   checkKey
+	check *check.Check
+
+	// Of observe alone.
+	last   check.Result
+	seen   string // by the latest probe
+	streak int    // how many probes in a row saw that
+}
+
+// report tells what the check says.
+func (o *observer) report(r check.Result) {
+	o.last = r
+	o.alloc.found(o.key, o.check, r)
+}
+
+// observe probes until ctx ends: first after half an interval, scripts at
+// once, then an interval after the end of each probe.
+func (o *observer) observe(ctx context.Context) {
+	first := o.check.Interval / 2
+	if o.check.Type == "script" {
+		first = 0
+	}
+	probe := time.NewTimer(first)
+	defer probe.Stop()
+	look := time.NewTimer(0) // at the restart watch
+	defer look.Stop()
+	watch, watching := check.NewRestart(&o.check.ServiceCheck, time.Now())
+	var restarting sync.WaitGroup
+	defer restarting.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		case <-probe.C:
+			r := o.check.Probe(ctx)
+			if ctx.Err() != nil {
+				return
+			}
+			o.take(r)
+			probe.Reset(o.check.Interval)
+		}
+		if !watching {
+			continue
+		}
+		var fire bool
+		var again time.Time
+		watch, fire, again = watch.Step(o.unhealthy(), time.Now())
+		look.Stop()
+		if fire {
+			watch, _ = check.NewRestart(&o.check.ServiceCheck, time.Now())
+			restarting.Go(func() { o.restart(ctx) })
+			look.Reset(0)
+		} else if !again.IsZero() {
+			look.Reset(time.Until(again))
+		}
+	}
+}
+
+// take takes in what a probe found. Checks of Consul may want several alike in
+// a row before they change their mind.
+func (o *observer) take(r check.Result) {
+	if r.Status != o.seen {
+		o.seen, o.streak = r.Status, 0
+	}
+	o.streak++
+	needed := o.check.FailuresBeforeCritical
+	switch {
+	case r.Status == check.Success:
+		needed = o.check.SuccessBeforePassing
+	case r.Warning:
+		needed = o.check.FailuresBeforeWarning
+	}
+	if o.streak >= needed {
+		o.report(r)
+	}
+}
+
+// unhealthy reports whether the check counts against its task. One that has
+// not run yet does not, though it does in Nomad.
+func (o *observer) unhealthy() bool {
+	if o.last.Warning && o.check.CheckRestart.IgnoreWarnings {
+		return false
+	}
+	return o.last.Status == check.Failure
+}
+
+// restart restarts the task of the check, or all of the group's. It may be
+// under way already, or the task may have ended by itself.
+func (o *observer) restart(ctx context.Context) {
+	_ = o.alloc.info.Restart(ctx, o.key.task, fmt.Sprintf("healthcheck: check %q unhealthy", o.check.Name))
+}

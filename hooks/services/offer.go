@@ -1,0 +1,185 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/check"
+	"taskrun/engine/event"
+	"taskrun/engine/service"
+	"taskrun/jobspec/taskenv"
+)
+
+// execFunc runs a command in a task.
+type execFunc = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error)
+
+// offer is what a group or a task offers now: its services are registered, and
+// perhaps checked. A nil offer is none.
+type offer struct {
+	alloc     *alloc
+	ids       []string
+	observers []*observer
+
+	mu      sync.Mutex
+	started bool
+	exec    map[string]execFunc // by task
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// offer registers services of a task, or of the group if its name is empty. On
+// error none is left.
+func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, network *drivers.Network) (*offer, error) {
+	o := &offer{alloc: a, exec: map[string]execFunc{}}
+	where := a.network(network)
+	var found []*service.Instance
+	for i, s := range services {
+		s = interpolate(s, env)
+		if !serviceName.MatchString(s.Name) {
+			return nil, fmt.Errorf("service name %q is not valid: it must be letters, digits and dashes, no dash first or last, and at most 63 of them", s.Name)
+		}
+		ip, port, err := where.Address(s.AddressMode, s.PortLabel, s.Address)
+		if err != nil {
+			return nil, a.fail(s, err)
+		}
+		found = append(found, a.instance(task, s, ip, port))
+		for k := range s.Checks {
+			c, err := a.check(task, s, &s.Checks[k], where)
+			if err != nil {
+				return nil, err
+			}
+			o.observers = append(o.observers, &observer{alloc: a, key: checkKey{task, i, k}, check: c})
+		}
+	}
+	for _, r := range found {
+		a.hooks.catalog.Register(r)
+		o.ids = append(o.ids, r.ID)
+		a.info.Publish(time.Now(), event.Service{
+			ID: r.ID, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags, Registered: true,
+		})
+	}
+	for _, ob := range o.observers {
+		ob.report(initial(ob.check))
+	}
+	return o, nil
+}
+
+// serviceName is RFC 1123's rule for labels.
+var serviceName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+
+func (a *alloc) instance(task string, s *api.Service, ip string, port int) *service.Instance {
+	return &service.Instance{
+		ServiceRegistration: api.ServiceRegistration{
+			ID:          service.RegistrationID(a.info.Alloc.ID, a.info.Alloc.Group, task, s),
+			ServiceName: s.Name,
+			Namespace:   *a.info.Job.Namespace,
+			NodeID:      a.info.Node.ID,
+			Datacenter:  a.info.Node.Datacenter,
+			JobID:       a.info.Alloc.Job,
+			AllocID:     a.info.Alloc.ID,
+			Tags:        s.Tags,
+			Address:     ip,
+			Port:        port,
+		},
+		Provider: s.Provider,
+		Meta:     s.Meta,
+	}
+}
+
+func (a *alloc) check(task string, s *api.Service, c *api.ServiceCheck, where service.Network) (*check.Check, error) {
+	made := &check.Check{ServiceCheck: *c, Service: s.Name, Group: a.info.Alloc.Name, Task: task}
+	made.Task = cmp.Or(c.TaskName, s.TaskName, task)
+	if c.Type != "script" {
+		mode, custom := c.AddressMode, ""
+		if mode == "" && s.Address != "" {
+			mode, custom = "auto", s.Address
+		}
+		var err error
+		made.Address, made.Port, err = where.Address(cmp.Or(mode, "host"), cmp.Or(c.PortLabel, s.PortLabel), custom)
+		if err != nil {
+			return nil, fmt.Errorf("unable to get address for check %q of service %q: %w", c.Name, s.Name, err)
+		}
+	}
+	made.SetID(a.info.Alloc.ID)
+	return made, nil
+}
+
+// initial is what a check says before its first probe; Consul lets the job
+// choose.
+func initial(c *check.Check) check.Result {
+	r := check.Result{Status: check.Pending, Output: check.Waiting}
+	switch c.InitialStatus {
+	case "passing":
+		r.Status = check.Success
+	case "warning":
+		r.Status, r.Warning = check.Failure, true
+	case "critical":
+		r.Status = check.Failure
+	}
+	return r
+}
+
+// setExec says how to run commands in a task.
+func (o *offer) setExec(task string, run execFunc) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.exec[task] = run
+}
+
+// startChecks starts the checks, unless they have been.
+func (o *offer) startChecks() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.started {
+		return
+	}
+	o.started = true
+	var ctx context.Context
+	ctx, o.stop = context.WithCancel(context.Background())
+	for _, ob := range o.observers {
+		if ob.check.Type == "script" {
+			task := ob.check.Task
+			ob.check.Exec = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error) {
+				return o.run(ctx, task, cmd)
+			}
+		}
+		o.running.Go(func() { ob.observe(ctx) })
+	}
+}
+
+func (o *offer) run(ctx context.Context, task string, cmd []string) (*drivers.ExecTaskResult, error) {
+	o.mu.Lock()
+	run := o.exec[task]
+	o.mu.Unlock()
+	if run == nil {
+		return nil, fmt.Errorf("no command can be run in task %q", task)
+	}
+	return run(ctx, cmd)
+}
+
+// withdraw deregisters the services and waits for the end of their checks.
+func (o *offer) withdraw() {
+	if o == nil {
+		return
+	}
+	for _, id := range o.ids {
+		if r := o.alloc.hooks.catalog.Deregister(id); r != nil {
+			o.alloc.info.Publish(time.Now(), event.Service{ID: id, Name: r.ServiceName, Address: r.Address, Port: r.Port, Tags: r.Tags})
+		}
+	}
+	o.mu.Lock()
+	stop := o.stop
+	o.started = true // never again
+	o.mu.Unlock()
+	if stop != nil {
+		stop()
+	}
+	o.running.Wait()
+}

@@ -1,0 +1,324 @@
+package services_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/engine/service"
+	"taskrun/hooks"
+	"taskrun/hooks/services"
+	"taskrun/jobspec/taskenv"
+)
+
+// fixture is an allocation with one task, in a bubble. Checks are scripts,
+// which end with the code that is set.
+type fixture struct {
+	*testing.T
+	catalog  service.Catalog
+	alloc    hooks.AllocHook
+	task     hooks.TaskHook
+	restarts chan string
+
+	mu     sync.Mutex
+	code   int
+	passes []bool
+	said   []string
+}
+
+func newFixture(t *testing.T, group, task []*api.Service) *fixture {
+	f := &fixture{T: t, restarts: make(chan string, 100)}
+	spec := &api.Task{Name: "t", Services: task}
+	g := &api.TaskGroup{Name: new("g"), Services: group, Tasks: []*api.Task{spec}}
+	j := &api.Job{ID: new("j"), Name: new("j"), Namespace: new("default"), TaskGroups: []*api.TaskGroup{g}}
+	id := &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "alloc"}
+	node := &taskenv.Node{ID: "node", Datacenter: "dc1"}
+	ports := []taskenv.Port{{Label: "http", Value: 20001, HostIP: "127.0.0.1"}}
+	all := services.New(&f.catalog)
+	f.alloc = all.Alloc(hooks.Alloc{
+		Alloc: id, Job: j, Group: g, Node: node, Ports: ports,
+		Env: func() *taskenv.Env {
+			return taskenv.NewBuilder(node, taskenv.AllocInfo{ID: "alloc", Index: 7}, j, g, nil).Build()
+		},
+		Publish: func(_ time.Time, body event.Body) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			switch b := body.(type) {
+			case event.Service:
+				f.said = append(f.said, fmt.Sprintf("%s %v", b.Name, b.Registered))
+			case event.Check:
+				f.said = append(f.said, b.Check+" "+b.Status)
+			}
+		},
+		ChecksPass: func(pass bool) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			f.passes = append(f.passes, pass)
+		},
+		Restart: func(ctx context.Context, task, reason string) error {
+			f.restarts <- task + ": " + reason
+			<-ctx.Done() // the longest that it may take
+			return nil
+		},
+	})
+	f.task = all.Task(hooks.Task{Alloc: id, Job: j, Group: g, Task: spec})
+	return f
+}
+
+func (f *fixture) prerun() {
+	f.Helper()
+	if err := f.alloc.(hooks.AllocPrerun).Prerun(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) start() error {
+	f.Helper()
+	return f.task.(hooks.TaskPoststart).Poststart(f.Context(), &hooks.PoststartRequest{
+		Env: taskenv.NewBuilder(nil, taskenv.AllocInfo{ID: "alloc", Index: 7}, nil, nil, nil).Build(),
+		Exec: func(context.Context, []string) (*drivers.ExecTaskResult, error) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return &drivers.ExecTaskResult{ExitResult: drivers.ExitResult{ExitCode: f.code}}, nil
+		},
+	})
+}
+
+func (f *fixture) exited() {
+	if err := f.task.(hooks.TaskExited).Exited(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) end() {
+	f.exited()
+	if err := f.alloc.(hooks.AllocPostrun).Postrun(f.Context()); err != nil {
+		f.Fatal(err)
+	}
+	if left := f.names(); left != "" || len(f.catalog.Checks("alloc")) != 0 {
+		f.Errorf("%q are left", left)
+	}
+}
+
+func (f *fixture) exitWith(code int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.code = code
+}
+
+func (f *fixture) names() string {
+	var names []string
+	for _, s := range f.catalog.Services(service.All) {
+		names = append(names, s.ServiceName)
+	}
+	return strings.Join(names, " ")
+}
+
+// after lets time pass until everything that is due has happened.
+func (f *fixture) after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func (f *fixture) expectPasses(want ...bool) {
+	f.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.passes, want) {
+		f.Errorf("the checks pass: %v, want %v", f.passes, want)
+	}
+}
+
+func script(name string, restart *api.CheckRestart) api.ServiceCheck {
+	return api.ServiceCheck{
+		Name: name, Type: "script", Command: "c", Interval: 10 * time.Second, Timeout: time.Second, CheckRestart: restart,
+	}
+}
+
+func TestRegistered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t,
+			[]*api.Service{{Name: "group-${NOMAD_ALLOC_INDEX}", PortLabel: "http"}},
+			[]*api.Service{{Name: "task", PortLabel: "http", Tags: []string{"t-${NOMAD_ALLOC_INDEX}"}}})
+		f.prerun()
+		if got := f.names(); got != "group-7" {
+			t.Errorf("before the start there are %q", got)
+		}
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.names(); got != "group-7 task" {
+			t.Errorf("after the start there are %q", got)
+		}
+		got := *f.catalog.Services(service.Named("task"))[0]
+		if got.ID != "_nomad-task-alloc-t-task-http" || got.Address != "127.0.0.1" || got.Port != 20001 ||
+			got.Tags[0] != "t-7" || got.JobID != "j" || got.AllocID != "alloc" || got.NodeID != "node" || got.Datacenter != "dc1" {
+			t.Errorf("the task's service is %+v", got)
+		}
+		f.exited()
+		if got := f.names(); got != "group-7" {
+			t.Errorf("between the starts there are %q", got)
+		}
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.alloc.(hooks.AllocPrekill).Prekill(t.Context())
+		if got := f.names(); got != "task" {
+			t.Errorf("when the group is being killed there are %q", got)
+		}
+		f.end()
+		f.expectPasses()
+		if want := "group-7 true task true task false task true group-7 false task false"; strings.Join(f.said, " ") != want {
+			t.Errorf("it said %q", f.said)
+		}
+	})
+}
+
+func TestChecksPass(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		group := script("one", nil)
+		group.TaskName = "t"
+		f := newFixture(t,
+			[]*api.Service{{Name: "a", Checks: []api.ServiceCheck{group}}},
+			[]*api.Service{{Name: "b", Checks: []api.ServiceCheck{script("two", nil)}}})
+		f.prerun()
+		f.expectPasses(false)
+		f.exitWith(2)
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.after(time.Second)
+		f.expectPasses(false)
+		f.exitWith(0)
+		f.after(10 * time.Second)
+		f.expectPasses(false, true)
+		for _, status := range f.catalog.Checks("alloc") {
+			if status.Status != "success" || status.Mode != "healthiness" || status.Task != "t" || status.Group != "j.g[0]" {
+				t.Errorf("a check says %+v", status)
+			}
+		}
+		f.exitWith(1)
+		f.after(10 * time.Second)
+		f.expectPasses(false, true, false)
+		f.end()
+	})
+}
+
+// A check that is about readiness may fail, but it must have run.
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := script("c", nil)
+		c.OnUpdate = "ignore"
+		f := newFixture(t, nil, []*api.Service{{Name: "a", Checks: []api.ServiceCheck{c}}})
+		f.prerun()
+		f.expectPasses(false)
+		f.exitWith(2)
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.after(time.Second)
+		f.expectPasses(false, true)
+		f.end()
+	})
+}
+
+func TestThresholds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := script("c", nil)
+		c.SuccessBeforePassing, c.FailuresBeforeCritical = 2, 3
+		f := newFixture(t, nil, []*api.Service{{Name: "a", Checks: []api.ServiceCheck{c}}})
+		f.prerun()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.after(time.Second)
+		f.expectPasses(false)
+		f.after(10 * time.Second)
+		f.expectPasses(false, true)
+		f.exitWith(2)
+		f.after(20 * time.Second)
+		f.expectPasses(false, true)
+		f.after(10 * time.Second)
+		f.expectPasses(false, true, false)
+		f.end()
+	})
+}
+
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		group, task bool
+		want        string
+	}{
+		"of the task":  {task: true, want: `t: healthcheck: check "c" unhealthy`},
+		"of the group": {group: true, want: `: healthcheck: check "c" unhealthy`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				grace := 15 * time.Second
+				c := script("c", &api.CheckRestart{Limit: 2, Grace: &grace})
+				c.TaskName = "t"
+				offered := []*api.Service{{Name: "a", Checks: []api.ServiceCheck{c}}}
+				var group, task []*api.Service
+				if tt.group {
+					group = offered
+				} else {
+					task = offered
+				}
+				f := newFixture(t, group, task)
+				f.prerun()
+				f.exitWith(2)
+				if err := f.start(); err != nil {
+					t.Fatal(err)
+				}
+				f.after(24 * time.Second)
+				if len(f.restarts) != 0 {
+					t.Fatalf("after 24s it was restarted: %s", <-f.restarts)
+				}
+				f.after(2 * time.Second) // 15s of grace, and one interval
+				select {
+				case got := <-f.restarts:
+					if got != tt.want {
+						t.Errorf("restarted %q, want %q", got, tt.want)
+					}
+				default:
+					t.Error("nothing was restarted")
+				}
+				f.after(20 * time.Second) // the next grace has begun
+				if len(f.restarts) != 0 {
+					t.Error("it was restarted in the grace")
+				}
+				f.end()
+			})
+		})
+	}
+}
+
+func TestBadServices(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, []*api.Service{{Name: "a", PortLabel: "none"}}, []*api.Service{{Name: "not_valid"}})
+		err := f.alloc.(hooks.AllocPrerun).Prerun(t.Context())
+		if err == nil || err.Error() != `unable to get address for service "a": the group has no port "none"` {
+			t.Errorf("the error is %v", err)
+		}
+		if err := f.start(); err == nil || !strings.Contains(err.Error(), `service name "not_valid" is not valid`) {
+			t.Errorf("the error is %v", err)
+		}
+		f.end()
+	})
+}
