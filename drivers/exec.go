@@ -13,7 +13,7 @@ type ExecOptions struct {
 	Tty     bool // run it in a terminal of its own, with stdout and stderr as one
 	Stdin   io.Reader
 	Stdout  io.Writer
-	Stderr  io.Writer // not written to with Tty
+	Stderr  io.Writer // not written to with Tty; may be the same as Stdout
 	// Resize brings the sizes of the terminal; nil without Tty.
 	Resize <-chan api.TerminalSize
 }

@@ -55,8 +55,8 @@ func execStreams(ctx context.Context, d StreamExecer, id string, command []strin
 		defer sending.Unlock()
 		return stream.Send(m)
 	}
-	opts.Stdout = output(func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stdout: op}) })
-	opts.Stderr = output(func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stderr: op}) })
+	opts.Stdout = &output{func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stdout: op}) }}
+	opts.Stderr = &output{func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stderr: op}) }}
 
 	result, err := d.ExecTaskStreaming(ctx, id, opts)
 	if err != nil {
@@ -106,10 +106,12 @@ func receive(ctx context.Context, cancel context.CancelCauseFunc, stream ExecStr
 }
 
 // output is a writer that sends what is written as messages.
-type output func(*api.ExecStreamingIOOperation) error
+type output struct {
+	send func(*api.ExecStreamingIOOperation) error
+}
 
-func (o output) Write(p []byte) (int, error) {
-	if err := o(&api.ExecStreamingIOOperation{Data: p}); err != nil {
+func (o *output) Write(p []byte) (int, error) {
+	if err := o.send(&api.ExecStreamingIOOperation{Data: p}); err != nil {
 		return 0, err
 	}
 	return len(p), nil

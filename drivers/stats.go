@@ -10,8 +10,9 @@ import (
 
 // StatsCollector is a driver that can tell what a task uses.
 type StatsCollector interface {
-	// TaskStats sends a first sample at once and then one every interval,
-	// until ctx or the task ends, when the channel is closed. A reader that is
+	// TaskStats sends a first sample at once and then one every interval (0:
+	// Nomad's default, 1 s), until ctx or the task ends, when the channel is
+	// closed. A reader that is
 	// late misses samples; nobody waits for it. Unknown tasks: ErrTaskNotFound.
 	TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *TaskResourceUsage, error)
 }

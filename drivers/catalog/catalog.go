@@ -5,9 +5,9 @@ package catalog
 import (
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/docker"
 	"taskrun/drivers/exec"
 	"taskrun/drivers/java"
-	"taskrun/drivers/docker"
 	"taskrun/drivers/mock"
 	"taskrun/drivers/rawexec"
 )

@@ -42,8 +42,8 @@ type Driver struct {
 
 	config    Config
 	connect   func() (*client.Client, error) // the first call makes the client
-	connected atomic.Bool // it was called
-	used      atomic.Bool // something was to be made in the engine
+	connected atomic.Bool                    // it was called
+	used      atomic.Bool                    // something was to be made in the engine
 	tasks     taskstore.Store[*task]
 	images    images
 }

@@ -23,6 +23,18 @@ type Harness struct {
 	// CodeError is what the driver says of a task that ended with a code
 	// other than 0; nil: nothing.
 	CodeError func(code int) string
+
+	// Command returns what to run in a task for a command that does as asked;
+	// nil: the driver's commands are not tested.
+	Command func(Command) []string
+
+	// Size is a command that, in a terminal, says its height and width with
+	// every line that it reads; nil for a driver without real terminals.
+	Size []string
+
+	// Captured returns what a driver that runs nothing when output is to be
+	// captured says instead; nil for all others.
+	Captured func(argv []string) string
 }
 
 // Script is what a task of the suite does: it writes its output, runs on if it
@@ -32,6 +44,8 @@ type Script struct {
 	ExitCode       int
 	Forever        bool // it runs until it is stopped
 	Stubborn       bool // and it does not end by SIGINT
+
+	Command *Command // what will be run in the task; nil: nothing
 }
 
 // patience is how long anything may take.
@@ -43,6 +57,7 @@ func Run(t *testing.T, h Harness) {
 		name string
 		test func(*fixture)
 	}{
+		{"Info", testInfo},
 		{"Fingerprint", testFingerprint},
 		{"Start", testStart},
 		{"StartTwice", testStartTwice},
@@ -61,6 +76,19 @@ func Run(t *testing.T, h Harness) {
 		{"DestroyEnded", testDestroyEnded},
 		{"UnknownTask", testUnknownTask},
 		{"Signal", testSignal},
+		{"Exec", testExec},
+		{"ExecStdin", testExecStdin},
+		{"ExecTerminal", testExecTerminal},
+		{"ExecSize", testExecSize},
+		{"ExecDisconnect", testExecDisconnect},
+		{"ExecCancelled", testExecCancelled},
+		{"ExecTaskEnds", testExecTaskEnds},
+		{"Capture", testCapture},
+		{"CaptureTimeout", testCaptureTimeout},
+		{"Stats", testStats},
+		{"Events", testEvents},
+		{"Recover", testRecover},
+		{"Concurrent", testConcurrent},
 		{"Many", testMany},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -58,7 +58,13 @@ func testStop(f *fixture) {
 		f.Fatal(err)
 	}
 	f.mustHaveEnded(t)
-	f.wait(t)
+	result := f.wait(t)
+	if err := f.d.StopTask(f.ctx, t.ID, patience, "SIGINT"); err != nil {
+		f.Errorf("the second time: %v", err)
+	}
+	if again := f.wait(t); *again != *result {
+		f.Errorf("the result changed from %+v to %+v", result, again)
+	}
 }
 
 func testStopStubborn(f *fixture) {
@@ -164,6 +170,21 @@ func (f *fixture) mustBeUnknown(id string) {
 	if d, ok := f.d.(drivers.Signaler); ok {
 		if err := d.SignalTask(id, "SIGHUP"); !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Errorf("the error of SignalTask is %v", err)
+		}
+	}
+	if d, ok := f.d.(drivers.StatsCollector); ok {
+		if _, err := d.TaskStats(f.ctx, id, time.Second); !errors.Is(err, drivers.ErrTaskNotFound) {
+			f.Errorf("the error of TaskStats is %v", err)
+		}
+	}
+	if f.d.Capabilities().Exec {
+		if err := drivers.ExecTask(f.ctx, f.d, id, []string{"true"}, false, newDeaf(f)); !errors.Is(err, drivers.ErrTaskNotFound) {
+			f.Errorf("the error of a command is %v", err)
+		}
+	}
+	if drivers.CanCapture(f.d) {
+		if _, err := drivers.Capture(f.ctx, f.d, id, []string{"true"}); !errors.Is(err, drivers.ErrTaskNotFound) {
+			f.Errorf("the error of Capture is %v", err)
 		}
 	}
 }

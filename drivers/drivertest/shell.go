@@ -20,3 +20,22 @@ func Shell(s Script) string {
 	}
 	return strings.Join(append(lines, fmt.Sprintf("exit %d", s.ExitCode)), "\n")
 }
+
+// ShellCommand is a Harness.Command for drivers whose tasks have /bin/sh.
+func ShellCommand(c Command) []string {
+	script := fmt.Sprintf("printf '%%s' '%s'; printf '%%s' '%s' >&2; ", c.Stdout, c.Stderr)
+	switch {
+	case c.Forever:
+		script += "exec sleep 1000"
+	case c.Echo:
+		script += "if [ -t 0 ]; then echo TTY: true; else echo TTY: false; fi; exec cat"
+	default:
+		script += fmt.Sprintf("exit %d", c.ExitCode)
+	}
+	return []string{"/bin/sh", "-c", script}
+}
+
+// ShellSize is a Harness.Size for drivers whose tasks have /bin/sh.
+func ShellSize() []string {
+	return []string{"/bin/sh", "-c", "while read line; do stty size; done"}
+}

@@ -21,8 +21,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestDriver(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		New:    func() drivers.Driver { return exec.New() },
-		Script: func(s drivertest.Script) string { return shell(drivertest.Shell(s)) },
+		New:     func() drivers.Driver { return exec.New() },
+		Script:  func(s drivertest.Script) string { return shell(drivertest.Shell(s)) },
+		Command: drivertest.ShellCommand,
+		Size:    drivertest.ShellSize(),
 	})
 }
 

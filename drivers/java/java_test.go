@@ -52,6 +52,8 @@ func TestDriver(t *testing.T) {
 		Script: func(s drivertest.Script) string {
 			return fmt.Sprintf("class = \"Main\"\nargs = [%q]\n", drivertest.Shell(s))
 		},
+		Command: drivertest.ShellCommand,
+		Size:    drivertest.ShellSize(),
 	})
 }
 

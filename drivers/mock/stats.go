@@ -16,6 +16,9 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	if err != nil {
 		return nil, err
 	}
+	if interval <= 0 {
+		interval = time.Second
+	}
 	samples := make(chan *drivers.TaskResourceUsage, 1)
 	go func() {
 		defer close(samples)

@@ -2,7 +2,6 @@ package rawexec_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"taskrun/drivers"
@@ -13,20 +12,10 @@ import (
 func TestDriver(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
-		New: func() drivers.Driver { return rawexec.New(rawexec.Config{}) },
-		Script: func(s drivertest.Script) string {
-			var lines []string
-			if s.Stubborn {
-				lines = append(lines, `trap "" INT`)
-			}
-			lines = append(lines,
-				fmt.Sprintf("printf '%%s' '%s'", s.Stdout),
-				fmt.Sprintf("printf '%%s' '%s' >&2", s.Stderr))
-			if s.Forever {
-				lines = append(lines, "exec sleep 1000")
-			}
-			return shell(strings.Join(append(lines, fmt.Sprintf("exit %d", s.ExitCode)), "\n"))
-		},
+		New:     func() drivers.Driver { return rawexec.New(rawexec.Config{}) },
+		Script:  func(s drivertest.Script) string { return shell(drivertest.Shell(s)) },
+		Command: drivertest.ShellCommand,
+		Size:    drivertest.ShellSize(),
 	})
 }
 

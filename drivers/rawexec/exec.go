@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/creack/pty"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
@@ -151,9 +150,9 @@ func unlessLate(err error) error {
 
 // execTerminal runs a command in a terminal of its own.
 func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	ptmx, tty, err := pty.Open()
+	ptmx, tty, err := openTerminal()
 	if err != nil {
-		return nil, fmt.Errorf("cannot open a terminal: %w", err)
+		return nil, err
 	}
 	defer closeFiles(ptmx)
 	if spec.Credential != nil {
@@ -201,8 +200,7 @@ func follow(ctx context.Context, ended <-chan struct{}, ptmx *os.File, sizes <-c
 	for {
 		select {
 		case s := <-sizes:
-			// A terminal that has no command any more needs no size.
-			_ = pty.Setsize(ptmx, &pty.Winsize{Rows: uint16(s.Height), Cols: uint16(s.Width)})
+			setSize(ptmx, s)
 		case <-ended:
 			return
 		case <-ctx.Done():

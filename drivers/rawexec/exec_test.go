@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -213,3 +214,33 @@ func TestExecInNoTask(t *testing.T) {
 		t.Errorf("in an unknown task: %v", err)
 	}
 }
+
+// What is typed for a command that does not read it does not outlive it; that
+// is seen at the end of all tests.
+func TestInputThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, shell(sleeper)).ready()
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	typed := 0
+	flood := readerFunc(func(p []byte) (int, error) {
+		if typed += len(p); typed > 1<<20 {
+			cancel()
+		}
+		for i := range p {
+			p[i] = '\n'
+		}
+		return len(p), nil
+	})
+	time.AfterFunc(time.Second, cancel) // by then the terminal takes nothing more
+	result, err := f.driver.ExecTaskStreaming(ctx, f.cfg.ID, &drivers.ExecOptions{
+		Command: []string{"sleep", "1000"}, Tty: true, Stdin: flood, Stdout: io.Discard,
+	})
+	if err != nil || result.Signal != 9 {
+		t.Errorf("ended with %+v, %v", result, err)
+	}
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }

@@ -1,0 +1,179 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"taskrun/drivers"
+)
+
+// Command is what a command does that is run in a task.
+type Command struct {
+	Stdout, Stderr string
+	ExitCode       int
+	Forever        bool // it writes its output, and runs until it is killed
+	Echo           bool // it says "TTY: true" or "TTY: false", and all its input when that has ended
+}
+
+// commands starts a task in which a command can be run, and returns its argv.
+func (f *fixture) commands(c Command) (task, []string) {
+	f.Helper()
+	if can := drivers.CanCapture(f.d) || isRaw(f.d); can != f.d.Capabilities().Exec {
+		f.Fatalf("Exec is %v, but whether there is a method for it: %v", f.d.Capabilities().Exec, can)
+	} else if !can {
+		f.Skip("the driver runs no commands")
+	}
+	if f.h.Command == nil {
+		f.Skip("the harness has no commands")
+	}
+	t := f.start(Script{Stdout: "ready", Forever: true, Command: &c})
+	if err := t.output.Await(f.ctx, "ready"); err != nil {
+		f.Fatal(err)
+	}
+	return t, f.h.Command(c)
+}
+
+func isRaw(d drivers.Driver) bool {
+	_, ok := d.(drivers.RawExecer)
+	return ok
+}
+
+func testExec(f *fixture) {
+	t, argv := f.commands(Command{Stdout: "to stdout\n", Stderr: "to stderr\n", ExitCode: 43})
+	// Nobody has to close the input of a command that does not read it.
+	stdout, stderr, code, err := f.end(f.begin(f.ctx, t.ID, argv, false))
+	if stdout != "to stdout\n" || stderr != "to stderr\n" || code == nil || *code != 43 || err != nil {
+		f.Errorf("it said %q and %q, code %v, %v", stdout, stderr, code, err)
+	}
+	f.mustRun(t)
+}
+
+func testExecStdin(f *fixture) {
+	t, argv := f.commands(Command{Echo: true})
+	s := f.begin(f.ctx, t.ID, argv, false)
+	s.types("one ")
+	s.types("two\n")
+	s.closeStdin()
+	stdout, _, code, err := f.end(s)
+	if !strings.Contains(stdout, "TTY: false") || !strings.Contains(stdout, "one two\n") || code == nil || *code != 0 || err != nil {
+		f.Errorf("it said %q, code %v, %v", stdout, code, err)
+	}
+}
+
+func testExecTerminal(f *fixture) {
+	t, argv := f.commands(Command{Echo: true})
+	s := f.begin(f.ctx, t.ID, argv, true)
+	s.types("one two\n")
+	s.closeStdin()
+	stdout, stderr, code, err := f.end(s)
+	if !strings.Contains(stdout, "TTY: true") || !strings.Contains(stdout, "one two") || stderr != "" || code == nil || *code != 0 || err != nil {
+		f.Errorf("it said %q and %q, code %v, %v", stdout, stderr, code, err)
+	}
+}
+
+func testExecSize(f *fixture) {
+	t, _ := f.commands(Command{})
+	if f.h.Size == nil {
+		f.Skip("the driver has no real terminals")
+	}
+	s := f.begin(f.ctx, t.ID, f.h.Size, true)
+	s.resize(10, 20)
+	s.resize(33, 99)
+	for said := false; !said; { // the size may arrive after a line
+		s.types("\n")
+		s.mu.Lock()
+		said = strings.Contains(s.said[0].String(), "33 99\r\n")
+		s.mu.Unlock()
+		if f.ctx.Err() != nil {
+			f.Fatalf("the last size was never seen: %q", s.said[0].String())
+		}
+	}
+	s.leave()
+	_, _, _, _ = f.end(s)
+}
+
+func testExecDisconnect(f *fixture) {
+	for _, tty := range []bool{false, true} {
+		t, argv := f.commands(Command{Stdout: "begun", Forever: true})
+		s := f.begin(f.ctx, t.ID, argv, tty)
+		f.await(s, "begun")
+		s.leave()
+		if _, _, code, err := f.end(s); err == nil || code != nil {
+			f.Errorf("with tty %v it ended with code %v, %v", tty, code, err)
+		}
+		f.mustRun(t)
+	}
+}
+
+func testExecCancelled(f *fixture) {
+	t, argv := f.commands(Command{Stdout: "begun", Forever: true})
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	s := f.begin(ctx, t.ID, argv, false)
+	f.await(s, "begun")
+	cancel()
+	if _, _, code, err := f.end(s); !errors.Is(err, context.Canceled) || code != nil {
+		f.Errorf("it ended with code %v, %v", code, err)
+	}
+	f.mustRun(t)
+}
+
+// The end of the task ends what runs in it.
+func testExecTaskEnds(f *fixture) {
+	for _, tty := range []bool{false, true} {
+		t, argv := f.commands(Command{Stdout: "begun", Forever: true})
+		s := f.begin(f.ctx, t.ID, argv, tty)
+		f.await(s, "begun")
+		if err := f.d.StopTask(f.ctx, t.ID, 0, ""); err != nil {
+			f.Fatal(err)
+		}
+		if _, _, code, err := f.end(s); err == nil && (code == nil || *code == 0) {
+			f.Errorf("with tty %v it ended well: code %v", tty, code)
+		}
+		if err := drivers.ExecTask(f.ctx, f.d, t.ID, argv, tty, newDeaf(f)); err == nil {
+			f.Error("a command ran in a task that had ended")
+		}
+	}
+}
+
+// newDeaf returns a client that says nothing.
+func newDeaf(f *fixture) *session {
+	s := &session{gone: make(chan struct{}), change: make(chan struct{})}
+	f.Cleanup(s.leave)
+	return s
+}
+
+func testCapture(f *fixture) {
+	all := strings.Repeat("x", 3000) + strings.Repeat("y", 3000)
+	t, argv := f.commands(Command{Stdout: all, ExitCode: 3})
+	result, err := drivers.Capture(f.ctx, f.d, t.ID, argv)
+	if err != nil {
+		f.Fatal(err)
+	}
+	want, code := all[len(all)-drivers.Captured:], 3
+	if f.h.Captured != nil {
+		want, code = f.h.Captured(argv), 0
+	}
+	if string(result.Stdout) != want || result.ExitCode != code || result.Err != nil {
+		f.Errorf("it kept %q, %+v", result.Stdout, result.ExitResult)
+	}
+	if _, err := drivers.Capture(f.ctx, f.d, t.ID, nil); err == nil {
+		f.Error("no command at all was run")
+	}
+}
+
+func testCaptureTimeout(f *fixture) {
+	t, argv := f.commands(Command{Stdout: "begun", Forever: true})
+	if f.h.Captured != nil {
+		f.Skip("the driver runs nothing")
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, 50*time.Millisecond)
+	defer cancel()
+	result, err := drivers.Capture(ctx, f.d, t.ID, argv)
+	if err != nil || result.ExitCode == 0 || result.Successful() {
+		f.Errorf("the result is %+v, %v", result, err)
+	}
+	f.mustRun(t)
+}

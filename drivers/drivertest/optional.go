@@ -1,0 +1,189 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hcldec"
+
+	"taskrun/drivers"
+)
+
+func testInfo(f *fixture) {
+	info := f.d.Info()
+	if info.Name == "" || !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(info.Version) || info.Type() != "driver" || len(info.APIVersions()) == 0 {
+		f.Errorf("it calls itself %+v", info)
+	}
+	if c := f.d.Capabilities(); c.FSIsolation == "" {
+		f.Errorf("it can %+v", c)
+	}
+	d, ok := f.d.(drivers.Configurable)
+	if !ok {
+		return
+	}
+	val, diags := hcldec.Decode(hcl.EmptyBody(), d.ConfigSchema(), nil)
+	if diags.HasErrors() {
+		f.Fatalf("options cannot be left out: %v", diags)
+	}
+	before := f.d.Capabilities().FSIsolation
+	if err := d.SetConfig(val); err != nil || f.d.Capabilities().FSIsolation != before {
+		f.Errorf("without options it is not as it was: %v", err)
+	}
+}
+
+func testStats(f *fixture) {
+	d, ok := f.d.(drivers.StatsCollector)
+	if !ok {
+		f.Skip("the driver has no stats")
+	}
+	t := f.startForever(false)
+	ctx, cancel := context.WithCancel(f.ctx)
+	ended, err := d.TaskStats(f.ctx, t.ID, time.Hour)
+	if err != nil {
+		f.Fatal(err)
+	}
+	cancelled, err := d.TaskStats(ctx, t.ID, time.Millisecond)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for range 3 { // at once, and then again
+		s, ok := <-cancelled
+		if !ok || s.ResourceUsage == nil || s.ResourceUsage.MemoryStats == nil || s.ResourceUsage.CpuStats == nil || s.Timestamp == 0 {
+			f.Fatalf("a sample is %+v", s)
+		}
+	}
+	cancel()
+	for range cancelled { // until it is closed
+	}
+	f.mustRun(t)
+	if s, ok := <-ended; !ok || s.ResourceUsage == nil {
+		f.Errorf("the first sample is %+v", s)
+	}
+	if err := f.d.StopTask(f.ctx, t.ID, 0, ""); err != nil {
+		f.Fatal(err)
+	}
+	for range ended { // until it is closed
+	}
+	after, err := d.TaskStats(f.ctx, t.ID, 0)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for range after { // until it is closed
+	}
+}
+
+func testEvents(f *fixture) {
+	d, ok := f.d.(drivers.EventSource)
+	if !ok {
+		f.Skip("the driver has no events")
+	}
+	ctx, cancel := context.WithCancel(f.ctx)
+	first, err := d.TaskEvents(ctx)
+	if err != nil {
+		f.Fatal(err)
+	}
+	second, err := d.TaskEvents(f.ctx)
+	if err != nil {
+		f.Fatal(err)
+	}
+	cancel()
+	for range first { // until it is closed
+	}
+	select {
+	case _, ok := <-second:
+		if !ok {
+			f.Error("the end of one stream ended another")
+		}
+	default:
+	}
+}
+
+func testRecover(f *fixture) {
+	d, ok := f.d.(drivers.Recoverer)
+	if !ok {
+		f.Skip("the driver finds nothing again")
+	}
+	t := f.prepare(Script{Stdout: "ready", Forever: true})
+	handle, _, err := f.d.StartTask(f.ctx, t.TaskConfig)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = f.d.DestroyTask(t.ID, true) })
+	before := f.inspect(t)
+	for _, h := range []*drivers.TaskHandle{handle, {Version: handle.Version, Config: t.TaskConfig}} {
+		if err := d.RecoverTask(h); err != nil {
+			f.Errorf("a task that runs was not recovered: %v", err)
+		}
+		f.mustRun(t)
+		if after := f.inspect(t); !after.StartedAt.Equal(before.StartedAt) || after.Attributes["pid"] != before.Attributes["pid"] {
+			f.Errorf("it was %+v, it is %+v", before, after)
+		}
+	}
+	if err := f.d.StopTask(f.ctx, t.ID, 0, ""); err != nil {
+		f.Error(err)
+	}
+	f.wait(t)
+
+	never := f.prepare(Script{})
+	if err := d.RecoverTask(&drivers.TaskHandle{Version: handle.Version, Config: never.TaskConfig}); !errors.Is(err, drivers.ErrTaskNotFound) {
+		f.Errorf("the error for a task that was never started is %v", err)
+	}
+	if err := d.RecoverTask(&drivers.TaskHandle{Version: handle.Version, Config: never.TaskConfig, DriverState: []byte("nonsense")}); err == nil {
+		f.Error("nonsense was recovered")
+	}
+	if err := d.RecoverTask(nil); err == nil {
+		f.Error("nothing was recovered")
+	}
+	f.mustBeUnknown(never.ID)
+	if _, _, err := f.d.StartTask(f.ctx, never.TaskConfig); err != nil { // it still can be
+		f.Fatal(err)
+	}
+	f.wait(never)
+	if err := f.d.DestroyTask(never.ID, false); err != nil {
+		f.Error(err)
+	}
+}
+
+// Everything that can be called is called at once, while the task ends.
+func testConcurrent(f *fixture) {
+	t := f.startForever(false)
+	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
+	calls := []func() error{
+		func() error { _, err := f.d.InspectTask(t.ID); return err },
+		func() error {
+			ch, err := f.d.WaitTask(f.ctx, t.ID)
+			if err == nil {
+				<-ch
+			}
+			return err
+		},
+		func() error { return f.d.StopTask(f.ctx, t.ID, patience, "") },
+		func() error { return f.d.DestroyTask(t.ID, true) },
+	}
+	if d, ok := f.d.(drivers.StatsCollector); ok {
+		calls = append(calls, func() error {
+			ch, err := d.TaskStats(ctx, t.ID, time.Millisecond)
+			if err == nil {
+				<-ch
+			}
+			return err
+		})
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		for _, call := range calls {
+			wg.Go(func() {
+				if err := call(); err != nil && !errors.Is(err, drivers.ErrTaskNotFound) {
+					f.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	f.mustBeUnknown(t.ID)
+}
