@@ -30,6 +30,7 @@ var floors = []floor{
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
+	{"cmd/client", "", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
 	{"cmd", "cmd/... engine engine/health engine/httpapi " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper hooks hooks/catalog hooks/lent hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
 
@@ -106,7 +107,7 @@ var homes = []home{
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/text", "jobspec/... cmd/ui", "", "how wide text is"},
-	{"github.com/agext/levenshtein", "jobspec/...", "", "did you mean"},
+	{"github.com/agext/levenshtein", "jobspec/... cmd/client", "", "did you mean"},
 	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
 	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},
 	{"github.com/hashicorp/go-envparse", "hooks/template", "", "the files of templates with env = true"},

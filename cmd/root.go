@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,7 +64,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	flags.Var(&a.colour, "color", "use colours: auto, always or never")
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
-	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.fmtCommand(), a.versionCommand())
+	root.AddCommand(a.upCommand(), a.validateCommand(), a.inspectCommand(), a.fmtCommand(), a.execCommand(), a.psCommand(), a.versionCommand())
 	return root
 }
 
@@ -159,21 +160,29 @@ func wrongCall(cmd *cobra.Command, err error) error {
 	return usageError("%w", err).withHint("see: %s --help", cmd.CommandPath())
 }
 
+// singleDash are the flags that a user of Nomad is used to write with one dash.
+var singleDash = append([]string{
+	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address",
+}, clusterFlags...)
+
 // nomadSpelling lets flags be written with one dash where a user of Nomad is
-// used to it.
+// used to it. What a command that is to be executed may be given stays as it
+// is: all that follows "--" or, of exec, a word that is no flag's value.
 func nomadSpelling(args []string) []string {
-	out := make([]string, len(args))
+	out := slices.Clone(args)
+	executes := false
 	for i, arg := range args {
 		if arg == "--" {
-			copy(out[i:], args[i:])
 			break
 		}
-		name, _, _ := strings.Cut(arg, "=")
-		switch name {
-		case "-var", "-var-file", "-task", "-job", "-check", "-recursive":
-			arg = "-" + arg
+		if executes && !strings.HasPrefix(arg, "-") && (!strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=")) {
+			break
 		}
-		out[i] = arg
+		executes = executes || arg == "exec"
+		name, _, _ := strings.Cut(arg, "=")
+		if flag, ok := strings.CutPrefix(name, "-"); ok && slices.Contains(singleDash, flag) {
+			out[i] = "-" + arg
+		}
 	}
 	return out
 }

@@ -65,14 +65,22 @@ func (t leakTest) Run() int {
 //
 //	exits CODE COMMAND...   the command ends with that exit code
 //	serve DIR               serves a directory, and archives, at $URL
+//	run NAME FILE TASK...   "taskrun up FILE" is started; each TASK runs
+//	end NAME INT|KILL       it has been sent a signal, and is gone
 //
-// and the conditions are [exists:PATH] and [docker]: there is an engine.
+// with those of terminals;
+// the conditions are [exists:PATH] and [docker]: there is an engine.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var engines engines
+	var terminals terminals
+	cmds := terminals.commands()
+	cmds["exits"], cmds["serve"] = exits, serve
+	cmds["run"], cmds["end"] = engines.run, engines.end
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../testdata/script",
 		RequireExplicitExec: true,
@@ -110,7 +118,7 @@ func TestJourneys(t *testing.T) {
 			_, err := os.Stat(path)
 			return err == nil, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "serve": serve},
+		Cmds: cmds,
 	})
 }
 

@@ -14,8 +14,12 @@ type ExecOptions struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer // not written to with Tty; may be the same as Stdout
-	// Resize brings the sizes of the terminal; nil without Tty.
+	// Resize brings the sizes of the terminal; nil without Tty. The first one
+	// usually follows at once.
 	Resize <-chan api.TerminalSize
+	// Term is the kind of the user's terminal, for the variable TERM; empty
+	// when it is not known, and without Tty.
+	Term string
 }
 
 // StreamExecer is a driver that can run a command in a running task with
@@ -37,6 +41,12 @@ type ExecStream interface {
 	Recv() (*api.ExecStreamingInput, error)
 	// Send is called by one goroutine at a time.
 	Send(*api.ExecStreamingOutput) error
+}
+
+// TermStream is an ExecStream whose client may have told what kind of terminal
+// it has. Nomad's do not.
+type TermStream interface {
+	Term() string
 }
 
 // RawExecer is a driver that speaks the messages of a session itself. It is

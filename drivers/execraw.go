@@ -46,6 +46,9 @@ func execStreams(ctx context.Context, d StreamExecer, id string, command []strin
 	if tty {
 		sizes = make(chan api.TerminalSize, 1)
 		opts.Resize = sizes
+		if s, ok := stream.(TermStream); ok {
+			opts.Term = s.Term()
+		}
 	}
 	go receive(ctx, cancel, stream, in, sizes)
 

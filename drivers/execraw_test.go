@@ -75,6 +75,9 @@ func TestExecOverMessages(t *testing.T) {
 		}
 		fmt.Fprintf(o.Stdout, "%s: %s", strings.Join(o.Command, " "), text)
 		fmt.Fprint(o.Stderr, "oops")
+		if o.Stdout == o.Stderr { // a driver may ask
+			t.Error("the writers are the same")
+		}
 		return &drivers.ExitResult{ExitCode: 3}, nil
 	}}
 	if err := drivers.ExecTask(t.Context(), d, "id", []string{"cat", "-u"}, false, c); err != nil {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -37,14 +36,8 @@ func newClosing(d *Display, l *labels, opts Options, r Result) *closing {
 	return c
 }
 
-// row is a line of the closing table: task, state, exit code, restarts,
-// duration, and how often its allocation was replaced if any was.
-type row struct {
-	cells []string
-	paint func(string) string
-}
-
-// table returns the closing table.
+// table returns the closing table: task, state, exit code, restarts, duration,
+// and how often its allocation was replaced if any was.
 func (c *closing) table() []string {
 	head := row{[]string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}, c.style.Strong}
 	if c.narrow {
@@ -71,7 +64,7 @@ func (c *closing) table() []string {
 		}
 		rows = append(rows, r)
 	}
-	lines := c.align(rows)
+	lines := align(rows, 2)
 	if left > 0 {
 		lines = append(lines, c.style.Quiet(fmt.Sprintf("and %s that ended well", plural(left, "task"))))
 	}
@@ -96,30 +89,6 @@ func (c *closing) row(t *Task) row {
 	}
 	r.cells = []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
 	return r
-}
-
-// align sets the rows in columns: words to the left, numbers to the right.
-func (c *closing) align(rows []row) []string {
-	widths := make([]int, len(rows[0].cells))
-	for _, r := range rows {
-		for i, cell := range r.cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	lines := make([]string, len(rows))
-	for i, r := range rows {
-		var b strings.Builder
-		for col, cell := range r.cells {
-			fill := strings.Repeat(" ", widths[col]-utf8.RuneCountInString(cell))
-			if col < 2 {
-				b.WriteString(cell + fill + "  ")
-			} else {
-				b.WriteString(fill + cell + "  ")
-			}
-		}
-		lines[i] = r.paint(strings.TrimRight(b.String(), " "))
-	}
-	return lines
 }
 
 // verdict says in one line how the run ended.

@@ -17,9 +17,9 @@ import (
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// OutTerm and ErrTerm tell which of them is a terminal.
-	OutTerm, ErrTerm bool
-	Env              func(string) string
+	// InTerm, OutTerm and ErrTerm tell which of them is a terminal.
+	InTerm, OutTerm, ErrTerm bool
+	Env                      func(string) string
 
 	width func() int
 }
@@ -28,6 +28,7 @@ type Streams struct {
 func System() *Streams {
 	return &Streams{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
+		InTerm:  term.IsTerminal(int(os.Stdin.Fd())),
 		OutTerm: term.IsTerminal(int(os.Stdout.Fd())),
 		ErrTerm: term.IsTerminal(int(os.Stderr.Fd())),
 		Env:     os.Getenv,

@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -33,10 +35,15 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	}
 	ctx, cancel := t.whileItRuns(ctx)
 	defer cancel()
+	run := d.execPipes
 	if opts.Tty {
-		return d.execTerminal(ctx, t, spec, opts)
+		run = d.execTerminal
 	}
-	return d.execPipes(ctx, t, spec, opts)
+	result, err := run(ctx, t, spec, opts)
+	if err == nil && result.Signal == int(syscall.SIGKILL) && !t.running() {
+		return nil, fmt.Errorf("task %q has ended, and the command with it", t.name)
+	}
+	return result, err
 }
 
 // runningTask returns a task that has not ended.
@@ -161,6 +168,15 @@ func (d *Driver) execTerminal(ctx context.Context, t *task, spec process.Spec, o
 			return nil, fmt.Errorf("cannot give the terminal to user %d: %w", spec.Credential.Uid, err)
 		}
 	}
+	if opts.Term != "" {
+		spec.Env = append(slices.DeleteFunc(spec.Env, func(kv string) bool { return strings.HasPrefix(kv, "TERM=") }), "TERM="+opts.Term)
+	}
+	select { // a command that asks at once should get the true size
+	case size := <-opts.Resize:
+		setSize(ptmx, size)
+	case <-time.After(sizeTime):
+	case <-ctx.Done():
+	}
 	spec.Stdin, spec.Stdout, spec.Stderr, spec.Terminal = tty, tty, tty, true
 	p, err := d.startCommand(t, spec)
 	closeFiles(tty)
@@ -208,6 +224,9 @@ func follow(ctx context.Context, ended <-chan struct{}, ptmx *os.File, sizes <-c
 		}
 	}
 }
+
+// sizeTime is how long a client that has a terminal may take to tell its size.
+const sizeTime = 50 * time.Millisecond
 
 // startCommand starts a command in the task. It must be awaited.
 func (d *Driver) startCommand(t *task, spec process.Spec) (*process.Process, error) {

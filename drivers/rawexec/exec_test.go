@@ -164,13 +164,16 @@ func TestTheEndOfTheInputEndsATerminalsShell(t *testing.T) {
 func TestExecEndsWith(t *testing.T) {
 	t.Parallel()
 	for _, tty := range []bool{false, true} {
-		for name, end := range map[string]func(*fixture, context.CancelFunc){
-			"its client": func(_ *fixture, cancel context.CancelFunc) { cancel() },
-			"its task": func(f *fixture, _ context.CancelFunc) {
+		for name, end := range map[string]struct {
+			how  func(*fixture, context.CancelFunc)
+			says string
+		}{
+			"its client": {func(_ *fixture, cancel context.CancelFunc) { cancel() }, ""},
+			"its task": {func(f *fixture, _ context.CancelFunc) {
 				if err := f.driver.StopTask(f.ctx, f.cfg.ID, 0, ""); err != nil {
 					f.Error(err)
 				}
-			},
+			}, `task "task" has ended, and the command with it`},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -180,21 +183,23 @@ func TestExecEndsWith(t *testing.T) {
 				stdin, keys := io.Pipe()
 				defer keys.Close()
 				screen := newSaid()
-				done := make(chan *drivers.ExitResult, 1)
+				type ending struct {
+					*drivers.ExitResult
+					err error
+				}
+				done := make(chan ending, 1)
 				go func() {
 					result, err := f.driver.ExecTaskStreaming(ctx, f.cfg.ID, &drivers.ExecOptions{
 						Command: []string{"sh", "-c", "trap '' HUP INT TERM; setsid sleep 1000 & echo beg''un; sleep 1000"},
 						Tty:     tty, Stdin: stdin, Stdout: screen, Stderr: io.Discard,
 					})
-					if err != nil {
-						t.Error(err)
-					}
-					done <- result
+					done <- ending{result, err}
 				}()
 				screen.await(f.ctx, t, "begun")
-				end(f, cancel)
-				if result := <-done; result == nil || result.Signal != 9 {
-					t.Errorf("ended with %+v", result)
+				end.how(f, cancel)
+				switch got := <-done; {
+				case end.says == "" && (got.err != nil || got.Signal != 9), end.says != "" && (got.err == nil || got.err.Error() != end.says):
+					t.Errorf("ended with %+v", got)
 				}
 				// That nothing of it is left is seen at the end of the fixture.
 			})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gorilla/websocket"
 
@@ -35,6 +36,7 @@ func (s *Server) exec(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return err
 		}
+		session.term = r.query.Get("term") // not Nomad's: see drivers.TermStream
 		return s.engine.Exec(session.ctx, r.id, r.query.Get("task"), command, tty, session)
 	})
 	return nil
@@ -50,6 +52,9 @@ func (s *Server) parseExec(r *request) (command []string, tty bool, err error) {
 	}
 	if len(command) == 0 {
 		return nil, false, fail(http.StatusBadRequest, "command is not present")
+	}
+	if strings.ContainsRune(r.query.Get("term"), 0) {
+		return nil, false, fail(http.StatusBadRequest, "invalid kind of terminal")
 	}
 	if r.query.Get("task") == "" {
 		return nil, false, fail(http.StatusBadRequest, "must provide task name")

@@ -3,11 +3,23 @@ package httpapi
 import (
 	"net"
 	"os"
+	"sync"
 )
 
 // ownListener accepts connections of this user and of root only, should the
 // modes of socket and directory ever have been loosened.
-type ownListener struct{ net.Listener }
+type ownListener struct {
+	net.Listener
+	path   string
+	remove sync.Once
+}
+
+// Close ends the listener and removes its socket, once: the name may be
+// another's by then.
+func (l *ownListener) Close() error {
+	l.remove.Do(func() { _ = os.Remove(l.path) }) // one that is gone is gone
+	return l.Listener.Close()
+}
 
 // Accept passes over the connections of others.
 func (l *ownListener) Accept() (net.Conn, error) {

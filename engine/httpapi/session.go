@@ -37,6 +37,7 @@ var errSessionOver = errors.New("the session is over")
 // itself; no silence, not even of a stopped client, ends a session.
 type session struct {
 	conn   *websocket.Conn
+	term   string          // the kind of the client's terminal
 	ctx    context.Context // done: the command is to be killed
 	cancel context.CancelCauseFunc
 
@@ -55,6 +56,7 @@ func newSession(ctx context.Context, conn *websocket.Conn) *session {
 // run has a command speak to the client, and tells the client how it ended.
 func (c *session) run(command func() error) {
 	defer c.cancel(nil)
+	defer c.conn.Close() // even in a panic, which net/http would keep from the client
 	c.children.Go(c.read)
 	c.children.Go(c.ping)
 	// A client that does not read must not hold up the end of the server.
@@ -66,15 +68,14 @@ func (c *session) run(command func() error) {
 		}
 	})()
 	err := command()
-	if c.ctx.Err() != nil {
-		err = context.Cause(c.ctx)
+	if c.ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = context.Cause(c.ctx) // which says more
 	}
 	close(c.over)
 	cut := time.AfterFunc(closeTime, func() { _ = c.conn.Close() })
 	defer cut.Stop()
 	_ = c.conn.WriteControl(websocket.CloseMessage, closing(err), time.Now().Add(closeTime))
 	c.children.Wait() // until the client has hung up: it may still be reading
-	_ = c.conn.Close()
 }
 
 // closing is the message that closes a session.
@@ -150,6 +151,9 @@ func (c *session) Recv() (*api.ExecStreamingInput, error) {
 		return nil, errSessionOver
 	}
 }
+
+// Term implements drivers.TermStream.
+func (c *session) Term() string { return c.term }
 
 // Send sends a message to the client.
 func (c *session) Send(m *api.ExecStreamingOutput) error {

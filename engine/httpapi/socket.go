@@ -57,6 +57,17 @@ func SocketName(job string, pid int) string {
 	return strings.TrimLeft(job, ".") + "-" + strconv.Itoa(pid)
 }
 
+// PID returns the process that serves a socket, by the socket's name; 0 when the
+// name is none of SocketName.
+func PID(path string) int {
+	name := strings.TrimSuffix(filepath.Base(path), suffix)
+	pid, err := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
 // Listen makes a socket for the user alone, in a directory for the user alone,
 // and returns it with its path. A long name is shortened, at its beginning, to
 // what a socket's path may be. A socket that a dead engine left is replaced;
@@ -76,15 +87,33 @@ func Listen(dir, name string) (net.Listener, string, error) {
 	case alive:
 		return nil, "", fmt.Errorf("cannot listen at %q: %w", path, syscall.EADDRINUSE)
 	}
-	l, err := net.Listen("unix", path)
+	l, err := listen(path)
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot listen at %q: %w", path, err)
 	}
-	// Until here the directory has kept others away.
-	if err := os.Chmod(path, 0o600); err != nil {
-		return nil, "", errors.Join(fmt.Errorf("cannot listen at %q: %w", path, err), l.Close())
+	return l, path, nil
+}
+
+// listen gives the socket its name when it can be connected to: before, Find
+// would take it for one that a dead engine left.
+func listen(path string) (net.Listener, error) {
+	unnamed := filepath.Join(filepath.Dir(path), "."+strconv.Itoa(os.Getpid()))
+	if err := os.Remove(unnamed); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	return &ownListener{l}, path, nil
+	l, err := net.Listen("unix", unnamed)
+	if err != nil {
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // by the name that it had
+	err = os.Chmod(unnamed, 0o600)                // until here the directory has kept others away
+	if err == nil {
+		err = os.Rename(unnamed, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close(), os.Remove(unnamed))
+	}
+	return &ownListener{Listener: l, path: path}, nil
 }
 
 func socketPath(dir, name string) (string, error) {

@@ -180,3 +180,46 @@ func TestSocketName(t *testing.T) {
 		}
 	}
 }
+
+// Whoever looks for runs must not take one that begins for one that has ended.
+func TestFindLeavesSocketsThatBegin(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(socketDir(t), "taskrun")
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if _, err := httpapi.Find(dir); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}()
+	for i := range 200 {
+		l, path, err := httpapi.Listen(dir, "web-"+strconv.Itoa(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("run %d: %v", i, err)
+		}
+		_ = l.Close()
+	}
+	close(stop)
+	<-stopped
+}
+
+func TestPIDOfASocket(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]int{
+		"/run/" + httpapi.SocketName("my-web/1", 4711) + ".sock": 4711, "/run/web-12.sock": 12, "/run/web.sock": 0, "": 0,
+	} {
+		if got := httpapi.PID(path); got != want {
+			t.Errorf("%q: %d, want %d", path, got, want)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package cmd
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// auto is the value of a flag that is on or off, and decided by what there is
+// unless the user has.
+type auto string
+
+// or returns what the user has decided, or else.
+func (a auto) or(otherwise bool) bool {
+	if v, err := strconv.ParseBool(string(a)); err == nil {
+		return v
+	}
+	return otherwise
+}
+
+// String, Set and Type make it the value of a flag.
+func (a *auto) String() string { return string(*a) }
+
+// Set accepts true, false and auto.
+func (a *auto) Set(s string) error {
+	if _, err := strconv.ParseBool(s); err != nil && s != "auto" {
+		return fmt.Errorf("%q is not one of true, false, auto", s)
+	}
+	*a = auto(s)
+	return nil
+}
+
+// Type names the value in help texts.
+func (a *auto) Type() string { return "bool" }
+
+// escapeChar is the value of --escape; 0 is none.
+type escapeChar byte
+
+// String, Set and Type make it the value of a flag.
+func (c *escapeChar) String() string {
+	if *c == 0 {
+		return "none"
+	}
+	return string(rune(*c))
+}
+
+// Set accepts a character of ASCII, and none.
+func (c *escapeChar) Set(s string) error {
+	switch {
+	case s == "none":
+		*c = 0
+	case len(s) == 1 && s[0] > ' ' && s[0] < 0x7f:
+		*c = escapeChar(s[0])
+	default:
+		return fmt.Errorf("%q is neither one character nor none", s)
+	}
+	return nil
+}
+
+// Type names the value in help texts.
+func (c *escapeChar) Type() string { return "character" }

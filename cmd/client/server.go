@@ -1,0 +1,109 @@
+// Package client talks to running engines, and to Nomad clusters, over Nomad's
+// HTTP API: it lists their tasks, finds the ones that a user means, and opens
+// sessions and outputs in them.
+//
+// It prints nothing and reads no environment: where to connect to is handed in.
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// How long a server may take to list its tasks. An engine of this machine
+// answers within milliseconds unless it was stopped.
+const (
+	localTime   = 2 * time.Second
+	clusterTime = 30 * time.Second
+)
+
+// Server is a running engine or a Nomad cluster.
+type Server struct {
+	API     *api.Client
+	Socket  string // of an engine; empty for a cluster
+	Address string // of a cluster; empty for an engine
+
+	namespace string
+}
+
+// Local returns the engine that listens at a unix socket.
+func Local(socket string) (*Server, error) {
+	// Nomad's client takes a socket as an address (unix://…) too, but none
+	// with a space in it.
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
+	c, err := api.NewClient(&api.Config{
+		Address:    "http://127.0.0.1",
+		HttpClient: &http.Client{Transport: &http.Transport{DialContext: dial}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Server{API: c, Socket: socket}, nil
+}
+
+// Cluster says where a Nomad cluster is and how to talk to it.
+type Cluster struct {
+	Address   string // http://…, https://… or unix://…
+	Token     string
+	Region    string
+	Namespace string // empty: default
+	TLS       api.TLSConfig
+}
+
+// Remote returns a Nomad cluster. It is not asked yet.
+func Remote(c Cluster) (*Server, error) {
+	scheme, _, ok := strings.Cut(c.Address, "://")
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("cannot use address %q: it has to begin with http://, https:// or unix://", c.Address)
+	case scheme != "http" && scheme != "https" && scheme != "unix":
+		return nil, fmt.Errorf("cannot use address %q: %q is not one of http, https, unix", c.Address, scheme)
+	}
+	client, err := api.NewClient(&api.Config{
+		Address: c.Address, SecretID: c.Token, Region: c.Region, Namespace: c.Namespace, TLSConfig: &c.TLS,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot use address %q: %w", c.Address, err)
+	}
+	return &Server{API: client, Address: c.Address, namespace: c.Namespace}, nil
+}
+
+// String names the server: the name of the run's socket, or the address.
+func (s *Server) String() string {
+	if s.Socket == "" {
+		return s.Address
+	}
+	return "run " + strings.TrimSuffix(filepath.Base(s.Socket), filepath.Ext(s.Socket))
+}
+
+// query returns the options of a request that has to be answered in time.
+func (s *Server) query(ctx context.Context) (*api.QueryOptions, context.CancelFunc) {
+	limit := localTime
+	if s.Socket == "" {
+		limit = clusterTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
+	return (&api.QueryOptions{Namespace: s.namespace}).WithContext(ctx), cancel
+}
+
+// explain says what an error of a request means.
+func (s *Server) explain(ctx context.Context, doing string, err error) error {
+	var response api.UnexpectedResponseError
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case errors.As(err, &response):
+		err = fmt.Errorf("it answered %d: %s", response.StatusCode(), strings.TrimSpace(response.Body()))
+	}
+	return fmt.Errorf("cannot %s of %v: %w", doing, s, err)
+}

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Session is a command that is to run in a task, with its streams.
+type Session struct {
+	Command        []string
+	Tty            bool   // it gets a terminal of its own
+	Term           string // what kind of terminal the user has (TERM); only engines of taskrun listen to it
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Sizes          <-chan api.TerminalSize // of the user's terminal; may be nil
+}
+
+// ErrGone says that an engine went away in the middle of a session.
+var ErrGone = errors.New("the run is gone: taskrun up was killed or has crashed")
+
+// Exec runs a command in a running task and returns its exit code, 128+n when
+// signal n ended it. When ctx ends first, the command is killed. An error of
+// Stdout or Stderr is the caller's to notice.
+func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
+	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{}}
+	if s.Tty && s.Term != "" {
+		q.Params["term"] = s.Term
+	}
+	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
+	code, err = t.Server.API.Allocations().Exec(ctx, alloc, t.Name, s.Tty, s.Command, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
+	if err == nil {
+		return code, nil
+	}
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	return 0, fmt.Errorf("exec in task %q: %w", t.Name, t.Server.reason(err))
+}
+
+// reason says why a session broke off. An engine tells before it ends a session
+// itself; of one that did not, Nomad's client hands on no more than the text.
+func (s *Server) reason(err error) error {
+	var broken *net.OpError
+	switch {
+	case err.Error() != io.ErrUnexpectedEOF.Error() && !errors.As(err, &broken):
+		return err
+	case s.Socket == "":
+		return fmt.Errorf("the connection was lost: %w", err)
+	}
+	return ErrGone
+}

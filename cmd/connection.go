@@ -1,0 +1,142 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/client"
+	"taskrun/engine/httpapi"
+)
+
+// targetHelp explains targets in the help of commands.
+const targetHelp = `TARGET is [JOB/][GROUP[INDEX]/]TASK or any part of it that is not ambiguous, or
+the beginning of an allocation's ID, as ID or ID/TASK. Tasks are looked for in
+all runs of this user; with --address in a Nomad cluster. What belongs to Nomad
+in the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.`
+
+// connection says where tasks are looked for: in the runs of this user or, with
+// an address, in a Nomad cluster. Its flags are called as Nomad's.
+type connection struct {
+	cluster client.Cluster
+	job     string
+	flags   *pflag.FlagSet
+}
+
+// clusterFlags mean nothing without --address. In the config file they may
+// stand all the same.
+var clusterFlags = []string{
+	"token", "region", "namespace", "ca-cert", "ca-path", "client-cert", "client-key", "tls-server-name", "tls-skip-verify",
+}
+
+func (c *connection) bind(flags *pflag.FlagSet) {
+	c.flags = flags
+	flags.StringVar(&c.job, "job", "", "look in this `job` alone")
+	flags.StringVar(&c.cluster.Address, "address", "", "`URL` of a Nomad cluster, instead of the runs of this user")
+	flags.StringVar(&c.cluster.Token, "token", "", "ACL `token` for the cluster; TASKRUN_TOKEN keeps it off the command line")
+	flags.StringVar(&c.cluster.Region, "region", "", "`region` of the cluster")
+	flags.StringVar(&c.cluster.Namespace, "namespace", "", "`namespace` of the cluster (default: default)")
+	flags.StringVar(&c.cluster.TLS.CACert, "ca-cert", "", "PEM `file` with the CA certificate of the cluster")
+	flags.StringVar(&c.cluster.TLS.CAPath, "ca-path", "", "`directory` with PEM files of CA certificates")
+	flags.StringVar(&c.cluster.TLS.ClientCert, "client-cert", "", "PEM `file` with this client's certificate")
+	flags.StringVar(&c.cluster.TLS.ClientKey, "client-key", "", "PEM `file` with this client's key")
+	flags.StringVar(&c.cluster.TLS.TLSServerName, "tls-server-name", "", "`name` to expect in the cluster's certificate")
+	flags.BoolVar(&c.cluster.TLS.Insecure, "tls-skip-verify", false, "do not verify the cluster's certificate")
+}
+
+// servers returns the runs of this user, or the cluster.
+func (a *app) servers(c connection) ([]*client.Server, error) {
+	if c.cluster.Address != "" {
+		s, err := client.Remote(c.cluster)
+		if err != nil {
+			return nil, usageError("%w", err)
+		}
+		return []*client.Server{s}, nil
+	}
+	if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
+		return nil, usageError("cannot use --%s: it is for a cluster, and there is no --address", clusterFlags[i])
+	}
+	sockets, err := httpapi.Find(httpapi.Dir(a.streams.Env, os.Geteuid()))
+	if err != nil {
+		return nil, err
+	}
+	servers := make([]*client.Server, len(sockets))
+	for i, socket := range sockets {
+		if servers[i], err = client.Local(socket); err != nil {
+			return nil, err
+		}
+	}
+	return servers, nil
+}
+
+// noRun says that there is nothing to look for a task in.
+func noRun(code int) error {
+	return (&exitError{code: code, err: errors.New("no job runs here")}).withHint("start one with: taskrun up FILE")
+}
+
+// tasks returns the tasks of all servers. What some of them do not tell is a
+// warning, as long as another answers.
+func (a *app) tasks(ctx context.Context, servers []*client.Server, job string) ([]*client.Task, error) {
+	tasks, problems := client.List(ctx, servers, job)
+	if len(problems) > 0 && len(problems) == len(servers) {
+		return nil, problems[0]
+	}
+	for _, p := range problems {
+		a.warn(p)
+	}
+	return tasks, nil
+}
+
+// warn tells of what does not keep the command from doing its work.
+func (a *app) warn(err error) {
+	fmt.Fprintf(a.streams.Err, "%s %v\n", a.streams.ErrStyle(a.colour).Waiting("warning:"), err)
+}
+
+// targetError adds what to do about a target that cannot be used.
+func targetError(err error, tasks []*client.Task, code int) error {
+	e := &exitError{code: code, err: err}
+	var unknown *client.UnknownError
+	running := client.Running(tasks)
+	switch {
+	case !errors.As(err, &unknown):
+		return err
+	case unknown.Near != "":
+		return e.withHint("did you mean %q?", unknown.Near)
+	case running != "":
+		return e.withHint("running are: %s", running)
+	}
+	return e.withHint("see: taskrun ps")
+}
+
+// completeTargets lets shells complete the tasks, groups and jobs that there
+// are.
+func (a *app) completeTargets(c *connection) cobra.CompletionFunc {
+	return a.completeFrom(c, client.Targets)
+}
+
+// completeJobs lets shells complete the values of --job.
+func (a *app) completeJobs(cmd *cobra.Command, c *connection) {
+	if err := cmd.RegisterFlagCompletionFunc("job", a.completeFrom(c, client.Jobs)); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+func (a *app) completeFrom(c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		const only = cobra.ShellCompDirectiveNoFileComp
+		if a.configure(cmd) != nil {
+			return nil, only
+		}
+		servers, err := a.servers(*c)
+		if err != nil {
+			return nil, only
+		}
+		tasks, _ := client.List(cmd.Context(), servers, "")
+		return names(tasks, prefix), only
+	}
+}

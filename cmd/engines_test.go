@@ -1,0 +1,160 @@
+package cmd
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptTime bounds every wait of a journey for something that has to happen.
+const scriptTime = 30 * time.Second
+
+// engines are the runs that a script has started and not ended.
+type engines struct {
+	mu      sync.Mutex
+	running map[string]*engineProcess // by the script's directory and the name
+}
+
+type engineProcess struct {
+	cmd    *exec.Cmd
+	states chan string // the name of each task that runs; closed at the end
+}
+
+// run is the script command
+//
+//	run NAME FILE TASK...   start "taskrun up FILE", and go on when each TASK runs
+//
+// where a TASK that is named twice has to run in two allocations. Tasks of a
+// run that is going to be killed must end by themselves: $LIFE is a FIFO that
+// ends with the script.
+func (e *engines) run(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: run NAME FILE TASK...")
+	}
+	path, err := exec.LookPath("taskrun")
+	ts.Check(err)
+	p := &engineProcess{cmd: exec.Command(path, "up", "--output", "json", args[1]), states: make(chan string, 64)}
+	p.cmd.Dir = ts.MkAbs(".")
+	p.cmd.Env = append(environment(ts), "LIFE="+life(ts))
+	p.cmd.Stderr = os.Stderr
+	out, err := p.cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(p.cmd.Start())
+	e.add(ts, args[0], p)
+	go p.read(out)
+	timeout := time.After(scriptTime)
+	for wanted := args[2:]; len(wanted) > 0; {
+		select {
+		case task, ok := <-p.states:
+			if !ok {
+				ts.Fatalf("%s ended before %q ran", args[0], wanted)
+			}
+			if i := slices.Index(wanted, task); i >= 0 {
+				wanted = slices.Delete(wanted, i, i+1)
+			}
+		case <-timeout:
+			ts.Fatalf("%q do not run", wanted)
+		}
+	}
+}
+
+// environment is that of the script.
+func environment(ts *testscript.TestScript) []string {
+	env := []string{"PWD=" + ts.MkAbs(".")}
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "TASKRUN_DATA_DIR", "XDG_RUNTIME_DIR", "TERM", "LANG"} {
+		if v := ts.Getenv(name); v != "" {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// life makes a FIFO that is open for writing until the end of the script.
+func life(ts *testscript.TestScript) string {
+	path := ts.MkAbs("life")
+	if err := syscall.Mkfifo(path, 0o600); errors.Is(err, fs.ErrExist) {
+		return path
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	ts.Check(err)
+	ts.Defer(func() { _ = f.Close() })
+	return path
+}
+
+// read reads the objects of a run until its end.
+func (p *engineProcess) read(out io.Reader) {
+	defer close(p.states)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var o struct{ Type, Task, State string }
+		if json.Unmarshal(lines.Bytes(), &o) == nil && o.Type == "task_state" && o.State == "running" {
+			select {
+			case p.states <- o.Task:
+			default: // nobody waits for it
+			}
+		}
+	}
+}
+
+func (e *engines) add(ts *testscript.TestScript, name string, p *engineProcess) {
+	key := ts.MkAbs(".") + "/" + name
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running == nil {
+		e.running = make(map[string]*engineProcess)
+	}
+	e.running[key] = p
+	ts.Defer(func() {
+		if e.take(key) != nil {
+			_ = p.end(os.Interrupt)
+		}
+	})
+}
+
+func (e *engines) take(key string) *engineProcess {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.running[key]
+	delete(e.running, key)
+	return p
+}
+
+// end is the script command
+//
+//	end NAME INT|KILL   send the run a signal, and wait for its end
+func (e *engines) end(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}
+	if neg || len(args) != 2 || signals[args[1]] == nil {
+		ts.Fatalf("usage: end NAME INT|KILL")
+	}
+	p := e.take(ts.MkAbs(".") + "/" + args[0])
+	if p == nil {
+		ts.Fatalf("no run %s", args[0])
+	}
+	ts.Check(p.end(signals[args[1]]))
+}
+
+// end sends the run a signal and waits until it is gone.
+func (p *engineProcess) end(sig os.Signal) error {
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		return err
+	}
+	kill := time.AfterFunc(scriptTime, func() { _ = p.cmd.Process.Kill() })
+	defer kill.Stop()
+	for range p.states { // until stdout is closed
+	}
+	_ = p.cmd.Wait() // its exit code is another journey
+	return nil
+}

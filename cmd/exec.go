@@ -1,0 +1,286 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+type execOptions struct {
+	connection
+	task   string
+	stdin  auto
+	tty    auto
+	escape escapeChar
+}
+
+func (a *app) execCommand() *cobra.Command {
+	opts := execOptions{escape: '~'}
+	cmd := &cobra.Command{
+		Use:   "exec [-i] [-t] TARGET [--] COMMAND [ARG...]",
+		Short: "Run a command in a running task",
+		Long: `Run a command in a running task, with the task's environment, directory and
+user. When this side ends, the command is killed.
+
+` + targetHelp + `
+With --job no TARGET is needed when one task of the job runs.
+
+With a terminal on both sides the command gets a terminal too: keys such as
+Ctrl-C and Ctrl-Z go to it, and at the beginning of a line
+
+  ~.   ends the session
+  ~~   types one ~
+
+Exit codes:
+  the command's own; 128+n when signal n ended it
+  126  the command cannot be executed
+  127  there is no such command
+  125  there is no such task, or taskrun itself failed
+  2    the call is wrong
+  129, 130, 143  ended by SIGHUP, by SIGINT or ~., by SIGTERM
+  141  stdout was closed`,
+		Example: `  taskrun exec web -- sh
+  taskrun exec app[1]/web -- tail -n 100 local/access.log
+  taskrun exec -job shop -task db -- psql < dump.sql`,
+		ValidArgsFunction: a.completeExec(&opts),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), args, opts) },
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // what follows TARGET is the command's
+	opts.bind(flags)
+	flags.StringVar(&opts.task, "task", "", "run it in this `task` of TARGET")
+	flags.VarP(&opts.stdin, "interactive", "i", "pass stdin on; without it the command's stdin is empty (default: yes)")
+	flags.VarP(&opts.tty, "tty", "t", "give the command a terminal (default: if stdin and stdout are one)")
+	flags.Lookup("interactive").NoOptDefVal = "true"
+	flags.Lookup("tty").NoOptDefVal = "true"
+	flags.VarP(&opts.escape, "escape", "e", "`character` that begins escape sequences, or none")
+	a.completeJobs(cmd, &opts.connection)
+	return cmd
+}
+
+// completeExec completes TARGET; what follows is for the shell to complete.
+func (a *app) completeExec(opts *execOptions) cobra.CompletionFunc {
+	targets := a.completeTargets(&opts.connection)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 || opts.job != "" {
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return targets(cmd, args, prefix)
+	}
+}
+
+func (a *app) exec(ctx context.Context, args []string, opts execOptions) error {
+	target, command, err := opts.parse(args)
+	if err != nil {
+		return err
+	}
+	task, err := a.pick(ctx, target, opts)
+	if err != nil {
+		return err
+	}
+	s := &execSession{app: a, task: task, command: command}
+	s.tty = opts.tty.or(a.streams.InTerm && a.streams.OutTerm)
+	s.stdin = opts.stdin.or(true)
+	s.escape = byte(opts.escape)
+	return s.run(ctx)
+}
+
+// parse returns what the arguments say.
+func (o *execOptions) parse(args []string) (target string, command []string, err error) {
+	switch {
+	case o.job != "": // no TARGET
+	case len(args) == 0 || args[0] == "--":
+		return "", nil, usageError("cannot run a command: TARGET is missing").withHint("for example: taskrun exec web -- sh; taskrun ps lists the tasks")
+	default:
+		target, args = args[0], args[1:]
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		name := target
+		if name == "" {
+			name = "--job " + o.job
+		}
+		return "", nil, usageError("cannot run a command in %q: the command is missing", target+o.job).withHint("for example: taskrun exec %s -- sh", name)
+	}
+	return target, args, nil
+}
+
+// pick finds the task in which the command is to run.
+func (a *app) pick(ctx context.Context, target string, opts execOptions) (*client.Task, error) {
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return nil, err
+	}
+	if len(servers) == 0 {
+		return nil, noRun(exitInternal)
+	}
+	tasks, err := a.tasks(ctx, servers, opts.job)
+	if err != nil {
+		return nil, err
+	}
+	// Each option says more of what TARGET may be.
+	found := tasks
+	if target == "" {
+		target = opts.job
+	}
+	if opts.task != "" {
+		if found, err = client.Find(tasks, target); err != nil {
+			return nil, targetError(err, tasks, exitInternal)
+		}
+		target = opts.task
+	}
+	task, err := client.Pick(found, target)
+	if err != nil {
+		return nil, targetError(err, found, exitInternal)
+	}
+	return task, nil
+}
+
+// execSession is a command in a task, as the user has it before him.
+type execSession struct {
+	*app
+	task       *client.Task
+	command    []string
+	tty, stdin bool
+	escape     byte
+
+	terminal *ui.Terminal
+	modes    ui.Modes
+}
+
+// errLeft is why a session ends that the user has left.
+var errLeft = errors.New("disconnected")
+
+// run runs the command and returns its exit code as a silent error.
+func (s *execSession) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals, stop := s.signals()
+	defer stop()
+	defer s.cancelOn(signals, cancel)()
+
+	session := client.Session{
+		Command: s.command, Tty: s.tty, Term: s.streams.Env("TERM"),
+		Stdin:  eof{},
+		Stdout: &sessionWriter{s, s.streams.Out, cancel}, Stderr: &sessionWriter{s, s.streams.Err, cancel},
+	}
+	if s.stdin {
+		session.Stdin = &sessionReader{s, s.streams.In}
+	}
+	release := func() {}
+	if s.tty {
+		if s.terminal = s.streams.NewTerminal(); s.terminal != nil {
+			var err error
+			if release, err = s.terminal.Take(); err != nil {
+				return err
+			}
+			defer release()
+			session.Sizes = s.terminal.Sizes()
+			if s.stdin {
+				session.Stdin = &client.Keys{Reader: session.Stdin, Escape: s.escape, Leave: func() { cancel(errLeft) }}
+			}
+		}
+	}
+	code, err := s.task.Exec(ctx, session)
+	if err != nil && s.terminal != nil && s.streams.OutTerm {
+		_, _ = io.WriteString(s.streams.Out, s.modes.Undo()) // what the command cannot do any more
+	}
+	release()
+	return s.result(code, err)
+}
+
+// result is the error that leads to the exit code.
+func (s *execSession) result(code int, err error) error {
+	var sig *stopError
+	switch {
+	case err == nil:
+		return silent(code)
+	case errors.As(err, &sig):
+		return silent(sig.code)
+	case errors.Is(err, errLeft):
+		fmt.Fprintln(s.streams.Err, "disconnected")
+		return silent(exitInterrupt)
+	case errors.Is(err, syscall.EPIPE):
+		return err
+	}
+	return &exitError{code: exitInternal, err: err}
+}
+
+// stopError is the signal that ends a session.
+type stopError struct {
+	os.Signal
+	code int
+}
+
+func (e *stopError) Error() string { return "stopped by " + e.String() }
+
+// cancelOn ends the session with the first signal, until stop is called.
+func (s *execSession) cancelOn(signals <-chan os.Signal, cancel context.CancelCauseFunc) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case sig := <-signals:
+			cancel(&stopError{sig, stopSignals[sig]})
+		case <-done:
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// eof is a stdin with nothing in it.
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+
+// sessionReader reads the user's input.
+type sessionReader struct {
+	s *execSession
+	io.Reader
+}
+
+func (r *sessionReader) Read(p []byte) (int, error) {
+	defer r.s.guard()
+	return r.Reader.Read(p)
+}
+
+// sessionWriter writes output of the command. What cannot be written ends the
+// session, which Nomad's client would not notice.
+type sessionWriter struct {
+	s *execSession
+	io.Writer
+	cancel context.CancelCauseFunc
+}
+
+func (w *sessionWriter) Write(p []byte) (int, error) {
+	defer w.s.guard()
+	if w.s.terminal != nil {
+		w.s.modes.Write(p)
+	}
+	n, err := w.Writer.Write(p)
+	if err != nil {
+		w.cancel(fmt.Errorf("cannot write the command's output: %w", err))
+	}
+	return n, err
+}
+
+// guard gives the terminal back when something goes wrong in a goroutine of
+// Nomad's client.
+func (s *execSession) guard() {
+	if s.terminal != nil {
+		s.terminal.Guard()
+	}
+}

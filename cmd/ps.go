@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+	"taskrun/engine/httpapi"
+)
+
+type psOptions struct {
+	connection
+	mode ui.Mode
+	all  bool
+}
+
+func (a *app) psCommand() *cobra.Command {
+	opts := psOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:     "ps [TARGET...]",
+		Aliases: []string{"status"},
+		Short:   "Show the tasks of the jobs that run",
+		Long: `Show the tasks of the jobs that run, or of those that are named. TASK is the
+shortest name by which "exec" and "logs" find a task.
+
+` + targetHelp + `
+
+Output:
+  plain  a table
+  json   one object a line, as "up" has them: "run" for each job,
+         "alloc_status" for each allocation, "task_state" for each task
+  quiet  the names of the tasks alone
+
+Exit codes:
+  0  it is shown, even if nothing runs
+  1  no task is called as TARGET says
+  2  the call is wrong`,
+		Example: `  taskrun ps
+  taskrun ps --output json | jq -r 'select(.type == "task_state" and .failed).target'`,
+		ValidArgsFunction: a.completeTargets(&opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.ps(cmd.Context(), args, opts) },
+	}
+	flags := cmd.Flags()
+	opts.bind(flags)
+	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	flags.BoolVarP(&opts.all, "all", "a", false, "also show allocations that were replaced")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	a.completeJobs(cmd, &opts.connection)
+	return cmd
+}
+
+func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return err
+	}
+	jobs := make(chan []client.Job, 1)
+	go func() { jobs <- client.ListJobs(ctx, servers) }()
+	all, err := a.tasks(ctx, servers, opts.job)
+	if err != nil {
+		return err
+	}
+	tasks := all
+	if len(targets) > 0 {
+		if tasks, err = client.FindAll(all, targets); err != nil {
+			return targetError(err, all, exitFailed)
+		}
+	}
+	if !opts.all {
+		tasks = slices.DeleteFunc(slices.Clone(tasks), (*client.Task).Replaced)
+	}
+	st := statusOf(tasks, client.Labels(all), time.Now())
+	for _, j := range <-jobs {
+		asked := opts.job == "" && len(targets) == 0 || opts.job == j.ID
+		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.Alloc.JobID == j.ID }) {
+			st.Jobs = append(st.Jobs, ui.JobStatus{
+				Job: j.ID, Status: j.Status, PID: httpapi.PID(j.Server.Socket), Socket: j.Server.Socket, Address: j.Server.Address,
+			})
+		}
+	}
+	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
+		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
+		return nil
+	}
+	return ui.WriteStatus(a.streams, opts.mode, a.colour, st)
+}
+
+// statusOf puts tasks in the words of a status.
+func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Time) ui.Status {
+	st := ui.Status{Time: now}
+	seen := make(map[string]bool)
+	for _, t := range tasks {
+		a := t.Alloc
+		if !seen[a.ID] {
+			seen[a.ID] = true
+			st.Allocs = append(st.Allocs, ui.AllocStatus{
+				Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID,
+				Status: a.ClientStatus, Description: a.ClientDescription,
+			})
+		}
+		if t.Name == "" {
+			continue
+		}
+		st.Tasks = append(st.Tasks, ui.TaskStatus{
+			Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Task: t.Name, Label: labels[t],
+			State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode(),
+			StartedAt: known(t.State.StartedAt), FinishedAt: known(t.State.FinishedAt), Ran: t.Ran(now),
+		})
+	}
+	return st
+}
+
+// known returns a time, or nil for none.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

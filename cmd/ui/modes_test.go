@@ -1,0 +1,53 @@
+package ui
+
+import "testing"
+
+func TestWhatProgramsDidToATerminalIsUndone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, output, want string }{
+		{"nothing", "text\r\n", ""},
+		{"no output", "", ""},
+		{"in a line", "text", "\r\n"},
+		{"a colour", "\x1b[31mred\r\n", "\x1b[0m"},
+		{"the whole screen", "\x1b[?1049h\x1b[2J\x1b[?25l\r\n", "\x1b[?25h\x1b[?1049l\x1b[0m"},
+		{"and back", "\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l\r\n", "\x1b[0m"},
+		{"a mouse", "\x1b[?1000;1006h\r\n", "\x1b[?1006l\x1b[?1000l\x1b[0m"},
+		{"pasting", "\x1b[?2004h$ ", "\x1b[?2004l\x1b[0m\r\n"},
+		{"layers of a keyboard", "\x1b[>1u\x1b[>5u\x1b[<u\r\n", "\x1b[<u\x1b[0m"},
+		{"modified keys", "\x1b[>4;2m\r\n", "\x1b[>4m\x1b[0m"},
+		{"and back again", "\x1b[>4;2m\x1b[>4;0m\r\n", "\x1b[0m"},
+		{"a reset", "\x1b[?1049h\x1bc\r\n", "\x1b[0m"},
+		{"not a mode", "\x1b]0;title\a\x1b[1;2H\x1b(B\r\n", "\x1b[0m"},
+		{"no end", "\x1b[?10", "\x1b[0m\r\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var whole, bytewise Modes
+			whole.Write([]byte(c.output))
+			for i := range c.output {
+				bytewise.Write([]byte(c.output[i : i+1]))
+			}
+			if got := whole.Undo(); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if got := bytewise.Undo(); got != c.want {
+				t.Errorf("byte by byte: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func FuzzModes(f *testing.F) {
+	f.Add([]byte("\x1b[?1049h\x1b[?25l"), 3)
+	f.Fuzz(func(t *testing.T, output []byte, at int) {
+		var whole, parts Modes
+		whole.Write(output)
+		if at = max(0, min(at, len(output))); at > 0 {
+			parts.Write(output[:at])
+		}
+		parts.Write(output[at:])
+		if a, b := whole.Undo(), parts.Undo(); a != b {
+			t.Errorf("%q at once, %q in parts", a, b)
+		}
+	})
+}

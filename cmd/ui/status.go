@@ -1,0 +1,196 @@
+package ui
+
+import (
+	"bufio"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Status is what runs at a moment, as `ps` shows it.
+type Status struct {
+	Time   time.Time
+	Jobs   []JobStatus
+	Allocs []AllocStatus
+	Tasks  []TaskStatus
+}
+
+type (
+	// JobStatus is a job of a run or of a cluster.
+	JobStatus struct {
+		Job     string `json:"job"`
+		Status  string `json:"status"`  // pending, running or dead
+		PID     int    `json:"pid"`     // of the run; 0: of a cluster
+		Socket  string `json:"socket"`  // of the run
+		Address string `json:"address"` // of the cluster
+	}
+
+	// AllocStatus is an allocation.
+	AllocStatus struct {
+		Job         string `json:"job"`
+		Group       string `json:"group"`
+		Alloc       string `json:"alloc"` // <job>.<group>[<index>]
+		AllocID     string `json:"alloc_id"`
+		Status      string `json:"status"`
+		Description string `json:"description"`
+	}
+
+	// TaskStatus is a task of an allocation.
+	TaskStatus struct {
+		Job        string     `json:"job"`
+		Group      string     `json:"group"`
+		Alloc      string     `json:"alloc"`
+		AllocID    string     `json:"alloc_id"`
+		Task       string     `json:"task"`
+		State      string     `json:"state"`
+		Failed     bool       `json:"failed"`
+		Restarts   uint64     `json:"restarts"`
+		ExitCode   *int       `json:"exit_code"` // of the latest end; null before the first
+		StartedAt  *time.Time `json:"started_at"`
+		FinishedAt *time.Time `json:"finished_at"`
+
+		Label string        `json:"target"` // by which other commands find it
+		Ran   time.Duration `json:"-"`
+	}
+)
+
+// WriteStatus writes a status to stdout: as a table, as objects of the kinds
+// that a run has, or as the labels of the tasks alone.
+func WriteStatus(s *Streams, mode Mode, colour ColourMode, st Status) error {
+	out := bufio.NewWriter(s.Out)
+	switch mode {
+	case JSON:
+		st.writeJSON(out)
+	case Quiet:
+		for _, t := range st.Tasks {
+			out.WriteString(t.Label + "\n")
+		}
+	default:
+		width := 0
+		if s.OutTerm {
+			width = s.Width()
+		}
+		writeLines(out, st.table(s.OutStyle(colour), width))
+	}
+	return out.Flush()
+}
+
+func (st Status) writeJSON(w io.Writer) {
+	for _, j := range st.Jobs {
+		writeJSON(w, struct {
+			jsonHead
+			JobStatus
+		}{head("run", st.Time), j})
+	}
+	for _, a := range st.Allocs {
+		writeJSON(w, struct {
+			jsonHead
+			AllocStatus
+		}{head("alloc_status", st.Time), a})
+	}
+	for _, t := range st.Tasks {
+		writeJSON(w, struct {
+			jsonHead
+			TaskStatus
+		}{head("task_state", st.Time), t})
+	}
+}
+
+// table returns a line for each task, and for each job that has none. Lines
+// fit into a terminal's width; with 0 columns nothing is cut.
+func (st Status) table(style *Style, width int) []string {
+	heads := []string{"JOB", "TASK", "STATE", "ALLOC", "EXIT", "RESTARTS", "DURATION"}
+	narrow := width > 0 && width < 60
+	if narrow {
+		heads = []string{"JOB", "TASK", "STATE", "EXIT", "RST", "TIME"}
+	}
+	rows := []row{{heads, style.Strong}}
+	shown := make(map[string]bool)
+	for _, t := range st.Tasks {
+		shown[t.Job] = true
+		cells := []string{t.Job, t.Label, t.state(), shortID(t.AllocID), "-", strconv.FormatUint(t.Restarts, 10), "-"}
+		if t.ExitCode != nil {
+			cells[4] = strconv.Itoa(*t.ExitCode)
+		}
+		if t.StartedAt != nil {
+			cells[6] = brief(t.Ran)
+		}
+		if narrow {
+			cells = append(cells[:3], cells[4:]...)
+		}
+		rows = append(rows, row{cells, t.paint(style)})
+	}
+	for _, j := range st.Jobs {
+		if shown[j.Job] {
+			continue
+		}
+		cells := []string{j.Job, "-", j.Status, "-", "-", "-", "-"}[:len(heads)]
+		rows = append(rows, row{cells, style.Waiting})
+	}
+	words := 4
+	if narrow {
+		words = 3
+	}
+	if width > 0 {
+		fit(rows, width)
+	}
+	return align(rows, words)
+}
+
+// fit shortens jobs and tasks until the lines fit.
+func fit(rows []row, width int) {
+	widest := func(col int) (n int) {
+		for _, r := range rows {
+			n = max(n, utf8.RuneCountInString(r.cells[col]))
+		}
+		return n
+	}
+	room := width
+	for col := 2; col < len(rows[0].cells); col++ {
+		room -= 2 + widest(col)
+	}
+	room -= 2
+	job, task := widest(0), widest(1)
+	if job+task <= room {
+		return
+	}
+	// The job gets what the task does not need, and at least a third.
+	job = min(job, max(room-task, room/3, 1))
+	task = max(room-job, 1)
+	for _, r := range rows {
+		r.cells[0], r.cells[1] = shorten(r.cells[0], job), shorten(r.cells[1], task)
+	}
+}
+
+// brief returns a duration in its two largest units.
+func brief(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return short(d)
+	case d < time.Hour:
+		return d.Truncate(time.Second).String()
+	}
+	return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+}
+
+// state is the word for the task's state.
+func (t TaskStatus) state() string {
+	if t.Failed && t.State == "dead" {
+		return "failed"
+	}
+	return t.State
+}
+
+func (t TaskStatus) paint(style *Style) func(string) string {
+	switch {
+	case t.Failed && t.State == "dead":
+		return style.Bad
+	case t.State == "running":
+		return style.Good
+	case t.State == "pending":
+		return style.Waiting
+	}
+	return style.Quiet
+}

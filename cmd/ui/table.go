@@ -1,0 +1,37 @@
+package ui
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// row is a line of a table.
+type row struct {
+	cells []string
+	paint func(string) string
+}
+
+// align sets rows in columns: the first ones, words, to the left, the others,
+// numbers, to the right.
+func align(rows []row, words int) []string {
+	widths := make([]int, len(rows[0].cells))
+	for _, r := range rows {
+		for i, cell := range r.cells {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, r := range rows {
+		var b strings.Builder
+		for col, cell := range r.cells {
+			fill := strings.Repeat(" ", widths[col]-utf8.RuneCountInString(cell))
+			if col < words {
+				b.WriteString(cell + fill + "  ")
+			} else {
+				b.WriteString(fill + cell + "  ")
+			}
+		}
+		lines[i] = r.paint(strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}
