@@ -82,6 +82,7 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
 func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{
 		SendSignals: true,
+		Exec:        true,
 		FSIsolation: drivers.FSIsolationImage,
 		NetIsolationModes: []drivers.NetIsolationMode{
 			drivers.NetIsolationModeHost, drivers.NetIsolationModeGroup, drivers.NetIsolationModeTask,
