@@ -45,7 +45,11 @@ type Driver struct {
 	connected atomic.Bool                    // it was called
 	used      atomic.Bool                    // something was to be made in the engine
 	tasks     taskstore.Store[*task]
-	images    images
+
+	mu   sync.Mutex
+	runs map[string]bool // whose containers are removed in the end
+
+	images images
 }
 
 var (
@@ -62,7 +66,7 @@ func New(config Config) *Driver {
 		rand.Read(b)
 		config.Run = hex.EncodeToString(b)
 	}
-	d := &Driver{config: config}
+	d := &Driver{config: config, runs: map[string]bool{config.Run: true}}
 	d.connect = sync.OnceValues(func() (*client.Client, error) {
 		d.connected.Store(true)
 		return newClient(config.Host)
@@ -191,5 +195,25 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 	if !d.used.Load() {
 		return 0, nil
 	}
-	return removeRun(ctx, cli, d.config.Run)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	removed := 0
+	for run := range d.runs {
+		n, err := removeRun(ctx, cli, run)
+		removed += n
+		if err != nil {
+			return removed, err
+		}
+	}
+	return removed, nil
+}
+
+// adopt makes the containers of an earlier run this one's.
+func (d *Driver) adopt(run string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used.Store(true)
+	if run != "" {
+		d.runs[run] = true
+	}
 }

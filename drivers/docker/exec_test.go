@@ -190,7 +190,8 @@ func TestExecEndsWithItsClient(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
 			stdout := newBuffer()
 			ended := make(chan error, 1)
-			stdin, _ := io.Pipe()
+			stdin, keys := io.Pipe()
+			t.Cleanup(func() { keys.Close() })
 			opts := &drivers.ExecOptions{
 				Command: []string{"sh", "-c", "setsid sleep 4711 & echo started; exec sleep 4712"},
 				Tty:     tty, Stdin: stdin, Stdout: stdout, Stderr: stdout,
@@ -223,7 +224,8 @@ func TestExecEndsWithItsTask(t *testing.T) {
 	d, cfg := startForever(t, "")
 	stdout := newBuffer()
 	ended := make(chan *drivers.ExitResult, 1)
-	stdin, _ := io.Pipe()
+	stdin, keys := io.Pipe()
+	t.Cleanup(func() { keys.Close() })
 	go func() {
 		result, err := d.ExecTaskStreaming(t.Context(), cfg.ID, &drivers.ExecOptions{
 			Command: []string{"sh", "-c", "echo started; sleep 1000"}, Stdin: stdin, Stdout: stdout, Stderr: stdout,

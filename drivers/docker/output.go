@@ -27,14 +27,25 @@ type output struct {
 	closing sync.Once
 
 	last atomic.Int64 // when something was read, in nanoseconds since 1970
+	mark mark         // the same on disk
 }
 
-func openOutput(cfg *drivers.TaskConfig) (*output, error) {
+// openOutput opens the output of a task that starts, or of one that was found
+// again and goes on where it was.
+func openOutput(cfg *drivers.TaskConfig, again bool) (*output, error) {
 	stdout, stderr, err := cfg.Output.Writers()
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
-	return &output{stdout: stdout, stderr: stderr}, nil
+	o := &output{stdout: stdout, stderr: stderr}
+	mark, at := openMark(cfg)
+	o.mark = mark
+	if again {
+		o.last.Store(at)
+	} else {
+		mark.set(time.Now().UnixNano())
+	}
+	return o, nil
 }
 
 // copy copies a stream of the engine until it ends.
@@ -49,9 +60,9 @@ func (o *output) copy(source io.Closer, stream io.Reader, raw bool) {
 		// Whatever ends the stream, whether the container lives is asked
 		// elsewhere.
 		if raw {
-			_, _ = io.Copy(o.stdout, stamped{stream, &o.last})
+			_, _ = io.Copy(o.stdout, stamped{stream, o})
 		} else {
-			_, _ = stdcopy.StdCopy(o.stdout, o.stderr, stamped{stream, &o.last})
+			_, _ = stdcopy.StdCopy(o.stdout, o.stderr, stamped{stream, o})
 		}
 	}()
 }
@@ -59,13 +70,15 @@ func (o *output) copy(source io.Closer, stream io.Reader, raw bool) {
 // stamped is a reader that notes when something was read.
 type stamped struct {
 	io.Reader
-	last *atomic.Int64
+	o *output
 }
 
 func (s stamped) Read(p []byte) (int, error) {
 	n, err := s.Reader.Read(p)
 	if n > 0 {
-		s.last.Store(time.Now().UnixNano())
+		now := time.Now().UnixNano()
+		s.o.last.Store(now)
+		s.o.mark.set(now)
 	}
 	return n, err
 }
@@ -104,6 +117,7 @@ func (o *output) close(patience time.Duration) {
 		o.finish(patience)
 		_ = o.stdout.Close()
 		_ = o.stderr.Close()
+		o.mark.close()
 	})
 }
 

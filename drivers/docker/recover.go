@@ -1,10 +1,24 @@
 package docker
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/engine/allocdir"
 )
+
+var _ drivers.Recoverer = (*Driver)(nil)
 
 // handleVersion is the version of the task handles made here.
 const handleVersion = 1
@@ -21,5 +35,120 @@ func (t *task) handle(cfg *drivers.TaskConfig) *drivers.TaskHandle {
 		Config:      cfg,
 		State:       drivers.TaskStateRunning,
 		DriverState: data,
+	}
+}
+
+// RecoverTask finds the container of a task again, also one that has ended
+// meanwhile, and what it wrote since.
+func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
+	if handle == nil || handle.Config == nil {
+		return errors.New("cannot recover a task without a handle")
+	}
+	cfg := handle.Config
+	if t, err := d.tasks.Get(cfg.ID); err == nil && t.running() {
+		return nil
+	}
+	cli, err := d.connect()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), replyTime)
+	defer cancel()
+	info, err := findTask(ctx, cli, handle)
+	if err != nil {
+		return err
+	}
+	if info.State.Status == container.StateCreated { // it was never started
+		if err := removeContainer(ctx, cli, info.ID); err != nil {
+			return err
+		}
+		return drivers.ErrTaskNotFound
+	}
+	t := newTask(d, cli, cfg, info.ID)
+	if t.output, err = openOutput(cfg, true); err != nil {
+		return err
+	}
+	t.tty = info.Config.Tty
+	if t.startedAt, err = time.Parse(time.RFC3339Nano, info.State.StartedAt); err != nil {
+		t.startedAt = time.Now()
+	}
+	d.adopt(info.Config.Labels[labelRun])
+	d.tasks.Put(cfg.ID, t)
+	if !info.State.Running {
+		t.watching.Go(func() { t.endedAs(info.State) })
+		return nil
+	}
+	t.resume()
+	wait := cli.ContainerWait(t.interest, info.ID, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	t.watching.Go(func() { t.watch(wait) })
+	return nil
+}
+
+// findTask returns the container of a task, by its ID or, if that is not
+// known, by its label.
+func findTask(ctx context.Context, cli *client.Client, handle *drivers.TaskHandle) (container.InspectResponse, error) {
+	var none container.InspectResponse
+	var s state
+	if len(handle.DriverState) > 0 {
+		if err := json.Unmarshal(handle.DriverState, &s); err != nil {
+			return none, fmt.Errorf("cannot recover task %q: its state cannot be read: %w", handle.Config.ID, err)
+		}
+	} else {
+		ids, err := findContainers(ctx, cli, labelTask, handle.Config.ID)
+		if err != nil {
+			return none, engineError("cannot look for the container of task "+handle.Config.ID, err)
+		}
+		if len(ids) == 0 {
+			return none, drivers.ErrTaskNotFound
+		}
+		s.Container = ids[0]
+	}
+	info, err := cli.ContainerInspect(ctx, s.Container, client.ContainerInspectOptions{})
+	switch {
+	case errdefs.IsNotFound(err):
+		return none, drivers.ErrTaskNotFound
+	case err != nil:
+		return none, engineError("cannot inspect container "+shortID(s.Container), err)
+	case info.Container.State == nil || info.Container.Config == nil:
+		return none, fmt.Errorf("the engine says nothing of container %s", shortID(s.Container))
+	}
+	return info.Container, nil
+}
+
+// mark notes how far the output of a task was read, in a file that another
+// instance of this program finds: it asks the engine for what came later. When
+// this one is killed, what it was just handing on is lost, and nothing doubled.
+type mark struct{ file *os.File }
+
+func markFile(cfg *drivers.TaskConfig) string {
+	return filepath.Join(allocdir.TaskOf(cfg.AllocDir, cfg.Name).Private, ".docker-read")
+}
+
+// openMark returns the mark of a task, and the time that it has, in
+// nanoseconds since 1970; 0 is the beginning.
+func openMark(cfg *drivers.TaskConfig) (mark, int64) {
+	name := markFile(cfg)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return mark{}, 0 // then it starts anew
+	}
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return mark{}, 0
+	}
+	text := make([]byte, 32)
+	n, _ := file.ReadAt(text, 0)
+	at, _ := strconv.ParseInt(string(text[:n]), 10, 64)
+	return mark{file}, at
+}
+
+func (m mark) set(at int64) {
+	if m.file != nil {
+		_, _ = m.file.WriteAt(strconv.AppendInt(nil, at, 10), 0)
+	}
+}
+
+func (m mark) close() {
+	if m.file != nil {
+		_ = m.file.Close()
 	}
 }

@@ -58,14 +58,18 @@ const minQuota = 1000
 // cpuQuota is the part of each period, in microseconds, that is worth so many
 // MHz on this machine.
 func cpuQuota(mhz int, period int64) int64 {
+	return max(minQuota, int64(float64(mhz)/coreMHz()*float64(period)))
+}
+
+// coreMHz is the mean speed of a core of this machine.
+func coreMHz() float64 {
 	node := taskenv.Fingerprint()
 	number := func(name string) float64 {
 		text, _ := node.Attribute(name)
 		n, _ := strconv.ParseFloat(text, 64) // taskenv made it
 		return max(n, 1)
 	}
-	share := float64(mhz) / number("cpu.totalcompute")
-	return max(minQuota, int64(share*float64(period)*number("cpu.numcores")))
+	return number("cpu.totalcompute") / number("cpu.numcores")
 }
 
 // memory returns the limit and the reservation in bytes, 0 for none. With a

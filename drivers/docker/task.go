@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -30,6 +31,8 @@ type task struct {
 	tty       bool
 	exit      *taskstore.Exit
 	output    *output
+
+	lastSample atomic.Pointer[container.StatsResponse]
 
 	watching sync.WaitGroup
 	interest context.Context // ends when nobody wants to know of the task any more
@@ -64,7 +67,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 
 // launch starts the container and watches it.
 func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
-	if t.output, err = openOutput(t.cfg); err != nil {
+	if t.output, err = openOutput(t.cfg, false); err != nil {
 		return err
 	}
 	if err := t.attach(ctx); err != nil {

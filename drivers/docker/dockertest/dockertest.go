@@ -12,10 +12,13 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 )
 
@@ -120,4 +123,26 @@ func rootFS(ctx context.Context, busybox string) (io.Reader, error) {
 		}
 	}
 	return &b, errors.Join(err, w.Close())
+}
+
+// TimeOf returns when a container wrote a line, in nanoseconds since 1970, as
+// its logs with timestamps tell.
+func TimeOf(t testing.TB, logs io.Reader, line string) string {
+	t.Helper()
+	var text bytes.Buffer
+	if _, err := stdcopy.StdCopy(&text, &text, logs); err != nil {
+		t.Fatal(err)
+	}
+	for entry := range strings.Lines(text.String()) {
+		at, rest, _ := strings.Cut(entry, " ")
+		if strings.TrimSpace(rest) == line {
+			parsed, err := time.Parse(time.RFC3339Nano, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strconv.FormatInt(parsed.UnixNano(), 10)
+		}
+	}
+	t.Fatalf("nobody wrote %q", line)
+	return ""
 }

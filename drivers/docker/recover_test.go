@@ -1,0 +1,154 @@
+package docker_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker"
+	"taskrun/drivers/docker/dockertest"
+	"taskrun/drivers/drivertest"
+)
+
+// twoLines writes a line, waits to be let go on, and writes another.
+const twoLines = `echo one; while [ ! -e /alloc/data/go ]; do sleep 0.05; done; echo two; exit 3`
+
+func letGo(t *testing.T, cfg *drivers.TaskConfig) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(cfg.AllocDir, "alloc", "data"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cfg.AllocDir, "alloc", "data", "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func result(t *testing.T, d *docker.Driver, id string) *drivers.ExitResult {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ch, err := d.WaitTask(ctx, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := <-ch
+	if r == nil {
+		t.Fatal("there is no result")
+	}
+	return r
+}
+
+// TestRecover finds a task again in another instance of the driver, by the
+// handle or by what its config says, while it runs or when it has ended.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name            string
+		intended, ended bool
+	}{
+		{name: "running"},
+		{name: "running, the start was only intended", intended: true},
+		{name: "ended", ended: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dockertest.Need(t)
+			first := docker.New(docker.Config{})
+			cfg, output := drivertest.Task(t, first, shell(twoLines))
+			handle, _, err := first.StartTask(t.Context(), cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _, _ = first.Shutdown(context.Background()) })
+			if err := output.Await(t.Context(), "one\n"); err != nil {
+				t.Fatal(err)
+			}
+			rest := drivertest.NewOutput()
+			again := *cfg
+			again.Output = rest
+			known := *handle
+			known.Config = &again
+			if c.intended {
+				known.DriverState = nil
+			}
+			if c.ended {
+				letGo(t, cfg)
+				result(t, first, cfg.ID)
+				// What is asked for is what the first has not read, as if it had
+				// been killed before.
+				readOnly(t, cfg, "one")
+			}
+			second := docker.New(docker.Config{})
+			t.Cleanup(func() {
+				if _, err := second.Shutdown(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+			if err := second.RecoverTask(&known); err != nil {
+				t.Fatal(err)
+			}
+			if !c.ended {
+				letGo(t, cfg)
+			}
+			if r := result(t, second, cfg.ID); r.ExitCode != 3 {
+				t.Errorf("the result is %+v", r)
+			}
+			if stdout, _, err := rest.All(t.Context()); stdout != "two\n" || err != nil {
+				t.Errorf("it goes on with %q, %v", stdout, err)
+			}
+			if err := second.DestroyTask(cfg.ID, false); err != nil {
+				t.Error(err)
+			}
+			if err := second.RecoverTask(&known); !errors.Is(err, drivers.ErrTaskNotFound) {
+				t.Errorf("one that was destroyed is found: %v", err)
+			}
+		})
+	}
+}
+
+// readOnly sets the mark of a task back behind a line that it wrote.
+func readOnly(t *testing.T, cfg *drivers.TaskConfig, line string) {
+	t.Helper()
+	cli := dockertest.Need(t)
+	logs, err := cli.ContainerLogs(t.Context(), "task-"+cfg.AllocID, client.ContainerLogsOptions{ShowStdout: true, Timestamps: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	at := dockertest.TimeOf(t, logs, line)
+	name := filepath.Join(cfg.TaskDir(), "private", ".docker-read")
+	if err := os.WriteFile(name, []byte(at), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStats(t *testing.T) {
+	t.Parallel()
+	d, cfg := startForever(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ch, err := d.TaskStats(ctx, cfg.ID, 100*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s := <-ch
+		if s == nil || s.ResourceUsage.MemoryStats.Usage == 0 || s.Processes < 2 || s.Timestamp == 0 || len(s.ResourceUsage.CpuStats.Measured) == 0 {
+			t.Fatalf("the sample is %+v", s)
+		}
+	}
+	if err := d.StopTask(ctx, cfg.ID, 5*time.Second, ""); err != nil {
+		t.Fatal(err)
+	}
+	for range ch { // until it is closed
+	}
+	if ctx.Err() != nil {
+		t.Error("the stream did not end with the task")
+	}
+}
