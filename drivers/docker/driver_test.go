@@ -17,21 +17,20 @@ func TestDriver(t *testing.T) {
 	drivertest.Run(t, drivertest.Harness{
 		New: func() drivers.Driver { return docker.New(docker.Config{}) },
 		Script: func(s drivertest.Script) string {
-			var lines []string
-			if s.Forever {
-				lines = append(lines, "trap 'exit 0' INT TERM")
+			if !s.Forever {
+				return shell(drivertest.Shell(s))
 			}
+			// The first process of a container gets only signals that it waits for.
+			stop := "trap 'exit 0' INT TERM\n"
 			if s.Stubborn {
-				lines = append(lines, `trap "" INT`)
+				stop = "trap '' INT\n"
 			}
-			lines = append(lines,
-				fmt.Sprintf("printf '%%s' '%s'", s.Stdout),
-				fmt.Sprintf("printf '%%s' '%s' >&2", s.Stderr))
-			if s.Forever {
-				lines = append(lines, "sleep 1000 & wait $!")
-			}
-			return shell(strings.Join(append(lines, fmt.Sprintf("exit %d", s.ExitCode)), "\n"))
+			s.Forever = false
+			return shell(stop + strings.TrimSuffix(drivertest.Shell(s), "exit 0") + "sleep 1000 & wait $!")
 		},
+		Command: drivertest.ShellCommand,
+		Size:    drivertest.ShellSize(),
+		Many:    10,
 		CodeError: func(code int) string {
 			return fmt.Sprintf("Docker container exited with non-zero exit code: %d", code)
 		},

@@ -42,7 +42,10 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 		return nil, fmt.Errorf("task %q is not running", t.name)
 	}
 	c := &command{task: t, mark: newMark(), opts: opts}
-	made, err := t.cli.ExecCreate(ctx, t.container, client.ExecCreateOptions{
+	// A start that is cut short may happen all the same: it is seen through.
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyTime)
+	defer cancel()
+	made, err := t.cli.ExecCreate(starting, t.container, client.ExecCreateOptions{
 		Cmd: opts.Command, TTY: opts.Tty, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		Env: []string{c.mark},
 	})
@@ -50,17 +53,17 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 		return nil, fmt.Errorf("cannot run a command in container %s: %w", shortID(t.container), err)
 	}
 	c.id = made.ID
-	return c.run(ctx)
+	return c.run(ctx, starting)
 }
 
-func (c *command) run(ctx context.Context) (*drivers.ExitResult, error) {
+func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error) {
 	cli := c.task.cli
 	listening, stop := context.WithCancel(ctx)
 	defer stop()
 	died := cli.Events(listening, client.EventsListOptions{
 		Filters: client.Filters{}.Add("container", c.task.container).Add("event", string(events.ActionExecDie)),
 	})
-	stream, err := cli.ExecAttach(ctx, c.id, client.ExecAttachOptions{TTY: c.opts.Tty})
+	stream, err := cli.ExecAttach(starting, c.id, client.ExecAttachOptions{TTY: c.opts.Tty})
 	if err != nil {
 		return nil, fmt.Errorf("failed to start command: %w", err)
 	}

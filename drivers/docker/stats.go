@@ -21,6 +21,9 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	if err != nil {
 		return nil, err
 	}
+	if interval <= 0 {
+		interval = time.Second // Nomad's default
+	}
 	ch := make(chan *drivers.TaskResourceUsage, 1)
 	go func() {
 		defer close(ch)

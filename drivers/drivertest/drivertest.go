@@ -24,6 +24,9 @@ type Harness struct {
 	// other than 0; nil: nothing.
 	CodeError func(code int) string
 
+	// Many is how many tasks are to run at once; 0: 50.
+	Many int
+
 	// Command returns what to run in a task for a command that does as asked;
 	// nil: the driver's commands are not tested.
 	Command func(Command) []string

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func testOutput(f *fixture) {
 
 func testMany(f *fixture) {
 	var wg sync.WaitGroup
-	for i := range 50 {
+	for i := range cmp.Or(f.h.Many, 50) {
 		t := f.prepare(Script{Stdout: fmt.Sprint(i), ExitCode: i, Forever: i%5 == 0})
 		wg.Go(func() {
 			if _, _, err := f.d.StartTask(f.ctx, t.TaskConfig); err != nil {
