@@ -3,7 +3,6 @@ package process
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"time"
 )
@@ -83,11 +82,12 @@ func (r *Run) Adopt(a Adoption) (*Process, error) {
 		return p, nil
 	}
 	p := r.newProcess(a.Env, a.OnExit)
-	p.id, p.shadow = a.ID, math.MaxInt64 // nobody knows what it shared
+	p.id, p.shadow = a.ID, noShadow
 	if err := reaper.begin(p); err != nil {
 		return nil, err
 	}
 	defer r.starting.Done()
+	p.entry = reaper.recall(p.id)
 	err := p.lookUp()
 	reaper.register(p, err)
 	if err != nil {

@@ -6,6 +6,9 @@ type Journal interface {
 	// Intend is called before a process is forked, with its tag (see tagOf),
 	// when this program bears its mark.
 	Intend(tag string) Entry
+	// Recall returns the entry of a process that an earlier instance of this
+	// program started.
+	Recall(ID) Entry
 }
 
 // Entry is a process in a journal. One of the methods is called after the
@@ -27,6 +30,16 @@ type noEntry struct{}
 
 func (noEntry) Started(ID) {}
 func (noEntry) Remove()    {}
+
+func (r *reaping) recall(id ID) Entry {
+	r.mu.Lock()
+	j := r.journal
+	r.mu.Unlock()
+	if j == nil {
+		return noEntry{}
+	}
+	return j.Recall(id)
+}
 
 func (r *reaping) intend(p *Process) Entry {
 	r.mu.Lock()

@@ -37,6 +37,20 @@ func Mark() (number uint64, claim *os.File) {
 	return markNumber.Load(), markClaim.Load()
 }
 
+// InheritMark makes the mark that this program bears already, for its parent
+// does, its own. It reports whether that is so.
+func InheritMark(number uint64, claim *os.File) bool {
+	marking.Lock()
+	defer marking.Unlock()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_MSGQUEUE, &limit); err != nil || limit.Max != number {
+		return false
+	}
+	markNumber.Store(number)
+	markClaim.Store(claim)
+	return true
+}
+
 var marking sync.Mutex
 
 func mark() {

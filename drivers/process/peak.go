@@ -1,6 +1,7 @@
 package process
 
 import (
+	"math"
 	"runtime"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,9 @@ func (p *Process) peakRSS(usage unix.Rusage) int64 {
 	}
 	return 0
 }
+
+// noShadow is the shadow of a process of which nobody knows what it shared.
+const noShadow = math.MaxInt64
 
 // ownPeakRSS is this program's own peak, in bytes.
 func ownPeakRSS() int64 {

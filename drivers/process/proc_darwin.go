@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -152,3 +153,18 @@ var ownSession = sync.OnceValue(func() int {
 	session, _ := unix.Getsid(0)
 	return session
 })
+
+// Now is the present in the unit of ID.Start.
+func Now() uint64 { return uint64(time.Now().UnixMicro()) }
+
+// watchEnd: nothing tells of it here.
+func watchEnd(ID) <-chan struct{} { return nil }
+
+func children(pid int) (pids []int) {
+	for _, p := range table() {
+		if p.ppid == pid {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
+}

@@ -260,3 +260,39 @@ var ownSession = sync.OnceValue(func() int {
 	session, _ := unix.Getsid(0)
 	return session
 })
+
+// Now is the present in the unit of ID.Start.
+func Now() uint64 {
+	const ticks = 100 // a second, on every architecture of Go; see getauxval(3), AT_CLKTCK
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // cannot fail
+	return uint64(t.Nano()) / (1e9 / ticks)
+}
+
+// watchEnd waits for the end of a process without a thread of its own.
+func watchEnd(id ID) <-chan struct{} {
+	ended := make(chan struct{})
+	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if err != nil || !id.Running() {
+		if err == nil {
+			unix.Close(fd)
+		}
+		if id.Running() {
+			return nil
+		}
+		close(ended)
+		return ended
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	go func() {
+		defer close(ended)
+		defer f.Close()
+		conn, err := f.SyscallConn()
+		if err != nil {
+			return
+		}
+		// The descriptor can be read from when the process has ended.
+		_ = conn.Read(func(uintptr) bool { return !id.Running() })
+	}()
+	return ended
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -74,7 +73,7 @@ func openDead(path string) (*Dead, error) {
 	if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || stat.Nlink == 0 || info.Mode().Perm()&0o022 != 0 {
 		return nil, d.Close()
 	}
-	if d.contents, err = parse(io.NewSectionReader(f, 0, info.Size())); err != nil {
+	if d.contents, err = parse(f); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	if d.contents.program.PID == 0 {

@@ -25,7 +25,6 @@ package keeper
 
 import (
 	"context"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -55,14 +54,25 @@ const (
 // the next command of the user.
 const cleanTime = time.Minute
 
+// memoryLimit is when the keeper of a detached run begins to collect garbage.
+const memoryLimit = 4 << 20
+
 // Main is what a program does before anything else: it does the work of a
-// keeper when it was executed as one, and reports whether that was so.
+// keeper when it was executed as one, and reports whether that was so. A program
+// that runs under a keeper hears of it here.
 func Main() bool {
-	if os.Getenv(roleVar) != watchRole {
+	switch os.Getenv(roleVar) {
+	case watchRole:
+		settle()
+		watch()
+	case detachedRole:
+		settle()
+		debug.SetMemoryLimit(memoryLimit)
+		keepRun()
+	default:
+		join()
 		return false
 	}
-	settle()
-	watch()
 	return true
 }
 
@@ -81,7 +91,7 @@ func settle() {
 
 // watch waits for the end of the program that runs the jobs, and cleans up.
 func watch() {
-	closeInherited()
+	closeInherited(claimFD)
 	for b := make([]byte, 1); ; {
 		if _, err := unix.Read(pipeFD, b); err != unix.EINTR {
 			break // nobody writes: it ends
@@ -89,7 +99,7 @@ func watch() {
 	}
 	debug.SetGCPercent(100)
 	file := os.NewFile(recordFD, "record")
-	c, err := parse(io.NewSectionReader(file, 0, 1<<40))
+	c, err := parse(file)
 	if err != nil || c.program.PID == 0 {
 		return // nothing is left
 	}
@@ -101,14 +111,15 @@ func watch() {
 	_ = removeRecord(file, os.Getenv(pathVar)) // then the next command does
 }
 
-// closeInherited closes what the program has from whoever started it all: a
-// pipe whose end somebody waits for, perhaps. What was opened since execve(2)
+// closeInherited closes what the program has, beyond the last of its own
+// descriptors, from whoever started it all: a pipe whose end somebody waits
+// for, perhaps. What was opened since execve(2)
 // is closed by the next one, and tells itself apart by that.
-func closeInherited() {
+func closeInherited(last int) {
 	entries, _ := os.ReadDir("/dev/fd") // where there is none they stay open
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd <= claimFD {
+		if err != nil || fd <= last {
 			continue
 		}
 		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {

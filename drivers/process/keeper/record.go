@@ -28,10 +28,11 @@ type record struct {
 	file *os.File
 	path string // empty: nobody else can find it
 
-	mu   sync.Mutex
-	end  int64
-	free map[int][]int64 // blank cells by size
-	err  error           // the first failed write
+	mu      sync.Mutex
+	program cell
+	end     int64
+	free    map[int][]int64 // blank cells by size
+	err     error           // the first failed write
 }
 
 const (
@@ -66,8 +67,30 @@ func createRecord(dir string) (*record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep a record of the run: %w", err)
 	}
-	r.put(fmt.Sprintf("program %d %d %s", self.PID, self.Start, bootID()), 0)
+	r.program = r.put(programLine(self), programRoom)
 	return r, nil
+}
+
+// programRoom is how long a line with a program can be.
+const programRoom = 96
+
+func programLine(id process.ID) string {
+	return fmt.Sprintf("program %d %d %s", id.PID, id.Start, bootID())
+}
+
+// openRecord takes a record over from an earlier program of the run, and
+// returns what it says. The file is locked already, by whoever opened it.
+func openRecord(file *os.File, path string) (*record, contents, error) {
+	r := &record{file: file, path: path, free: map[int][]int64{}}
+	c, err := parse(file)
+	if err != nil {
+		return nil, c, fmt.Errorf("cannot read the record of the run: %w", err)
+	}
+	r.end, r.program = c.end, c.at
+	for _, blank := range c.blank {
+		r.free[blank.size] = append(r.free[blank.size], blank.at)
+	}
+	return r, c, nil
 }
 
 func lock(f *os.File, how int) error {
@@ -91,6 +114,13 @@ func (r *record) put(line string, room int) cell {
 	}
 	r.write(c, line)
 	return c
+}
+
+// set replaces a line.
+func (r *record) set(c cell, line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.write(c, line)
 }
 
 // blank takes a line out.
@@ -121,40 +151,83 @@ func (r *record) remove() error {
 
 // contents is what a record says.
 type contents struct {
-	program process.ID // that ran the jobs
+	program process.ID // that runs the jobs
+	at      cell       // where that stands
 	boot    string
 	mark    uint64
 	dirs    []string // of runs, see allocdir.Run
 	sockets []string
-	started []process.Child
+	started []started
+	intents []intent
+	blank   []cell
+	end     int64
 }
 
-// parse reads a record. Lines that it does not understand, for a newer taskrun
-// wrote them, are left out.
-func parse(r io.Reader) (c contents, err error) {
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		kind, rest, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
-		var text string
-		switch kind {
-		case "program":
-			_, _ = fmt.Sscanf(rest, "%d %d %s", &c.program.PID, &c.program.Start, &c.boot)
-		case "mark":
-			_, _ = fmt.Sscanf(rest, "%d", &c.mark)
-		case "dir":
-			if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
-				c.dirs = append(c.dirs, text)
-			}
-		case "socket":
-			if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
-				c.sockets = append(c.sockets, text)
-			}
-		case "process":
-			var child process.Child
-			if _, err := fmt.Sscanf(rest, "%d %d %q", &child.PID, &child.Start, &child.Tag); err == nil {
-				c.started = append(c.started, child)
-			}
+// started is a process that was started.
+type started struct {
+	process.Child
+	cell
+}
+
+// intent is a process that was to be started, and perhaps was.
+type intent struct {
+	tag   string
+	since uint64 // when, see process.Now
+	cell
+}
+
+func processLine(id process.ID, tag string) string {
+	return fmt.Sprintf("process %d %d %q", id.PID, id.Start, tag)
+}
+
+func intentLine(tag string) string { return fmt.Sprintf("intent %d %q", process.Now(), tag) }
+
+// parse reads a record from its beginning. Lines that it does not understand,
+// for a newer taskrun wrote them, are left out.
+func parse(file io.ReaderAt) (c contents, err error) {
+	lines := bufio.NewReader(io.NewSectionReader(file, 0, 1<<40))
+	for {
+		line, err := lines.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return c, nil
+		}
+		if err != nil {
+			return c, err
+		}
+		at := cell{c.end, len(line)}
+		c.end += int64(len(line))
+		c.take(strings.TrimSpace(line), at)
+	}
+}
+
+func (c *contents) take(line string, at cell) {
+	kind, rest, _ := strings.Cut(line, " ")
+	var text string
+	switch kind {
+	case "":
+		c.blank = append(c.blank, at)
+	case "program":
+		c.at = at
+		_, _ = fmt.Sscanf(rest, "%d %d %s", &c.program.PID, &c.program.Start, &c.boot)
+	case "mark":
+		_, _ = fmt.Sscanf(rest, "%d", &c.mark)
+	case "dir":
+		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
+			c.dirs = append(c.dirs, text)
+		}
+	case "socket":
+		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
+			c.sockets = append(c.sockets, text)
+		}
+	case "process":
+		p := started{cell: at}
+		if _, err := fmt.Sscanf(rest, "%d %d %q", &p.PID, &p.Start, &p.Tag); err == nil {
+			c.started = append(c.started, p)
+		}
+	case "intent":
+		i := intent{cell: at}
+		if _, err := fmt.Sscanf(rest, "%d %q", &i.since, &i.tag); err == nil {
+			c.intents = append(c.intents, i)
 		}
 	}
-	return c, lines.Err()
 }

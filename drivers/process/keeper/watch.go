@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strconv"
 	"sync"
@@ -22,40 +23,67 @@ type Watch struct {
 	keeping sync.WaitGroup
 	closing chan struct{}
 
-	mu     sync.Mutex
-	record *record // nil until it is open
-	broken error   // why it will never be
-	queue  []func(*record)
-	marked bool
-	pipe   *os.File // of the keeper that lives
+	// Of a detached run.
+	link     *link // nil for one in the foreground
+	greeting sync.Once
+	greeted  error
+	forking  sync.Mutex // from the intent of a process to its number
+
+	mu       sync.Mutex
+	recalled map[process.ID]cell // what earlier instances started
+	record   *record             // nil until it is open
+	broken   error               // why it will never be
+	queue    []func(*record)
+	marked   bool
+	closed   bool
+	pipe     *os.File // of the keeper that lives
 }
 
 var _ process.Journal = (*Watch)(nil)
 
 // New returns the watch of this program's runs. It must be begun and closed.
 func New() *Watch {
-	return &Watch{helpers: process.NewHelpers(), opened: make(chan struct{}), closing: make(chan struct{})}
+	return &Watch{helpers: process.NewHelpers(), link: joined, opened: make(chan struct{}), closing: make(chan struct{})}
 }
 
 // Begin makes the record, beside what comes next, in dir, a directory for the
 // user alone; "" is for a run of which nothing will be found when both programs
 // were killed. From now on every process that is started is watched. What goes
 // wrong with the record or the keeper is told as a notice: the run goes on
-// without.
+// without. In a detached run the keeper has made the record, wherever that is.
 func (w *Watch) Begin(dir string, notice func(string)) {
+	w.mu.Lock()
 	w.notice = notice
+	w.mu.Unlock()
 	process.SetJournal(w)
-	w.keeping.Go(func() { w.open(dir) })
+	if w.link != nil {
+		w.open(w.inherit)
+		return
+	}
+	w.keeping.Go(func() { w.open(func() (*record, error) { return createRecord(dir) }) })
 }
 
-func (w *Watch) open(dir string) {
+// say tells a notice, if anybody wants to hear any.
+func (w *Watch) say(text string) {
+	w.mu.Lock()
+	notice := w.notice
+	w.mu.Unlock()
+	if notice != nil {
+		notice(text)
+	}
+}
+
+func (w *Watch) open(record func() (*record, error)) {
 	defer close(w.opened)
-	r, err := createRecord(dir)
+	r, err := record()
+	if err != nil {
+		w.say(err.Error())
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.record, w.broken = r, err
 	if err != nil {
-		w.notice(err.Error())
+		w.queue = nil
 	} else {
 		for _, f := range w.queue {
 			f(r)
@@ -88,7 +116,18 @@ func (w *Watch) Socket(path string) {
 }
 
 // Intend is for package process: with the first process the keeper is needed.
+// In a detached run a second process is forked only when the first one is in
+// the record, so that there is at most one that nobody knows.
 func (w *Watch) Intend(tag string) process.Entry {
+	if w.link != nil {
+		w.forking.Lock()
+		e := &entry{watch: w, tag: tag, intended: true}
+		w.write(func(r *record) {
+			c := r.put(intentLine(tag), len(processLine(process.ID{PID: math.MaxInt, Start: math.MaxInt}, tag)))
+			e.cell = &c
+		})
+		return e
+	}
 	w.mu.Lock()
 	first := !w.marked
 	w.marked = true
@@ -101,17 +140,39 @@ func (w *Watch) Intend(tag string) process.Entry {
 
 // entry is one process in the record.
 type entry struct {
-	watch *Watch
-	tag   string
-	cell  *cell
+	watch    *Watch
+	tag      string
+	cell     *cell // nil before it is in the record
+	intended bool  // the intent is
 }
 
 func (e *entry) Started(id process.ID) {
+	if e.intended {
+		e.intended = false
+		e.watch.write(func(r *record) {
+			if e.cell != nil {
+				r.set(*e.cell, processLine(id, e.tag))
+			}
+		})
+		e.watch.forking.Unlock()
+		return
+	}
 	e.watch.write(func(r *record) {
-		c := r.put(fmt.Sprintf("process %d %d %q", id.PID, id.Start, e.tag), 0)
+		c := r.put(processLine(id, e.tag), 0)
 		e.cell = &c
 	})
-	e.watch.begin.Do(func() { e.watch.keeping.Go(e.watch.keep) })
+	e.watch.guard()
+}
+
+// guard starts to keep a keeper, once; false when the watch is closed.
+func (w *Watch) guard() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	w.begin.Do(func() { w.keeping.Go(w.keep) })
+	return true
 }
 
 func (e *entry) Remove() {
@@ -120,6 +181,10 @@ func (e *entry) Remove() {
 			r.blank(*e.cell)
 		}
 	})
+	if e.intended {
+		e.intended = false
+		e.watch.forking.Unlock()
+	}
 }
 
 // A keeper that dies sooner than quick after its start, so many times in a row,
@@ -135,7 +200,7 @@ func (w *Watch) keep() {
 		began := time.Now()
 		p, err := w.start()
 		if err != nil {
-			w.notice(fmt.Sprintf("nobody will clean up when taskrun is killed: %v", err))
+			w.say(fmt.Sprintf("nobody will clean up when taskrun is killed: %v", err))
 			return
 		}
 		if p == nil {
@@ -150,7 +215,7 @@ func (w *Watch) keep() {
 			deaths = 1
 		}
 	}
-	w.notice("nobody will clean up when taskrun is killed: its keeper was killed again and again")
+	w.say("nobody will clean up when taskrun is killed: its keeper was killed again and again")
 }
 
 // start starts a keeper, unless the watch is closed.
@@ -200,7 +265,14 @@ func (w *Watch) Close(clean bool) error {
 	if w.notice == nil {
 		return nil // it was not begun
 	}
+	if w.link != nil {
+		// When the keeper has died the other end of this program tells it all.
+		_ = w.link.line.send(message{Over: &over{Clean: clean}})
+	}
 	process.SetJournal(nil)
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
 	close(w.closing)
 	w.keeping.Wait()
 	w.mu.Lock()

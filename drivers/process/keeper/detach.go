@@ -1,0 +1,71 @@
+package keeper
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"taskrun/drivers/process"
+)
+
+// stands is what a program reports when its run stands.
+const stands = "\x00stands"
+
+// Detached is a program to be run apart from this one.
+type Detached struct {
+	Args []string // of this same program, without its name
+	Env  []string // "K=V", all of it
+	Dir  string   // where it starts
+	Log  *os.File // its stdout and stderr, and what the keeper has to say
+	// RecordDir is where the record of the run is kept: a directory for the
+	// user alone, in which every later command looks; see FindDead.
+	RecordDir string
+}
+
+// Detach starts a keeper and, as its child, this program with other arguments,
+// and returns when that reports by Watch.Stands: nil when the run stands, else
+// its words. From then on the program is started again, with the same
+// arguments, whenever it dies, and its processes live on meanwhile; when it
+// dies maxDeaths times in a row, each time within quickEnd of its start, the
+// keeper kills the run and says so in the log.
+//
+// The keeper of a detached run may be killed as well. The program goes on then,
+// under a keeper like that of a run in the foreground: nobody is the parent of
+// its processes any more that could start it again and tell how they end.
+func Detach(d Detached) (err error) {
+	path, err := program()
+	if err != nil {
+		return fmt.Errorf("cannot find this program: %w", err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("cannot start a keeper: %w", err)
+	}
+	defer read.Close()
+	env := []string{roleVar + "=" + detachedRole, pathVar + "=" + d.RecordDir, dirVar + "=" + d.Dir}
+	for _, entry := range d.Env {
+		if name, _, _ := strings.Cut(entry, "="); name != roleVar && name != pathVar && name != dirVar {
+			env = append(env, entry)
+		}
+	}
+	_, err = process.Launch(process.Spec{
+		Path: path, Name: "taskrun", Args: append([]string{"keeper", "of"}, d.Args...), Env: env, Dir: "/",
+		Stdout: d.Log, Stderr: d.Log, Files: []*os.File{write},
+	})
+	write.Close()
+	if err != nil {
+		return fmt.Errorf("cannot start a keeper: %w", err)
+	}
+	text, err := io.ReadAll(read)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot learn whether the run stands: %w", err)
+	case string(text) == stands:
+		return nil
+	case len(text) == 0:
+		return errors.New("the run ended before it stood; its log tells why")
+	}
+	return errors.New(string(text))
+}

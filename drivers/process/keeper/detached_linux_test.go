@@ -1,0 +1,440 @@
+package keeper
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"taskrun/drivers/process"
+)
+
+// patience is how long anything may take.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	if Main() {
+		return
+	}
+	if os.Getenv("TASKRUN_TEST_ROLE") == "program" {
+		if err := program2(os.Args[1]); err != nil {
+			fmt.Println("error", err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func environOf(task string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "NOMAD_ALLOC_ID=alloc-" + os.Getenv("TASKRUN_TEST_RUN"), "NOMAD_TASK_NAME=" + task}
+}
+
+// program2 is the program of a detached run. It does what it reads from a pipe:
+//
+//	start TASK SCRIPT   fork  TASK SCRIPT, which dies before it is recorded
+//	over                hold NAME
+//
+// and tells what happens. What it finds when it begins it adopts.
+func program2(commands string) error {
+	run, w := process.NewRun(), New()
+	resumed, err := w.Resumed()
+	if err != nil {
+		return err
+	}
+	w.Begin("", func(text string) { fmt.Println("notice", text) })
+	tell := func(p *process.Process, task string) {
+		<-p.Gone()
+		status, _ := p.Status()
+		fmt.Println("ended", task, status.ExitCode, status.Signal)
+	}
+	in, err := os.OpenFile(commands, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	fmt.Println("instance", os.Getpid(), resumed)
+	for _, task := range []string{"a", "b", "c"} {
+		id, err := process.Find(environOf(task))
+		if err != nil {
+			continue
+		}
+		p, err := run.Adopt(process.Adoption{ID: id, Env: environOf(task)})
+		if err != nil {
+			return err
+		}
+		fmt.Println("adopted", task, id.PID)
+		go tell(p, task)
+	}
+	fmt.Println("settled", process.Settle(), w.Held("file") != nil)
+	if os.Getenv("TASKRUN_TEST_FAILS") != "" {
+		return w.Stands(fmt.Errorf("it does not want to"))
+	}
+	if err := w.Stands(nil); err != nil {
+		return err
+	}
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		command, rest, _ := strings.Cut(lines.Text(), " ")
+		task, script, _ := strings.Cut(rest, " ")
+		spec := process.Spec{Path: "/bin/sh", Args: []string{"-c", script}, Env: environOf(task), Dir: "/", Stdout: os.Stdout, Stderr: os.Stdout}
+		switch command {
+		case "start":
+			p, err := run.Start(spec)
+			if err != nil {
+				return err
+			}
+			fmt.Println("started", task, p.Pid())
+			go tell(p, task)
+		case "fork":
+			process.SetJournal(dying{w, task})
+			_, err := run.Start(spec)
+			return err
+		case "hold":
+			if err := w.Hold(task, in); err != nil {
+				return err
+			}
+			fmt.Println("held")
+		case "over":
+			killed, err := run.Shutdown(context.Background())
+			fmt.Println("over", killed, err, w.Close(true))
+			return nil
+		}
+	}
+	return nil
+}
+
+// dying is the journal of a program that dies before a process is recorded.
+type dying struct {
+	*Watch
+	task string
+}
+
+func (d dying) Intend(tag string) process.Entry {
+	d.Watch.Intend(tag)
+	return d
+}
+
+func (d dying) Started(id process.ID) {
+	fmt.Println("started", d.task, id.PID)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+func (dying) Remove() {}
+
+// detached is a run of program2.
+type detached struct {
+	dir      string
+	commands *os.File
+	read     *bufio.Reader
+	heard    []string // that were not asked for yet
+	program  int
+}
+
+func detach(t *testing.T, env ...string) (*detached, error) {
+	t.Helper()
+	d := &detached{dir: t.TempDir()}
+	for _, name := range []string{"commands", "a", "b"} {
+		if err := syscall.Mkfifo(d.path(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var err error
+	if d.commands, err = os.OpenFile(d.path("commands"), os.O_RDWR, 0); err != nil {
+		t.Fatal(err)
+	}
+	read, log, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.read = bufio.NewReader(read)
+	if err := read.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	err = Detach(Detached{
+		Args: []string{d.path("commands")},
+		Env: append(env, "PATH="+os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program",
+			"TASKRUN_TEST_RUN="+filepath.Base(filepath.Dir(d.dir)), "GORACE=atexit_sleep_ms=0"),
+		Dir: d.dir, Log: log, RecordDir: d.dir,
+	})
+	log.Close()
+	t.Cleanup(func() {
+		d.commands.Close()
+		defer read.Close()
+		if t.Failed() {
+			_ = syscall.Kill(d.program, syscall.SIGKILL)
+			return
+		}
+		// All have ended that had it.
+		if rest, err := io.ReadAll(d.read); err != nil {
+			t.Errorf("somebody lives: %v, %s", err, rest)
+		}
+		for deadline := time.Now().Add(patience); ; <-time.After(time.Millisecond) {
+			left, _ := filepath.Glob(d.path("*.run"))
+			if len(left) == 0 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Errorf("left behind: %v", left)
+				break
+			}
+		}
+	})
+	return d, err
+}
+
+func (d *detached) path(name string) string { return filepath.Join(d.dir, name) }
+
+// line returns the words of the next line that begins so.
+func (d *detached) line(t *testing.T, beginning string) []string {
+	t.Helper()
+	for i := 0; ; i++ {
+		if i == len(d.heard) {
+			line, err := d.read.ReadString('\n')
+			if err != nil {
+				t.Fatalf("no line %q came: %v", beginning, err)
+			}
+			t.Logf("%s", line)
+			d.heard = append(d.heard, line)
+		}
+		if words := strings.Fields(d.heard[i]); len(words) > 0 && words[0] == beginning {
+			d.heard = slices.Delete(d.heard, i, i+1)
+			if beginning == "instance" {
+				d.program, _ = strconv.Atoi(words[1])
+			}
+			return words[1:]
+		}
+	}
+}
+
+func (d *detached) say(t *testing.T, command string) {
+	t.Helper()
+	if _, err := d.commands.WriteString(command + "\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *detached) must(t *testing.T, beginning string, want ...string) {
+	t.Helper()
+	if got := d.line(t, beginning); !slices.Equal(got, want) {
+		t.Fatalf("%s %v, not %v", beginning, got, want)
+	}
+}
+
+func (d *detached) kill(t *testing.T) {
+	t.Helper()
+	if err := syscall.Kill(d.program, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stand detaches a run that stands.
+func stand(t *testing.T) *detached {
+	t.Helper()
+	d, err := detach(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.line(t, "instance")
+	d.must(t, "settled", "0", "false")
+	return d
+}
+
+// When the program dies its tasks live on; the next instance adopts them, and
+// learns how they end, also those that ended in between. It has the files that
+// were to be held.
+func TestTasksOutliveTheProgram(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.say(t, "hold file")
+	d.line(t, "held")
+	d.say(t, "start a read x <"+d.path("a")+"; exit 5")
+	d.say(t, "start b read x <"+d.path("b")+"; exit 6")
+	a := d.line(t, "started")[1]
+	d.line(t, "started")
+	d.kill(t)
+	write(t, d.path("b"))
+	d.line(t, "instance")
+	d.must(t, "adopted", "a", a)
+	d.line(t, "adopted")
+	d.must(t, "settled", "0", "true")
+	d.must(t, "ended", "b", "6", "0")
+	d.kill(t)
+	d.line(t, "instance")
+	d.must(t, "adopted", "a", a)
+	d.say(t, "start c exit 7")
+	d.must(t, "ended", "c", "7", "0")
+	write(t, d.path("a"))
+	d.must(t, "ended", "a", "5", "0")
+	d.say(t, "over")
+	d.must(t, "over", "0", "<nil>", "<nil>")
+}
+
+// write lets a task that reads from a named pipe go on.
+func write(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("\n"); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; <-time.After(time.Millisecond) { // until it was read
+		n, err := pending(f)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("nobody reads: %v", err)
+		}
+		if n == 0 {
+			return
+		}
+	}
+}
+
+func pending(f *os.File) (int, error) { return unix.IoctlGetInt(int(f.Fd()), unix.TIOCINQ) }
+
+// A process that was forked and not recorded is found: by its environment, or
+// as the only one that it can be.
+func TestIntendedProcessIsFound(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"running": "sleep 1000", "replaced": "exec env -i sleep 1000", "ended": "exit 3",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := stand(t)
+			d.say(t, "start a sleep 1000")
+			d.line(t, "started")
+			d.say(t, "fork b "+script)
+			b := d.line(t, "started")[1]
+			d.line(t, "adopted")
+			d.must(t, "adopted", "b", b)
+			d.must(t, "settled", "0", "false")
+			if name == "ended" {
+				d.must(t, "ended", "b", "3", "0")
+			}
+			d.say(t, "over")
+			d.line(t, "over")
+		})
+	}
+}
+
+// A process that nobody adopts is killed, with what it started.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.say(t, "start z setsid sleep 1000 & sleep 1000")
+	d.line(t, "started")
+	d.kill(t)
+	d.line(t, "instance")
+	d.must(t, "settled", "1", "false")
+	d.say(t, "over")
+	d.line(t, "over")
+}
+
+// What an adopted process leaves behind dies with it.
+func TestTreeOfAdopted(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.say(t, "start a (setsid sleep 1000 &); read x <"+d.path("a")+"; exit 4")
+	d.line(t, "started")
+	d.kill(t)
+	d.line(t, "adopted")
+	d.line(t, "settled")
+	write(t, d.path("a"))
+	d.must(t, "ended", "a", "4", "0")
+	d.say(t, "over")
+	d.must(t, "over", "0", "<nil>", "<nil>")
+}
+
+// A program that dies again and again is given up, and all is killed.
+func TestProgramIsGivenUp(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.say(t, "start a setsid env -i sleep 1000 & sleep 1000")
+	d.line(t, "started")
+	for range maxDeaths - 1 {
+		d.kill(t)
+		d.line(t, "instance")
+		d.line(t, "settled")
+		d.say(t, "hold file")
+		d.line(t, "held")
+	}
+	d.kill(t)
+	if said := strings.Join(d.line(t, "taskrun:"), " "); !strings.Contains(said, "the run was killed, for its program cannot be started again: it died 5 times in a row") {
+		t.Errorf("the log says %q", said)
+	}
+}
+
+// A program whose run does not stand is not started again, and says why.
+func TestRunDoesNotStand(t *testing.T) {
+	t.Parallel()
+	if _, err := detach(t, "TASKRUN_TEST_FAILS=yes"); err == nil || err.Error() != "it does not want to" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// When the keeper is killed the program goes on, with another one, and what it
+// had adopted: how that ends is unknown, but not that it ends. When the program
+// is killed, too, nothing is left.
+func TestKeeperOfDetachedIsKilled(t *testing.T) {
+	t.Parallel()
+	d := stand(t)
+	d.say(t, "start a read x <"+d.path("a")+"; exit 4")
+	d.line(t, "started")
+	d.kill(t)
+	d.line(t, "instance")
+	d.line(t, "settled")
+	d.say(t, "start b setsid env -i sleep 1000 & sleep 1000")
+	d.line(t, "started")
+	keeper := parentOf(t, d.program)
+	if err := syscall.Kill(keeper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	d.line(t, "notice")
+	write(t, d.path("a"))
+	d.must(t, "ended", "a", "-1", "0")
+	d.say(t, "start c read x <"+d.path("a"))
+	d.line(t, "started")
+	for deadline := time.Now().Add(patience); !watched(d.program); <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("there is no other keeper")
+		}
+	}
+	d.kill(t)
+}
+
+func parentOf(t *testing.T, pid int) (parent int) {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if _, err := fmt.Sscanf(line, "PPid: %d", &parent); err == nil {
+			return parent
+		}
+	}
+	t.Fatal("it has no parent")
+	return 0
+}
+
+// watched reports whether a program has a keeper like that of a run in the
+// foreground.
+func watched(pid int) bool {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	return slices.ContainsFunc(lines, func(file string) bool {
+		line, _ := os.ReadFile(file)
+		return string(line) == fmt.Sprintf("taskrun\x00keeper\x00of\x00%d\x00", pid)
+	})
+}

@@ -1,0 +1,395 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"taskrun/drivers/process"
+)
+
+// detachedRole is the value of roleVar for the keeper of a detached run, which
+// has the pipe of the report as its only descriptor.
+const detachedRole = "detached"
+
+// dirVar is the variable with the directory that the program starts in.
+const dirVar = "TASKRUN_KEEPER_DIR"
+
+// A program that dies sooner than quickEnd after its start, maxDeaths times in
+// a row, is not started again. The pauses in between grow from firstPause.
+const (
+	quickEnd   = 10 * time.Second
+	firstPause = 50 * time.Millisecond
+)
+
+// settleTime is how long a process may take from its fork to its program.
+const settleTime = time.Second
+
+// parent is the keeper of a detached run. One goroutine owns it.
+type parent struct {
+	log      io.Writer
+	record   *record
+	claim    *os.File
+	mark     uint64
+	report   *os.File // for the first instance
+	held     map[string]*os.File
+	children map[process.ID]child // of the record, that are this program's
+	unwanted map[process.ID]bool  // to be buried when they end
+
+	instance int
+	engine   process.ID // the program that runs the jobs; zero when there is none
+	line     *line
+	heard    chan message // nil while there is none
+	began    time.Time
+	deaths   int
+	stood    bool
+	over     *over
+}
+
+// keepRun is the keeper of a detached run.
+func keepRun() {
+	process.AdoptOrphans()
+	news := make(chan os.Signal, 1)
+	signal.Notify(news, syscall.SIGCHLD)
+	closeInherited(pipeFD)
+	syscall.CloseOnExec(pipeFD)
+	report := os.NewFile(pipeFD, "report")
+	p := &parent{
+		log: os.Stderr, report: report, held: map[string]*os.File{},
+		children: map[process.ID]child{}, unwanted: map[process.ID]bool{},
+	}
+	if err := p.run(news); err != nil {
+		fmt.Fprintf(p.log, "taskrun: %v\n", err)
+		if p.report != nil {
+			_, _ = p.report.WriteString(err.Error()) // whoever detached has gone
+		}
+	}
+}
+
+func (p *parent) run(news <-chan os.Signal) (err error) {
+	p.mark, p.claim = process.Mark()
+	if p.record, err = createRecord(os.Getenv(pathVar)); err != nil {
+		return err
+	}
+	if p.mark != 0 {
+		p.record.put(fmt.Sprintf("mark %d", p.mark), 0)
+	}
+	if err := p.start(); err != nil {
+		return errors.Join(err, p.record.remove())
+	}
+	var restart <-chan time.Time
+	for {
+		select {
+		case m, ok := <-p.heard:
+			if ok {
+				p.take(m)
+			} else {
+				p.heard = nil
+			}
+		case <-news:
+		case <-restart:
+			restart = nil
+			if err := p.start(); err != nil {
+				return p.giveUp(err.Error())
+			}
+		}
+		if p.look() { // the program has ended
+			pause, err := p.mourn()
+			if pause == 0 || err != nil {
+				return err
+			}
+			restart = time.After(pause)
+		}
+	}
+}
+
+// mourn decides what comes of the run when its program has ended: after a pause
+// it is started again, or all is over.
+func (p *parent) mourn() (pause time.Duration, err error) {
+	if p.heard != nil {
+		for m := range p.heard { // what it said before
+			p.take(m)
+		}
+		p.heard = nil
+	}
+	if p.line != nil {
+		_ = p.line.close()
+		p.line = nil
+	}
+	switch {
+	case p.over != nil && p.over.Clean:
+		return 0, nil // and the record is gone
+	case p.over != nil || !p.stood:
+		return 0, p.cleanUp()
+	}
+	if time.Since(p.began) > quickEnd {
+		p.deaths = 0
+	}
+	if p.deaths++; p.deaths >= maxDeaths {
+		return 0, p.giveUp(fmt.Sprintf("it died %d times in a row", p.deaths))
+	}
+	if err := p.adopt(); err != nil {
+		return 0, p.giveUp(err.Error())
+	}
+	return firstPause << (p.deaths - 1), nil
+}
+
+func (p *parent) giveUp(why string) error {
+	fmt.Fprintf(p.log, "taskrun: the run was killed, for its program cannot be started again: %s\n", why)
+	return p.cleanUp()
+}
+
+// cleanUp kills the run, and removes what is left of it.
+func (p *parent) cleanUp() error {
+	c, err := parse(p.record.file)
+	if err != nil || c.program.PID == 0 {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
+	defer cancel()
+	if _, err := c.cleanUp(ctx); err != nil {
+		return err
+	}
+	return p.record.remove()
+}
+
+// adopt finds out, when the program has died, which of this program's children
+// are processes of tasks.
+func (p *parent) adopt() error {
+	r, c, err := openRecord(p.record.file, p.record.path)
+	if err != nil {
+		return err
+	}
+	p.record = r
+	orphans := map[process.ID]process.Orphan{}
+	for _, o := range process.Orphans() {
+		orphans[o.ID] = o
+	}
+	known := map[process.ID]bool{}
+	for _, s := range c.started {
+		known[s.ID] = true
+		if o, ok := orphans[s.ID]; ok {
+			p.keep(o, s.Tag)
+		} else {
+			r.blank(s.cell) // it was buried, but not taken out
+		}
+	}
+	for _, i := range c.intents {
+		if o, ok := resolve(i, known); ok {
+			r.set(i.cell, processLine(o.ID, i.tag))
+			p.keep(o, i.tag)
+		} else {
+			r.blank(i.cell) // it was not forked
+		}
+	}
+	return nil
+}
+
+// keep takes in a child of the record.
+func (p *parent) keep(o process.Orphan, tag string) {
+	c, ok := p.children[o.ID]
+	if !ok {
+		c = child{ID: o.ID, Tag: tag}
+	}
+	if o.Ended && !c.Ended {
+		c.Ended, c.Code, c.Signal, c.EndedAt = true, o.Status.ExitCode, o.Status.Signal, time.Now()
+	}
+	p.children[o.ID] = c
+}
+
+// resolve finds the process that was forked after an intent, if any was. It
+// leads a session that began since. Its environment has the tag, unless it has
+// ended or thrown it away: then it is the only one of which that can be so.
+func resolve(i intent, known map[process.ID]bool) (process.Orphan, bool) {
+	for deadline := time.Now().Add(settleTime); ; <-time.After(time.Millisecond) {
+		var tagged, bare []process.Orphan
+		settled := true
+		for _, o := range process.Orphans() {
+			if known[o.ID] || o.Start < i.since {
+				continue
+			}
+			switch tag, sure := o.Tag(); {
+			case !sure: // it may be about to begin its session, too
+				settled = false
+			case !o.Leader:
+			case tag == i.tag:
+				tagged = append(tagged, o)
+			case tag == "":
+				bare = append(bare, o)
+			}
+		}
+		if !settled && time.Now().Before(deadline) {
+			continue
+		}
+		first := func(a, b process.Orphan) int { return int(int64(a.Start) - int64(b.Start)) }
+		switch {
+		case len(tagged) > 0:
+			return slices.MinFunc(tagged, first), true
+		case len(bare) == 1:
+			return bare[0], true
+		}
+		return process.Orphan{}, false
+	}
+}
+
+// look looks at the children, and reports whether the program has ended.
+func (p *parent) look() (dead bool) {
+	buried := 0
+	for _, o := range process.EndedOrphans() {
+		if o.ID == p.engine {
+			process.Bury(o.ID)
+			p.engine = process.ID{}
+			dead = true
+			continue
+		}
+		switch c, ok := p.children[o.ID]; {
+		case p.unwanted[o.ID]:
+			process.Bury(o.ID)
+			delete(p.unwanted, o.ID)
+		case ok && !c.Ended:
+			p.keep(o, c.Tag)
+			c = p.children[o.ID]
+			p.tell(message{Child: &c})
+		case ok: // the program knows, or will ask
+		case p.recorded(o): // the program is just dying
+		default:
+			process.Bury(o.ID)
+			buried++
+		}
+	}
+	if buried > 0 && !dead {
+		p.tell(message{Buried: buried})
+	}
+	return dead
+}
+
+// recorded reports whether a child that has ended may be in the record, though
+// it was not when the last instance died.
+func (p *parent) recorded(o process.Orphan) bool {
+	c, err := parse(p.record.file)
+	if err != nil {
+		return true
+	}
+	return o.Leader && len(c.intents) > 0 || slices.ContainsFunc(c.started, func(s started) bool { return s.ID == o.ID })
+}
+
+func (p *parent) tell(m message) {
+	if p.line != nil {
+		_ = p.line.send(m) // a program that has died needs no news
+	}
+}
+
+func (p *parent) take(m message) {
+	switch {
+	case m.Stood:
+		p.stood = true
+		p.closeReport()
+	case m.Over != nil:
+		p.over = m.Over
+	case m.Reap != nil:
+		c, ok := p.children[*m.Reap]
+		delete(p.children, *m.Reap)
+		switch {
+		case c.Ended:
+			process.Bury(c.ID)
+		case ok:
+			p.unwanted[c.ID] = true
+		}
+	case m.Hold != "":
+		if f := p.held[m.Hold]; f != nil {
+			f.Close()
+		}
+		if p.held[m.Hold] = m.file; m.file == nil {
+			delete(p.held, m.Hold)
+		}
+	}
+}
+
+func (p *parent) closeReport() {
+	if p.report != nil {
+		p.report.Close()
+		p.report = nil
+	}
+}
+
+// start starts the program, and tells it what there is.
+func (p *parent) start() error {
+	path, err := program()
+	if err != nil {
+		return err
+	}
+	ours, theirs, err := pair()
+	if err != nil {
+		return err
+	}
+	defer theirs.Close()
+	p.instance++
+	files := []*os.File{theirs, p.record.file, p.claim, p.report}
+	if p.claim == nil {
+		files[2] = p.record.file // something has to be there
+	}
+	if p.report == nil {
+		files = files[:3]
+	}
+	log := p.log.(*os.File)
+	id, err := process.Launch(process.Spec{
+		Path: path, Name: "taskrun", Args: os.Args[3:], Env: p.environ(), Dir: os.Getenv(dirVar),
+		Stdout: log, Stderr: log, Files: files,
+	})
+	p.closeReport()
+	if err != nil {
+		return errors.Join(err, ours.Close())
+	}
+	p.engine, p.began = id, time.Now()
+	p.record.set(p.record.program, programLine(id))
+	if p.line, err = newLine(ours); err != nil {
+		return err
+	}
+	p.heard = make(chan message, 1)
+	go listen(p.line, p.heard)
+	return p.greet()
+}
+
+func (p *parent) environ() []string {
+	env := []string{linkVar + "=" + strconv.Itoa(p.instance)}
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); name != roleVar && name != pathVar && name != dirVar {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+// greet tells a new instance what there is. One that dies at once is no error.
+func (p *parent) greet() error {
+	if p.mark != 0 {
+		p.tell(message{Mark: p.mark})
+	}
+	for _, c := range p.children {
+		p.tell(message{Child: &c})
+	}
+	for name, f := range p.held {
+		p.tell(message{Hold: name, file: f})
+	}
+	p.tell(message{Welcome: &welcome{Instance: p.instance, Record: p.record.path}})
+	return nil
+}
+
+func listen(l *line, heard chan<- message) {
+	defer close(heard)
+	for {
+		m, err := l.receive()
+		if err != nil {
+			return
+		}
+		heard <- m
+	}
+}

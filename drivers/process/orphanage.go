@@ -1,0 +1,101 @@
+package process
+
+import (
+	"os"
+	"time"
+)
+
+// What follows is for the program that is a Keeper. It has no runs.
+
+// Orphan is a child of this program that it did not start, in most cases.
+type Orphan struct {
+	ID
+	Leader bool // of its session
+	Ended  bool
+	Status Status // how, when it has ended
+}
+
+// AdoptOrphans makes this program the parent of all its descendants whose
+// parent dies, where the system can do that.
+func AdoptOrphans() { adoptOrphans() }
+
+// Orphans returns the children of this program. Those that have ended stay
+// until they are buried.
+func Orphans() []Orphan {
+	return orphans(func(bool) bool { return true })
+}
+
+// EndedOrphans returns those children that have ended.
+func EndedOrphans() []Orphan {
+	return orphans(func(ended bool) bool { return ended })
+}
+
+func orphans(wanted func(ended bool) bool) (list []Orphan) {
+	for _, pid := range children(os.Getpid()) {
+		status, ended := collect(&Process{id: ID{PID: pid}, shadow: noShadow})
+		if !wanted(ended) {
+			continue
+		}
+		if p, ok := stat(pid); ok {
+			list = append(list, Orphan{ID: p.ID, Leader: p.session == pid, Ended: ended, Status: status})
+		}
+	}
+	return list
+}
+
+// Tag returns what the environment of the orphan tells it by, "" when that
+// tells nothing, or nothing any more. Until it has executed its program it is
+// not sure.
+func (o Orphan) Tag() (tag string, sure bool) {
+	if o.Ended {
+		return "", true
+	}
+	env, sure := proc{ID: o.ID}.environ()
+	return tagOf(env), sure && !hasOwnProgram(o.PID)
+}
+
+// Bury frees the number of a child that has ended.
+func Bury(id ID) { reap(id.PID) }
+
+// Settle kills, with all that they started, the processes that the keeper has
+// and nobody has adopted. It is for the moment when everything is adopted that
+// will ever be, and returns how many there were.
+func Settle() (killed int) {
+	k := reaper.above()
+	if k == nil {
+		return 0
+	}
+	for _, child := range k.Children() {
+		reaper.mu.Lock()
+		p := reaper.procs[child.PID]
+		adopted := p != nil && p.id == child.ID
+		reaper.mu.Unlock()
+		if adopted {
+			continue
+		}
+		if !child.Ended {
+			killed++
+		}
+		if tree := treeOf(child.PID); len(tree) > 0 && tree[0].ID == child.ID {
+			for _, member := range tree {
+				_ = member.kill() // Shutdown tells of what it cannot kill
+			}
+		}
+		k.Reap(child.ID)
+	}
+	return killed
+}
+
+// Running reports whether the process exists and has not ended.
+func (id ID) Running() bool {
+	p, ok := stat(id.PID)
+	return ok && p.ID == id && !p.ended
+}
+
+// Ended is closed when a process has ended that is no child of this program,
+// as far as the system can tell of that without looking again and again;
+// otherwise it is nil.
+func (id ID) Ended() <-chan struct{} { return watchEnd(id) }
+
+// EndedUnseen is how a process ended whose parent did not tell.
+func EndedUnseen(why error) (Status, time.Time) { return unknownEnd(why), time.Now() }
