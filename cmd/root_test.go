@@ -30,6 +30,7 @@ var samples = map[string][3]string{
 	"data-dir":        {"/file", "/env", "/flag"},
 	"diff":            {"true", "false", "true"},
 	"driver":          {"a=file", "b=env", "c=flag"},
+	"enforce-memory":  {"true", "false", "true"},
 	"escape":          {"x", "none", "~"},
 	"exit-code-from":  {"file", "env", "flag"},
 	"fail-fast":       {"true", "false", "true"},

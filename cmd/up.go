@@ -33,6 +33,7 @@ type upOptions struct {
 	codeFrom string
 	dataDir  string
 	now      bool
+	enforce  bool // memory limits
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -79,6 +80,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
@@ -99,6 +101,12 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	p, err := opts.policy(files)
 	if err != nil {
 		return err
+	}
+	if opts.enforce {
+		warnings = append(warnings, opts.strictly(enforceMemory(files, a.drivers()))...)
+		if err := a.refuse(files, warnings, opts.mode); err != nil {
+			return err
+		}
 	}
 	node := a.node(dataDir, files)
 	watch := keeper.New()
@@ -170,17 +178,23 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	problems = append(problems, a.unlent(files, node)...)
 	problems.Sort()
 	problems = opts.strictly(problems)
+	return files, problems, a.refuse(files, problems, opts.mode)
+}
+
+// refuse tells of problems if there are errors among them, and returns a silent
+// error then.
+func (a *app) refuse(files []jobFile, problems jobspec.Problems, mode ui.Mode) error {
 	if !problems.HasErrors() {
-		return files, problems, nil
+		return nil
 	}
 	format := formatPlain
-	if opts.mode == ui.JSON {
+	if mode == ui.JSON {
 		format = formatJSON
 	}
 	if err := a.showProblems(format, files, problems); err != nil {
-		return nil, nil, err
+		return err
 	}
-	return nil, nil, silent(exitUsage)
+	return silent(exitUsage)
 }
 
 func (o *upOptions) policy(files []jobFile) (policy, error) {

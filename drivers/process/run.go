@@ -43,7 +43,7 @@ func (r *Run) Start(spec Spec) (*Process, error) {
 	}
 	defer r.starting.Done()
 	p.entry = reaper.intend(p)
-	pid, err := spec.fork()
+	pid, err := spec.start()
 	p.shadow = ownPeakRSS()
 	if err == nil {
 		p.id = identify(pid)

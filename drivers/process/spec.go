@@ -36,6 +36,10 @@ type Spec struct {
 	// Cgroup is an open directory of the cgroup v2 hierarchy to start in, nil
 	// for that of this program. Linux only.
 	Cgroup *os.File
+
+	// Tasks are files "tasks", open for writing, of cgroups of version 1 to
+	// start in. Linux only.
+	Tasks []*os.File
 }
 
 // fork starts the process. No other thing may delay it.

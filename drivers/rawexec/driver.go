@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hcldec"
 
 	"taskrun/drivers"
+	"taskrun/drivers/cgroup"
 	"taskrun/drivers/process"
 	"taskrun/drivers/taskstore"
 )
@@ -30,6 +31,7 @@ type Driver struct {
 	run    *process.Run
 	tasks  taskstore.Store[*task]
 	census census
+	groups *cgroup.Tree // nil: memory limits are not enforced
 }
 
 var (
@@ -37,6 +39,7 @@ var (
 	_ drivers.Signaler       = (*Driver)(nil)
 	_ drivers.StreamExecer   = (*Driver)(nil)
 	_ drivers.StatsCollector = (*Driver)(nil)
+	_ drivers.MemoryEnforcer = (*Driver)(nil)
 	_ drivers.Shutdowner     = (*Driver)(nil)
 	_ drivers.Configurable   = (*Driver)(nil)
 )
@@ -146,7 +149,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 		return err
 	}
 	d.tasks.Remove(id)
-	return t.process.Err()
+	return errors.Join(t.process.Err(), removeGroup(t.group, killWait))
 }
 
 // InspectTask returns what is known of a task, with the attribute "pid".
@@ -166,4 +169,10 @@ func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 }
 
 // Shutdown kills what tasks of this run have left behind.
-func (d *Driver) Shutdown(ctx context.Context) (int, error) { return d.run.Shutdown(ctx) }
+func (d *Driver) Shutdown(ctx context.Context) (int, error) {
+	killed, err := d.run.Shutdown(ctx)
+	if d.groups != nil {
+		err = errors.Join(err, d.groups.Close())
+	}
+	return killed, err
+}

@@ -228,9 +228,10 @@ func follow(ctx context.Context, ended <-chan struct{}, ptmx *os.File, sizes <-c
 // sizeTime is how long a client that has a terminal may take to tell its size.
 const sizeTime = 50 * time.Millisecond
 
-// startCommand starts a command in the task. It must be awaited.
+// startCommand starts a command in the task, and in its cgroups. It must be
+// awaited.
 func (d *Driver) startCommand(t *task, spec process.Spec) (*process.Process, error) {
-	p, err := d.run.Start(spec)
+	p, err := t.place(d.run, spec)
 	if err != nil {
 		return nil, err
 	}

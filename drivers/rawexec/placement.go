@@ -9,19 +9,42 @@ import (
 	"strconv"
 	"syscall"
 
+	"taskrun/drivers/cgroup"
 	"taskrun/drivers/process"
 )
 
 // placement is what the kernel is to be told of a task's processes. All that
 // can be found wrong is found before the start.
 type placement struct {
-	cgroup *os.File   // of the v2 hierarchy, in which the process starts; or nil
-	joins  []*os.File // cgroup.procs of the v1 hierarchies
+	cgroup *os.File   // of the v2 hierarchy, or nil
+	tasks  []*os.File // files of that name of cgroups of the v1 hierarchies
 	oom    string     // oom_score_adj, "" to leave it as it is
 }
 
-// place prepares a task's placement. It must be closed.
-func (c *taskConfig) place() (p *placement, err error) {
+// place starts a process of the task where the task's processes have to be. On
+// error nothing of it is left.
+func (t *task) place(run *process.Run, spec process.Spec) (*process.Process, error) {
+	where, err := t.config.placement(t.group)
+	if err != nil {
+		return nil, err
+	}
+	defer where.close()
+	spec.Cgroup, spec.Tasks = where.cgroup, where.tasks
+	p, err := run.Start(spec)
+	if err != nil {
+		return nil, err
+	}
+	if err := where.apply(p); err != nil {
+		err = errors.Join(err, p.Kill())
+		<-p.Gone()
+		return nil, err
+	}
+	return p, nil
+}
+
+// placement opens what a process has to join: the cgroup of the task, if it has
+// one, or those of the user. It must be closed.
+func (c *taskConfig) placement(group *cgroup.Group) (p *placement, err error) {
 	p = &placement{}
 	defer func() {
 		if err != nil {
@@ -32,21 +55,33 @@ func (c *taskConfig) place() (p *placement, err error) {
 	if c.OOMScoreAdj != nil {
 		p.oom = strconv.Itoa(*c.OOMScoreAdj)
 	}
-	if c.CgroupV2Override != nil {
-		path := below(cgroupRoot, *c.CgroupV2Override)
-		if p.cgroup, err = openCgroup(path); err != nil {
-			return p, fmt.Errorf("cannot join cgroup %q: %w", path, reason(err))
-		}
+	var version1 []string
+	if group != nil && !group.Version2() {
+		version1 = group.Dirs()
 	}
 	for _, paths := range c.CgroupV1Override {
 		for controller, path := range paths {
-			path = below(filepath.Join(cgroupRoot, controller), path)
-			procs, err := os.OpenFile(filepath.Join(path, "cgroup.procs"), os.O_WRONLY, 0)
-			if err != nil {
-				return p, fmt.Errorf("cannot join cgroup %q: %w", path, reason(err))
-			}
-			p.joins = append(p.joins, procs)
+			version1 = append(version1, below(filepath.Join(cgroupRoot, controller), path))
 		}
+	}
+	for _, path := range version1 {
+		tasks, err := os.OpenFile(filepath.Join(path, "tasks"), os.O_WRONLY, 0)
+		if err != nil {
+			return p, fmt.Errorf("cannot join cgroup %q: %w", path, reason(err))
+		}
+		p.tasks = append(p.tasks, tasks)
+	}
+	path := ""
+	switch {
+	case group != nil && group.Version2():
+		path = group.Dirs()[0]
+	case c.CgroupV2Override != nil:
+		path = below(cgroupRoot, *c.CgroupV2Override)
+	default:
+		return p, nil
+	}
+	if p.cgroup, err = openCgroup(path); err != nil {
+		return p, fmt.Errorf("cannot join cgroup %q: %w", path, reason(err))
 	}
 	return p, nil
 }
@@ -63,18 +98,10 @@ func below(dir, path string) string {
 
 // apply tells the kernel of a process, and of all that it has started since.
 func (p *placement) apply(task *process.Process) error {
-	if p.oom == "" && len(p.joins) == 0 {
+	if p.oom == "" {
 		return nil
 	}
 	return task.ForTree(func(pid int) error {
-		for _, procs := range p.joins {
-			if _, err := procs.WriteString(strconv.Itoa(pid)); err != nil && !isGone(err) {
-				return fmt.Errorf("cannot join cgroup %q: %w", filepath.Dir(procs.Name()), reason(err))
-			}
-		}
-		if p.oom == "" {
-			return nil
-		}
 		err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(p.oom), 0)
 		if err != nil && !isGone(err) {
 			return fmt.Errorf("cannot set oom_score_adj to %s: %w", p.oom, reason(err))
@@ -85,7 +112,7 @@ func (p *placement) apply(task *process.Process) error {
 
 func (p *placement) close() {
 	closeFiles(p.cgroup)
-	closeFiles(p.joins...)
+	closeFiles(p.tasks...)
 }
 
 // isGone reports whether an error means that a process has ended.

@@ -2,6 +2,7 @@ package rawexec
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,7 +64,11 @@ func (d *Driver) pidsOf(t *task) []int {
 	for command := range t.commands {
 		pids = append(pids, trees[command]...)
 	}
-	return pids
+	if t.group != nil { // it knows them all
+		pids = append(pids, t.group.Processes()...)
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
 }
 
 // census is the last look at all processes, for all tasks: a thousand of them

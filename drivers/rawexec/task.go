@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
+	"taskrun/drivers/cgroup"
 	"taskrun/drivers/process"
 	"taskrun/drivers/procstats"
 	"taskrun/drivers/taskstore"
@@ -30,6 +31,8 @@ type task struct {
 	process   *process.Process
 	startedAt time.Time
 	exit      *taskstore.Exit
+	config    *taskConfig
+	group     *cgroup.Group // nil if it needs none
 
 	mu       sync.Mutex
 	commands map[*process.Process]bool // that run in it; see command
@@ -85,28 +88,25 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
 	defer closeFiles(spec.Stdout, spec.Stderr)
-	placement, err := c.place()
-	if err != nil {
-		return nil, err
-	}
-	defer placement.close()
-	spec.Cgroup = placement.cgroup
-
-	t := &task{name: cfg.Name, exit: taskstore.NewExit(), commands: map[*process.Process]bool{}}
+	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
 	t.spec = process.Spec{Dir: spec.Dir, Env: spec.Env, Credential: spec.Credential}
-	spec.OnExit = func(status process.Status, at time.Time) {
-		t.exit.Set(drivers.ExitResult{
-			ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err, PeakMemory: status.PeakRSS,
-		}, at)
-	}
-	if t.process, err = d.run.Start(spec); err != nil {
+	spec.OnExit = t.ended
+	if t.group, err = d.group(cfg, c); err != nil {
 		return nil, err
+	}
+	if t.process, err = t.place(d.run, spec); err != nil {
+		return nil, errors.Join(err, removeGroup(t.group, killWait))
 	}
 	t.startedAt = time.Now()
-	if err := placement.apply(t.process); err != nil {
-		return nil, errors.Join(err, t.kill())
-	}
 	return t, nil
+}
+
+// ended takes in how the command's process has ended.
+func (t *task) ended(status process.Status, at time.Time) {
+	t.exit.Set(drivers.ExitResult{
+		ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err,
+		OOMKilled: wasOOMKilled(t.group, status.ExitCode), PeakMemory: status.PeakRSS,
+	}, at)
 }
 
 func closeFiles(files ...*os.File) {

@@ -1,0 +1,189 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Group is the group of one start of a task. Its methods may be called from
+// several goroutines at once.
+type Group struct {
+	dirs    []string // the first has the memory controller
+	freezer string   // the one that can freeze, "" if none can
+	v2      bool
+}
+
+// Make makes a group that nothing is in yet. The name must be new in the tree.
+// It must be removed.
+func (t *Tree) Make(name string, limits Limits) (*Group, error) {
+	name = strings.ReplaceAll(name, "/", ".")
+	g := &Group{v2: t.version2}
+	for _, h := range t.hierarchies {
+		dir := filepath.Join(h.dir, name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot make a cgroup: %w", err), g.Remove(0))
+		}
+		g.dirs = append(g.dirs, dir)
+		if g.v2 || h.controller == freezer || exists(filepath.Join(dir, "freezer.state")) {
+			g.freezer = dir
+		}
+	}
+	if err := g.limit(limits); err != nil {
+		return nil, errors.Join(err, g.Remove(0))
+	}
+	return g, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Find returns a group by its directories, as Dirs returned them.
+func Find(dirs []string) (*Group, error) {
+	g := &Group{dirs: dirs}
+	for _, dir := range dirs {
+		if !exists(dir) {
+			return nil, fmt.Errorf("there is no cgroup %q", dir)
+		}
+		v2 := exists(filepath.Join(dir, "cgroup.controllers"))
+		if g.v2 = g.v2 || v2; v2 || exists(filepath.Join(dir, "freezer.state")) {
+			g.freezer = dir
+		}
+	}
+	return g, nil
+}
+
+// Dirs returns the directories of the group, by which it can be found again.
+func (g *Group) Dirs() []string { return g.dirs }
+
+// Version2 reports whether a process can be started in the one directory of the
+// group. With version 1 the thread that starts it has to be in all of them.
+func (g *Group) Version2() bool { return g.v2 }
+
+// limit writes limits. Only that of the memory has to be obeyed.
+func (g *Group) limit(l Limits) error {
+	type setting struct {
+		file string
+		n    int64
+		must bool
+	}
+	var settings []setting
+	if l.Memory > 0 && g.v2 {
+		settings = append(settings, setting{"memory.max", l.Memory, true}, setting{"memory.swap.max", 0, false})
+	} else if l.Memory > 0 {
+		settings = append(settings, setting{"memory.limit_in_bytes", l.Memory, true}, setting{"memory.swappiness", 0, false})
+	}
+	if l.Reserved > 0 && g.v2 {
+		settings = append(settings, setting{"memory.low", l.Reserved, false})
+	} else if l.Reserved > 0 {
+		settings = append(settings, setting{"memory.soft_limit_in_bytes", l.Reserved, false})
+	}
+	for _, s := range settings {
+		if err := write(g.dirs[0], s.file, strconv.FormatInt(s.n, 10)); err != nil && s.must {
+			return err
+		}
+	}
+	if l.CPUShares <= 0 {
+		return nil
+	}
+	for _, dir := range g.dirs { // the one that has the file
+		if g.v2 {
+			_ = write(dir, "cpu.weight", strconv.Itoa(weight(l.CPUShares)))
+		} else {
+			_ = write(dir, "cpu.shares", strconv.Itoa(max(l.CPUShares, 2)))
+		}
+	}
+	return nil
+}
+
+// weight turns shares of version 1, of which a process has 1024, into the
+// weight of version 2 that means the same, by Nomad's formula.
+func weight(shares int) int {
+	switch {
+	case shares <= 2:
+		return 1
+	case shares >= 262144:
+		return 10000
+	}
+	l := math.Log2(float64(shares))
+	return int(math.Ceil(math.Pow(10, (l*l+125*l)/612-7.0/34)))
+}
+
+// Processes returns the numbers of the processes in the group, without this
+// program: with version 1 a thread of it is there for a moment, see package
+// process.
+func (g *Group) Processes() (pids []int) {
+	for _, word := range words(g.dirs[0], "cgroup.procs") {
+		if pid, err := strconv.Atoi(word); err == nil && pid > 0 && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// OOMKills returns how many processes of the group were killed because it had
+// too much memory.
+func (g *Group) OOMKills() int {
+	file := "memory.oom_control"
+	if g.v2 {
+		file = "memory.events"
+	}
+	all := words(g.dirs[0], file)
+	i := slices.Index(all, "oom_kill")
+	if i < 0 || i+1 == len(all) {
+		return 0
+	}
+	n, _ := strconv.Atoi(all[i+1])
+	return n
+}
+
+// Kill kills every process in the group. It does not wait for their end. Where
+// nothing can be frozen it does nothing: a number could be another process's
+// by the time it is killed.
+func (g *Group) Kill() error {
+	if g.freezer == "" || len(g.Processes()) == 0 {
+		return nil
+	}
+	file, on, off := "freezer.state", "FROZEN", "THAWED"
+	if g.v2 {
+		if exists(filepath.Join(g.freezer, "cgroup.kill")) {
+			return write(g.freezer, "cgroup.kill", "1")
+		}
+		file, on, off = "cgroup.freeze", "1", "0" // before Linux 5.14
+	}
+	if err := write(g.freezer, file, on); err != nil {
+		return err
+	}
+	for _, pid := range g.Processes() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	return write(g.freezer, file, off)
+}
+
+// Remove kills what is in the group and removes it. That what was killed is
+// gone is waited for, but no longer than patience.
+func (g *Group) Remove(patience time.Duration) error {
+	deadline := time.Now().Add(patience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := g.Kill()
+		for _, dir := range g.dirs {
+			if failure := os.Remove(dir); failure != nil && !errors.Is(failure, fs.ErrNotExist) {
+				err = errors.Join(err, fmt.Errorf("cannot remove a cgroup: %w", failure))
+			}
+		}
+		if err == nil || !time.Now().Before(deadline) {
+			return err
+		}
+		<-time.After(pause)
+	}
+}

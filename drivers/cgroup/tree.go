@@ -1,0 +1,249 @@
+package cgroup
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Tree is where the groups of this run are.
+type Tree struct {
+	hierarchies []hierarchy // one for version 2; the first has the memory controller
+	version2    bool
+	given       string // the group that was given to this program, "" where that makes no difference
+}
+
+// hierarchy is the directory of this run in a hierarchy.
+type hierarchy struct {
+	controller string // of version 1
+	dir        string
+	lock       *os.File
+}
+
+// top is the group that the trees of root's runs are in.
+const top = "taskrun"
+
+// The directories that are made: one for a run, and, with version 2, one to
+// move this program out of the way.
+const (
+	runPrefix = "taskrun-run-"
+	engineDir = "taskrun-engine"
+)
+
+const hint = "run taskrun in a group of its own: systemd-run --user --scope -p Delegate=yes taskrun up …"
+
+// Open makes a tree in which memory can be limited. It must be closed. The
+// error says what is missing for that on this machine.
+func Open() (*Tree, error) {
+	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, errors.New("there are no cgroups: they need Linux, and /proc")
+	}
+	self, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return nil, fmt.Errorf("there are no cgroups: %w", err)
+	}
+	return open(parseMounts(string(mountinfo)), string(self))
+}
+
+func open(mounts []mount, self string) (*Tree, error) {
+	if _, ok := version1(mounts, memory); ok {
+		return openVersion1(mounts)
+	}
+	dir, own, ok := version2(mounts, self)
+	if !ok {
+		return nil, errors.New("no cgroup file system is mounted that has this program and a memory controller")
+	}
+	if has(dir, "cgroup.subtree_control", memory) && os.Geteuid() == 0 && isRoot(dir) {
+		return openTop(dir)
+	}
+	return openGiven(own)
+}
+
+// isRoot reports whether a directory of version 2 is that of the system's root
+// group, which alone has no type.
+func isRoot(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
+	return err != nil
+}
+
+func openVersion1(mounts []mount) (*Tree, error) {
+	t := &Tree{}
+	for _, controller := range []string{memory, cpu, freezer} {
+		dir, ok := version1(mounts, controller)
+		if !ok {
+			continue
+		}
+		// Several controllers may share a hierarchy.
+		if slices.ContainsFunc(t.hierarchies, func(h hierarchy) bool { return filepath.Dir(filepath.Dir(h.dir)) == dir }) {
+			continue
+		}
+		err := t.add(controller, filepath.Join(dir, top))
+		if err == nil {
+			continue
+		}
+		if controller != memory {
+			continue // it can do without
+		}
+		return nil, fmt.Errorf("%w (cgroups of version 1, which this machine has, can be used by root only)", err)
+	}
+	return t, nil
+}
+
+// openTop is for root, beside the groups of others.
+func openTop(dir string) (*Tree, error) {
+	return (&Tree{version2: true}).begin(filepath.Join(dir, top))
+}
+
+// openGiven is for those whom a group was given, by systemd or a container.
+// Groups that have limits must be beside this program, not around it, so it
+// moves into one of its own.
+func openGiven(own string) (*Tree, error) {
+	if !has(own, "cgroup.controllers", memory) {
+		return nil, fmt.Errorf("the memory controller cannot be used in cgroup %q: %s", own, hint)
+	}
+	self := strconv.Itoa(os.Getpid())
+	if others := slices.DeleteFunc(words(own, "cgroup.procs"), func(pid string) bool { return pid == self }); len(others) > 0 {
+		return nil, fmt.Errorf("cgroup %q is not taskrun's alone, it has process %s: %s", own, others[0], hint)
+	}
+	t := &Tree{version2: true, given: own}
+	engine := filepath.Join(own, engineDir)
+	if err := os.Mkdir(engine, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, fmt.Errorf("cannot make a cgroup: %w: %s", err, hint)
+	}
+	if err := write(engine, "cgroup.procs", self); err != nil {
+		return nil, errors.Join(err, os.Remove(engine))
+	}
+	return t.begin(own)
+}
+
+// begin makes the run's directory in a group of version 2.
+func (t *Tree) begin(base string) (*Tree, error) {
+	err := t.add("", base)
+	if err == nil {
+		err = enable(base)
+	}
+	if err == nil {
+		err = enable(t.hierarchies[0].dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// enable hands controllers down to the groups of a group. Without a CPU
+// controller there are no weights.
+func enable(dir string) error {
+	_ = write(dir, "cgroup.subtree_control", "+"+cpu)
+	return write(dir, "cgroup.subtree_control", "+"+memory)
+}
+
+// add makes and locks the directory of the run in a group, and removes those of
+// runs that were killed. Another run may take it for such a one until it is
+// locked.
+func (t *Tree) add(controller, base string) error {
+	sweep(base)
+	for range 10 {
+		if err := os.MkdirAll(base, 0o755); err != nil {
+			return fmt.Errorf("cannot make a cgroup: %w", err)
+		}
+		dir := filepath.Join(base, runPrefix+strconv.Itoa(os.Getpid())+"-"+rand.Text()[:8])
+		if err := os.Mkdir(dir, 0o755); errors.Is(err, os.ErrNotExist) {
+			continue // the last of other runs has just removed base
+		} else if err != nil {
+			return fmt.Errorf("cannot make a cgroup: %w", err)
+		}
+		if lock, err := lockDir(dir); err == nil {
+			t.hierarchies = append(t.hierarchies, hierarchy{controller, dir, lock})
+			return nil
+		}
+	}
+	return fmt.Errorf("cannot make a cgroup in %q: others remove it at once", base)
+}
+
+// lockDir locks a directory that nobody else has locked. The lock ends with the
+// program, however it ends.
+func lockDir(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		_, err = os.Stat(dir) // whether it is still there
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// sweep removes the directories of runs that were killed. What has processes
+// cannot be removed.
+func sweep(base string) {
+	entries, _ := os.ReadDir(base)
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), runPrefix) {
+			continue
+		}
+		dir := filepath.Join(base, e.Name())
+		lock, err := lockDir(dir)
+		if err != nil {
+			continue // it lives
+		}
+		groups, _ := os.ReadDir(dir)
+		for _, g := range groups {
+			if g.IsDir() {
+				_ = os.Remove(filepath.Join(dir, g.Name()))
+			}
+		}
+		_ = os.Remove(dir)
+		lock.Close()
+	}
+}
+
+// Close removes the tree; its groups must have been removed.
+func (t *Tree) Close() (err error) {
+	for _, h := range t.hierarchies {
+		if failure := os.Remove(h.dir); failure != nil && !errors.Is(failure, os.ErrNotExist) {
+			err = errors.Join(err, fmt.Errorf("cannot remove a cgroup: %w", failure))
+		}
+		h.lock.Close()
+		if base := filepath.Dir(h.dir); filepath.Base(base) == top {
+			_ = os.Remove(base) // it stays while others are in it
+		}
+	}
+	t.hierarchies = nil
+	if t.given != "" {
+		err = errors.Join(err, t.moveBack())
+		t.given = ""
+	}
+	return err
+}
+
+// moveBack undoes what openGiven did.
+func (t *Tree) moveBack() error {
+	for _, controller := range []string{cpu, memory} {
+		if has(t.given, "cgroup.subtree_control", controller) {
+			if err := write(t.given, "cgroup.subtree_control", "-"+controller); err != nil {
+				return err
+			}
+		}
+	}
+	engine := filepath.Join(t.given, engineDir)
+	for _, pid := range words(engine, "cgroup.procs") {
+		if err := write(t.given, "cgroup.procs", pid); err != nil && !errors.Is(err, unix.ESRCH) {
+			return err
+		}
+	}
+	return os.Remove(engine)
+}
