@@ -15,16 +15,38 @@ import (
 // realTree opens a tree of this machine, if it has one for this user.
 func realTree(t *testing.T) *Tree {
 	t.Helper()
-	tree, err := Open()
+	tree, err := openHere()
 	if err != nil {
 		t.Skipf("cgroups cannot be used here: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := tree.Close(); err != nil {
+		if err := tree.remove(); err != nil {
 			t.Error(err)
 		}
 	})
 	return tree
+}
+
+// A program has one tree, however many drivers use it.
+func TestOpenTwice(t *testing.T) {
+	t.Parallel()
+	one, err := Open()
+	if err != nil {
+		t.Skipf("cgroups cannot be used here: %v", err)
+	}
+	two, err := Open()
+	if err != nil || one != two {
+		t.Fatalf("there are two trees: %v", err)
+	}
+	dir := one.hierarchies[0].dir
+	for _, there := range []bool{true, false} {
+		if err := one.Close(); err != nil {
+			t.Error(err)
+		}
+		if exists(dir) != there {
+			t.Errorf("it is there: %v", !there)
+		}
+	}
 }
 
 // realVersion2 opens a tree of version 2 even where the memory controller is of
@@ -44,7 +66,7 @@ func realVersion2(t *testing.T) *Tree {
 		t.Skipf("cgroups of version 2 cannot be used here: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := tree.Close(); err != nil {
+		if err := tree.remove(); err != nil {
 			t.Error(err)
 		}
 	})

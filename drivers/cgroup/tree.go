@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,14 @@ type Tree struct {
 	hierarchies []hierarchy // one for version 2; the first has the memory controller
 	version2    bool
 	given       string // the group that was given to this program, "" where that makes no difference
+}
+
+// shared is the tree of this program: it is in one place only, and has several
+// drivers.
+var shared struct {
+	sync.Mutex
+	tree  *Tree
+	users int
 }
 
 // hierarchy is the directory of this run in a hierarchy.
@@ -39,9 +48,35 @@ const (
 
 const hint = "run taskrun in a group of its own: systemd-run --user --scope -p Delegate=yes taskrun up …"
 
-// Open makes a tree in which memory can be limited. It must be closed. The
-// error says what is missing for that on this machine.
+// Open returns the tree of this program, in which memory can be limited. It
+// must be closed as often as it was opened. The error says what is missing for
+// that on this machine.
 func Open() (*Tree, error) {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.users == 0 {
+		tree, err := openHere()
+		if err != nil {
+			return nil, err
+		}
+		shared.tree = tree
+	}
+	shared.users++
+	return shared.tree, nil
+}
+
+// Close removes the tree when all have closed it; its groups must have been
+// removed.
+func (t *Tree) Close() error {
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.users--; shared.users > 0 {
+		return nil
+	}
+	return t.remove()
+}
+
+func openHere() (*Tree, error) {
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return nil, errors.New("there are no cgroups: they need Linux, and /proc")
@@ -134,7 +169,7 @@ func (t *Tree) begin(base string) (*Tree, error) {
 		err = enable(t.hierarchies[0].dir)
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.Close())
+		return nil, errors.Join(err, t.remove())
 	}
 	return t, nil
 }
@@ -211,8 +246,7 @@ func sweep(base string) {
 	}
 }
 
-// Close removes the tree; its groups must have been removed.
-func (t *Tree) Close() (err error) {
+func (t *Tree) remove() (err error) {
 	for _, h := range t.hierarchies {
 		if failure := os.Remove(h.dir); failure != nil && !errors.Is(failure, os.ErrNotExist) {
 			err = errors.Join(err, fmt.Errorf("cannot remove a cgroup: %w", failure))

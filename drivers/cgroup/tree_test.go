@@ -175,7 +175,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func TestClose(t *testing.T) {
+func TestRemove(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	mounts := []mount{{dir: root, controllers: []string{"memory"}}}
@@ -191,7 +191,7 @@ func TestClose(t *testing.T) {
 		if !exists(filepath.Join(root, top)) {
 			t.Error("one run has removed what belongs to all")
 		}
-		if err := tree.Close(); err != nil {
+		if err := tree.remove(); err != nil {
 			t.Error(err)
 		}
 	}
