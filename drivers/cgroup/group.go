@@ -25,6 +25,11 @@ type Group struct {
 // Make makes a group that nothing is in yet. The name must be new in the tree.
 // It must be removed.
 func (t *Tree) Make(name string, limits Limits) (*Group, error) {
+	t.making.RLock()
+	defer t.making.RUnlock()
+	if len(t.hierarchies) == 0 {
+		return nil, errors.New("cannot make a cgroup: the run has ended")
+	}
 	name = strings.ReplaceAll(name, "/", ".")
 	g := &Group{v2: t.version2}
 	for _, h := range t.hierarchies {

@@ -19,6 +19,8 @@ type Tree struct {
 	hierarchies []hierarchy // one for version 2; the first has the memory controller
 	version2    bool
 	given       string // the group that was given to this program, "" where that makes no difference
+
+	making sync.RWMutex // groups; then it must not be removed
 }
 
 // shared is the tree of this program: it is in one place only, and has several
@@ -247,6 +249,8 @@ func sweep(base string) {
 }
 
 func (t *Tree) remove() (err error) {
+	t.making.Lock()
+	defer t.making.Unlock()
 	for _, h := range t.hierarchies {
 		if failure := os.Remove(h.dir); failure != nil && !errors.Is(failure, os.ErrNotExist) {
 			err = errors.Join(err, fmt.Errorf("cannot remove a cgroup: %w", failure))

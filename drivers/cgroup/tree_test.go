@@ -194,6 +194,9 @@ func TestRemove(t *testing.T) {
 		if err := tree.remove(); err != nil {
 			t.Error(err)
 		}
+		if _, err := tree.Make("late", Limits{}); err == nil {
+			t.Error("a group was made in a tree that is gone")
+		}
 	}
 	if entries, _ := os.ReadDir(root); len(entries) != 0 {
 		t.Errorf("left are %v", entries)

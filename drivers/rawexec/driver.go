@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
@@ -32,6 +33,7 @@ type Driver struct {
 	tasks  taskstore.Store[*task]
 	census census
 	groups *cgroup.Tree // nil: memory limits are not enforced
+	closed sync.Once    // groups
 }
 
 var (
@@ -172,7 +174,7 @@ func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 	killed, err := d.run.Shutdown(ctx)
 	if d.groups != nil {
-		err = errors.Join(err, d.groups.Close())
+		d.closed.Do(func() { err = errors.Join(err, d.groups.Close()) })
 	}
 	return killed, err
 }
