@@ -32,7 +32,7 @@ var floors = []floor{
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/client", "", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
-	{"cmd", "cmd/... engine engine/health engine/httpapi " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper hooks hooks/catalog hooks/lent hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
+	{"cmd", "cmd/... engine engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper hooks hooks/catalog hooks/lent hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
@@ -41,11 +41,12 @@ var floors = []floor{
 	{"engine/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
+	{"engine/port", "", "", "ports of this machine, whoever wants one"},
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
 	{"engine/httpapi", "engine " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
-	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
+	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -16,6 +17,7 @@ var notDone = []gap{
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
 	{"consul", ofGroups(func(g *api.TaskGroup) bool { return g.Consul != nil }), "there is no Consul here"},
+	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 	{"network", isolated, "the tasks use the network of this machine"},
 
 	{"vault", ofTasks(func(t *api.Task) bool { return t.Vault != nil }), "the task gets no token"},
@@ -128,6 +130,20 @@ func isolated(j *api.Job, block string) (paths []jobspec.Path) {
 		for n, network := range g.Networks {
 			if network.Mode != "" && network.Mode != "host" || network.DNS != nil || network.CNI != nil {
 				paths = append(paths, jobspec.Root.Index("group", i).Index(block, n))
+			}
+		}
+	}
+	return paths
+}
+
+func hostNetworks(j *api.Job, block string) (paths []jobspec.Path) {
+	for i, g := range j.TaskGroups {
+		for n, network := range g.Networks {
+			for _, p := range slices.Concat(network.ReservedPorts, network.DynamicPorts) {
+				if p.HostNetwork != "" && p.HostNetwork != "default" {
+					at := jobspec.Root.Index("group", i).Index("network", n)
+					paths = append(paths, at.Label("port", p.Label).Attr(block))
+				}
 			}
 		}
 	}

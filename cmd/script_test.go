@@ -67,6 +67,9 @@ func (t leakTest) Run() int {
 //	serve DIR               serves a directory, and archives, at $URL
 //	run NAME FILE TASK...   "taskrun up FILE" is started; each TASK runs
 //	end NAME INT|KILL       it has been sent a signal, and is gone
+//	listen                  listens at 127.0.0.1:$PORT
+//	free                    makes $PORT one that nobody listens on
+//	waitfor FILE            waits until the file exists
 //
 // with those of terminals;
 // the conditions are [exists:PATH] and [docker]: there is an engine.
@@ -80,6 +83,7 @@ func TestJourneys(t *testing.T) {
 	var terminals terminals
 	cmds := terminals.commands()
 	cmds["exits"], cmds["serve"] = exits, serve
+	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
 	cmds["run"], cmds["end"] = engines.run, engines.end
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../testdata/script",

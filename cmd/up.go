@@ -14,6 +14,8 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
+	"taskrun/engine/httpapi"
+	"taskrun/engine/port"
 	"taskrun/engine/service"
 	hooks "taskrun/hooks/catalog"
 	hooklent "taskrun/hooks/lent"
@@ -122,6 +124,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		}),
 		Node:     node,
 		HostEnv:  a.environ,
+		PortDir:  filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
 		Services: services,
 		OnRun:    watch.Run,
 	})
@@ -226,13 +229,15 @@ func (a *app) node(dataDir string, files []jobFile) *taskenv.Node {
 	return &node
 }
 
-// misplaced warns of constraints that this machine fails.
+// misplaced warns of constraints that this machine fails, and refuses static
+// ports that take several machines.
 func misplaced(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
+	var static placement.StaticPorts
 	for _, f := range files {
 		if f.Job == nil {
 			continue
 		}
-		found := placement.Check(f.Job, node)
+		found := append(placement.Check(f.Job, node), static.Check(f.Job)...)
 		f.Place(found)
 		problems = append(problems, found...)
 	}
@@ -251,6 +256,9 @@ func (a *app) dataDir(given string) (string, error) {
 func submitError(err error) error {
 	if errors.Is(err, allocdir.ErrInUse) {
 		return usageError("%w", err).withHint("wait for it or stop it, or run this one beside it with --data-dir")
+	}
+	if errors.Is(err, port.ErrInUse) {
+		return usageError("%w", err).withHint("stop who has it, or give the port another number")
 	}
 	return err
 }

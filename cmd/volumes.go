@@ -26,7 +26,11 @@ func volumeNotices(files []jobFile, known map[string]drivers.Driver, world *stan
 		for i, g := range f.Job.TaskGroups {
 			for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
 				v := g.Volumes[name]
-				if _, _, isLent := world.HostVolume(v.Source); isLent || told[v.Source] || !isMounted(g, name) {
+				source := v.Source
+				if v.PerAlloc {
+					source += "[0]"
+				}
+				if _, _, isLent := world.HostVolume(source); isLent || told[v.Source] || !isMounted(g, name) {
 					continue
 				}
 				told[v.Source] = true

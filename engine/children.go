@@ -102,7 +102,7 @@ func (r *jobRun) launch(child *api.Job) error {
 	if r.ended || r.engine.stopping.Err() != nil {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
-	c := newJobRun(r.engine, child, r.dir)
+	c := newJobRun(r.engine, child, r.dir, r.memory)
 	r.live++
 	r.children.Go(func() {
 		c.runGroups()

@@ -16,6 +16,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
+	"taskrun/engine/port"
 	"taskrun/engine/runner"
 	"taskrun/engine/service"
 	"taskrun/hooks"
@@ -41,6 +42,9 @@ type Config struct {
 	HostEnv []string      // "K=V", what tasks inherit
 	// Services is where the hooks register what tasks offer; nil if none does.
 	Services *service.Catalog
+	// PortDir is where engines of this user tell each other which ports they
+	// gave out. Empty: they do not.
+	PortDir string
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
@@ -53,7 +57,7 @@ type Config struct {
 type Engine struct {
 	cfg   Config
 	bus   event.Bus
-	ports ports
+	ports *port.Claims
 
 	stopping context.Context // done: every job is to end
 	stop     context.CancelFunc
@@ -79,7 +83,7 @@ func New(cfg Config) *Engine {
 	if cfg.Services == nil {
 		cfg.Services = &service.Catalog{}
 	}
-	e := &Engine{cfg: cfg, done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
+	e := &Engine{cfg: cfg, ports: port.NewClaims(cfg.PortDir), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.watch = newDriverWatch(e)
@@ -96,7 +100,8 @@ func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may
 // be called once. Errors: an unknown driver, a job that runs already
-// (allocdir.ErrInUse), a data directory that cannot be written.
+// (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
+// directory that cannot be written.
 func (e *Engine) Submit(jobs ...*api.Job) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -108,7 +113,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 		r, err := e.open(job)
 		if err != nil {
 			for _, r := range runs {
-				err = errors.Join(err, r.dir.Close())
+				err = errors.Join(err, r.close())
 			}
 			return fmt.Errorf("cannot run job %q: %w", *job.ID, err)
 		}
@@ -206,5 +211,12 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	if e.cfg.OnRun != nil {
 		e.cfg.OnRun(dir.Dir)
 	}
-	return newJobRun(e, job, dir), nil
+	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()))
+	if !job.IsPeriodic() && !job.IsParameterized() {
+		err = r.reserve()
+	}
+	if err != nil {
+		return nil, errors.Join(err, r.close())
+	}
+	return r, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/port"
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
@@ -22,8 +24,12 @@ type jobRun struct {
 	engine   *Engine
 	job      *api.Job
 	dir      *allocdir.Run
+	memory   *port.Memory
 	verdicts chan verdict
 	over     chan struct{} // closed when the last allocation has ended
+
+	static   []int // ports that are claimed until the job has ended
+	reserved bool  // these are all static ones
 
 	children sync.WaitGroup // jobs that run in the name of this one
 	mu       sync.Mutex
@@ -31,8 +37,14 @@ type jobRun struct {
 	ended    bool // no more children
 }
 
-func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run) *jobRun {
-	return &jobRun{engine: e, job: job, dir: dir, verdicts: make(chan verdict), over: make(chan struct{})}
+func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory) *jobRun {
+	return &jobRun{engine: e, job: job, dir: dir, memory: memory, verdicts: make(chan verdict), over: make(chan struct{})}
+}
+
+// close gives back what the run has, however far it came.
+func (r *jobRun) close() error {
+	r.releasePorts(r.static)
+	return errors.Join(r.memory.Close(), r.dir.Close())
 }
 
 // run returns when the job has ended and its directory is closed.
@@ -57,7 +69,7 @@ func (r *jobRun) run() {
 	if err := r.dir.Prune(keptRuns); err != nil {
 		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
-	if err := r.dir.Close(); err != nil {
+	if err := r.close(); err != nil {
 		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
 }
@@ -142,7 +154,7 @@ func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runne
 		Alloc: &event.Alloc{
 			Job:    *r.job.ID,
 			Group:  *g.Name,
-			Name:   fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index),
+			Name:   r.allocName(g, index),
 			ID:     id,
 			Parent: parent,
 		},
@@ -164,9 +176,13 @@ func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runne
 	return cfg
 }
 
+func (r *jobRun) allocName(g *api.TaskGroup, index int) string {
+	return fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index)
+}
+
 func (r *jobRun) runAlloc(cfg runner.Config) (*runner.Alloc, runner.Result) {
 	e := r.engine
-	ports, release, err := e.ports.claim(cfg.Group)
+	release, err := r.givePorts(&cfg)
 	if err != nil {
 		e.bus.Publish(cfg.Alloc, "", event.AllocStatus{
 			Status: api.AllocClientStatusFailed, Description: err.Error(), Replaces: cfg.Replaces, Retry: cfg.Retry(time.Now()),
@@ -174,7 +190,6 @@ func (r *jobRun) runAlloc(cfg runner.Config) (*runner.Alloc, runner.Result) {
 		return runner.New(cfg), runner.Result{Status: api.AllocClientStatusFailed, Failed: time.Now()}
 	}
 	defer release()
-	cfg.Ports = ports
 	alloc := runner.New(cfg)
 	e.track(alloc)
 	defer context.AfterFunc(e.stopping, alloc.Stop)()

@@ -22,7 +22,10 @@ type Alloc struct {
 	Job      *api.Job // read only
 	Dir      string   // its directory
 	Replaces string   // ID of the allocation in whose place this one runs
-	Ports    []taskenv.Port
+	// Ports are those of the group, TaskPorts those of tasks by the deprecated
+	// network blocks of their resources.
+	Ports     []taskenv.Port
+	TaskPorts map[string][]taskenv.Port
 }
 
 // Allocs returns the allocations of this run, living and ended ones, by name
@@ -34,7 +37,8 @@ func (e *Engine) Allocs() []Alloc {
 	for _, a := range e.allocs {
 		cfg := a.Config()
 		list = append(list, Alloc{
-			Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces, Ports: cfg.Ports,
+			Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
+			Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
 		})
 	}
 	slices.SortFunc(list, func(a, b Alloc) int {

@@ -1,86 +1,140 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
-	"strconv"
-	"sync"
+	"iter"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
+	"taskrun/engine/port"
+	"taskrun/engine/runner"
 	"taskrun/jobspec/taskenv"
 )
 
-// Dynamic ports come from Nomad's default range, min_dynamic_port to
-// max_dynamic_port.
-const (
-	firstDynamicPort = 20000
-	lastDynamicPort  = 32000
-	portTries        = 1000
-)
-
-// loopback is the address of every port: what runs here is for this machine.
-const loopback = "127.0.0.1"
-
-// ports keeps the allocations of a run from getting the same dynamic port. The
-// zero value is ready.
-type ports struct {
-	mu   sync.Mutex
-	used map[int]bool
-}
-
-// claim gives a group its ports. The caller calls release when the allocation
-// has ended.
-func (p *ports) claim(g *api.TaskGroup) (claimed []taskenv.Port, release func(), err error) {
-	var mine []int
-	release = func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, port := range mine {
-			delete(p.used, port)
+// networksOf are the networks of a group that count, as in Nomad the first of
+// the group and, by their deprecated blocks, the first of each task; with the
+// name of that task.
+func networksOf(g *api.TaskGroup) iter.Seq2[string, *api.NetworkResource] {
+	return func(yield func(string, *api.NetworkResource) bool) {
+		if len(g.Networks) > 0 && !yield("", g.Networks[0]) {
+			return
 		}
-	}
-	for _, n := range g.Networks {
-		for _, port := range n.ReservedPorts {
-			claimed = append(claimed, taskenv.Port{Label: port.Label, Value: port.Value, To: port.To, HostIP: loopback})
-		}
-		for _, port := range n.DynamicPorts {
-			value, err := p.dynamic()
-			if err != nil {
-				release()
-				return nil, nil, fmt.Errorf("cannot find a port for label %q: %w", port.Label, err)
+		for _, t := range g.Tasks {
+			if t.Resources != nil && len(t.Resources.Networks) > 0 && !yield(t.Name, t.Resources.Networks[0]) {
+				return
 			}
-			mine = append(mine, value)
-			claimed = append(claimed, taskenv.Port{Label: port.Label, Value: value, To: port.To, HostIP: loopback})
 		}
 	}
-	return claimed, release, nil
 }
 
-// dynamic returns a port that nobody listens on now.
-func (p *ports) dynamic() (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for range portTries {
-		port := firstDynamicPort + rand.IntN(lastDynamicPort-firstDynamicPort+1)
-		if p.used[port] || !free(port) {
-			continue
+// reserve claims the static ports of all allocations that the job will have,
+// for as long as it runs. So what cannot work is not begun.
+func (r *jobRun) reserve() error {
+	for _, g := range r.job.TaskGroups {
+		for i := range r.count(g) {
+			claimed, err := r.claimStatic(g, i)
+			r.static = append(r.static, claimed...)
+			if err != nil {
+				return err // close gives back the others
+			}
 		}
-		if p.used == nil {
-			p.used = make(map[int]bool)
-		}
-		p.used[port] = true
-		return port, nil
 	}
-	return 0, errors.New("all that were tried are in use")
+	r.reserved = true
+	return nil
 }
 
-func free(port int) bool {
-	l, err := net.Listen("tcp", net.JoinHostPort(loopback, strconv.Itoa(port)))
+func (r *jobRun) claimStatic(g *api.TaskGroup, index int) (claimed []int, err error) {
+	for _, n := range networksOf(g) {
+		for _, p := range n.ReservedPorts {
+			if p.IgnoreCollision {
+				continue
+			}
+			if err := r.engine.ports.Static(p.Value, r.allocName(g, index)); err != nil {
+				return claimed, fmt.Errorf("port %q of group %q: static %w", p.Label, *g.Name, err)
+			}
+			claimed = append(claimed, p.Value)
+		}
+	}
+	return claimed, nil
+}
+
+// givePorts gives an allocation its ports. release must be called when it has
+// ended.
+func (r *jobRun) givePorts(cfg *runner.Config) (release func(), err error) {
+	var claimed []int
+	release = func() { r.releasePorts(claimed) }
+	if !r.reserved {
+		claimed, err = r.claimStatic(cfg.Group, cfg.Index)
+	}
+	cfg.TaskPorts = map[string][]taskenv.Port{}
+	for task, n := range networksOf(cfg.Group) {
+		var ports []taskenv.Port
+		for _, p := range n.ReservedPorts {
+			ports = append(ports, taskenv.Port{Label: p.Label, Value: p.Value, To: p.To, HostIP: port.Address})
+		}
+		for _, p := range n.DynamicPorts {
+			if err != nil {
+				break
+			}
+			var value int
+			if value, err = r.dynamicPort(cfg, task, n, p); err == nil {
+				claimed = append(claimed, value)
+				ports = append(ports, taskenv.Port{Label: p.Label, Value: value, To: p.To, HostIP: port.Address})
+			}
+		}
+		if task == "" {
+			cfg.Ports = ports
+		} else {
+			cfg.TaskPorts[task] = ports
+		}
+	}
 	if err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
+}
+
+// dynamicPort claims the port that the slot had last, if it is free. Where a
+// network of its own would hand a port on to the one that the task listens on,
+// and there is no such network, both are the same if that can be.
+func (r *jobRun) dynamicPort(cfg *runner.Config, task string, n *api.NetworkResource, p api.Port) (int, error) {
+	slot := fmt.Sprintf("%s[%d] %s %s", *cfg.Group.Name, cfg.Index, task, p.Label)
+	want := r.memory.Of(slot)
+	direct := p.To > 0 && r.lacksNetwork(cfg.Group, n)
+	if direct {
+		want = p.To
+	}
+	value, err := r.engine.ports.Dynamic(cfg.Alloc.Name, want, r.memory.Has)
+	if err != nil {
+		return 0, fmt.Errorf("cannot find a port for label %q: %w", p.Label, err)
+	}
+	if direct && value != p.To {
+		r.notice("%s: port %d is in use, and nothing hands %d on to it for port %q", cfg.Alloc.Name, p.To, value, p.Label)
+	}
+	if err := r.memory.Keep(slot, value); err != nil {
+		r.notice("the ports of job %q may be others in the next run: %v", *r.job.ID, err)
+	}
+	return value, nil
+}
+
+// lacksNetwork reports whether a group asks for a network of its own that it
+// does not get.
+func (r *jobRun) lacksNetwork(g *api.TaskGroup, n *api.NetworkResource) bool {
+	if n.Mode == "" || n.Mode == "host" {
 		return false
 	}
-	return l.Close() == nil
+	for _, t := range g.Tasks {
+		if r.engine.cfg.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *jobRun) releasePorts(claimed []int) {
+	for _, number := range claimed {
+		r.engine.ports.Release(number)
+	}
 }

@@ -16,6 +16,9 @@ job "notdone" {
     consul {} # consul
     network { # network
       mode = "bridge"
+      port "http" {
+        host_network = "public" # host_network
+      }
     }
 
     task "t" {

@@ -80,8 +80,10 @@ func sameFile(name string, f *os.File) error {
 	return err
 }
 
+// unlock gives the lock up. To close the file is not enough: a process that is
+// being forked just now has it as well.
 func unlock(f *os.File) error {
-	return errors.Join(f.Truncate(0), f.Close())
+	return errors.Join(f.Truncate(0), flock(f, unix.LOCK_UN), f.Close())
 }
 
 func flock(f *os.File, how int) error {

@@ -1,7 +1,7 @@
 // Package allocdir makes, locks and removes the directories that a run keeps
 // on disk:
 //
-//	<data>/jobs/<job ID, escaped>/lock
+//	<data>/jobs/<job ID, escaped>/{lock,ports}
 //	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/<alloc ID>/
 //	    alloc/{data,logs,tmp}                    shared by the tasks
 //	    <task>/{local,tmp,secrets,private}       of one task
@@ -92,6 +92,9 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 // Lock is the file that is locked as long as the run is open or any other
 // process has inherited the file.
 func (r *Run) Lock() *os.File { return r.lock }
+
+// PortsFile is where the ports of the job's runs are remembered.
+func (r *Run) PortsFile() string { return filepath.Join(r.jobDir, "ports") }
 
 // AllocDir is the directory of an allocation; Build makes it.
 func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.Dir, "alloc", allocID) }

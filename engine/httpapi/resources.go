@@ -18,7 +18,7 @@ func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 	alloc.AllocatedResources = &api.AllocatedResources{
 		Tasks: map[string]*api.AllocatedTaskResources{},
 		Shared: api.AllocatedSharedResources{
-			DiskMB: int64(*total.DiskMB), Ports: portMappings(a.Ports), Networks: networks(group, a.Ports),
+			DiskMB: int64(*total.DiskMB), Ports: portMappings(a.Ports), Networks: networks(group.Networks, a.Ports),
 		},
 	}
 	for _, t := range group.Tasks {
@@ -27,14 +27,16 @@ func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 			asked = *t.Resources
 		}
 		asked.CPU, asked.MemoryMB = new(orZero(asked.CPU)), new(orZero(asked.MemoryMB)) // clients expect them
+		asked.Networks = networks(asked.Networks, a.TaskPorts[t.Name])
 		alloc.TaskResources[t.Name] = &asked
 		*total.CPU += *asked.CPU
 		*total.Cores += orZero(asked.Cores)
 		*total.MemoryMB += *asked.MemoryMB
 		*total.MemoryMaxMB += max(*asked.MemoryMB, orZero(asked.MemoryMaxMB))
 		alloc.AllocatedResources.Tasks[t.Name] = &api.AllocatedTaskResources{
-			Cpu:    api.AllocatedCpuResources{CpuShares: int64(*asked.CPU)},
-			Memory: api.AllocatedMemoryResources{MemoryMB: int64(*asked.MemoryMB), MemoryMaxMB: int64(orZero(asked.MemoryMaxMB))},
+			Cpu:      api.AllocatedCpuResources{CpuShares: int64(*asked.CPU)},
+			Memory:   api.AllocatedMemoryResources{MemoryMB: int64(*asked.MemoryMB), MemoryMaxMB: int64(orZero(asked.MemoryMaxMB))},
+			Networks: asked.Networks,
 		}
 	}
 	total.Networks = alloc.AllocatedResources.Shared.Networks
@@ -55,14 +57,15 @@ func portMappings(ports []taskenv.Port) []api.PortMapping {
 	return mappings
 }
 
-// networks are those of a group, with the numbers that its ports were given.
-func networks(group *api.TaskGroup, ports []taskenv.Port) []*api.NetworkResource {
+// networks are those of a group or task, with the numbers that its ports were
+// given.
+func networks(asked []*api.NetworkResource, ports []taskenv.Port) []*api.NetworkResource {
 	var list []*api.NetworkResource
 	given := map[string]taskenv.Port{}
 	for _, p := range ports {
 		given[p.Label] = p
 	}
-	for _, n := range group.Networks {
+	for _, n := range asked {
 		network := *n
 		fill := func(asked []api.Port) []api.Port {
 			var filled []api.Port

@@ -38,7 +38,8 @@ type Config struct {
 	Hooks          hooks.Catalog
 	Node           *taskenv.Node
 	HostEnv        []string
-	Ports          []taskenv.Port
+	Ports          []taskenv.Port            // of the group
+	TaskPorts      map[string][]taskenv.Port // of tasks, by their deprecated networks
 	MaxKillTimeout time.Duration
 
 	Bus *event.Bus

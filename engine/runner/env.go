@@ -24,6 +24,9 @@ func (t *task) newEnv() *taskenv.Builder {
 	if isolation != drivers.FSIsolationImage {
 		b.SetHostEnv(a.HostEnv)
 	}
+	for task, ports := range a.TaskPorts {
+		b.SetTaskPorts(task, ports)
+	}
 	return b
 }
 

@@ -20,9 +20,9 @@ import (
 // Config tells where volumes are.
 type Config struct {
 	DataDir string
-	// Lent returns the folder that somebody lends for a host volume, by the
-	// volume's source. Without one, and for any CSI volume, it is a folder in
-	// DataDir that stays when the run ends. May be nil.
+	// Lent returns the folder that somebody lends for a volume, by its source.
+	// Without one it is a folder in DataDir that stays when the run ends. May be
+	// nil.
 	Lent func(source string) (path string, readOnly, ok bool)
 }
 
@@ -83,10 +83,10 @@ func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error)
 	if v.PerAlloc {
 		source += h.task.Alloc.Name[strings.LastIndexByte(h.task.Alloc.Name, '['):]
 	}
-	if h.cfg.Lent != nil && v.Type == "host" {
+	if h.cfg.Lent != nil {
 		if dir, readOnly, ok := h.cfg.Lent(source); ok {
 			if _, err := os.Stat(dir); err != nil {
-				return "", false, fmt.Errorf("host volume %q has no folder: %w", source, err)
+				return "", false, fmt.Errorf("what is lent for %q is not there: %w", source, err)
 			}
 			return dir, readOnly, nil
 		}

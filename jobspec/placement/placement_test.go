@@ -90,3 +90,39 @@ func TestCheckNamesEachPlace(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestStaticPorts(t *testing.T) {
+	t.Parallel()
+	job := func(id, kind string, count int, own int, ports ...api.Port) *api.Job {
+		return &api.Job{ID: &id, Type: &kind, TaskGroups: []*api.TaskGroup{{
+			Name: new("g"), Count: &count,
+			Networks: []*api.NetworkResource{{ReservedPorts: ports}, {ReservedPorts: []api.Port{{Label: "ignored", Value: 1}}}},
+			Tasks: []*api.Task{{Name: "t", Resources: &api.Resources{Networks: []*api.NetworkResource{
+				{ReservedPorts: []api.Port{{Label: "own", Value: own}}},
+			}}}},
+		}}}
+	}
+	var s StaticPorts
+	var got []string
+	for _, j := range []*api.Job{
+		job("a", "service", 1, 2, api.Port{Label: "x", Value: 80}, api.Port{Label: "shared", Value: 90, IgnoreCollision: true}),
+		job("b", "service", 1, 1, api.Port{Label: "y", Value: 80}, api.Port{Label: "shared", Value: 90, IgnoreCollision: true}),
+		job("c", "service", 2, 3, api.Port{Label: "x", Value: 81}),
+		job("d", "system", 2, 4, api.Port{Label: "x", Value: 82}),
+		job("e", "batch", 1, 80),
+	} {
+		for _, p := range s.Check(j) {
+			got = append(got, *j.ID+" "+p.Severity.String()+" "+string(p.Path)+": "+p.Summary+"; "+p.Detail)
+		}
+	}
+	const at, in = `job.group[0].network[0].port["`, `job.group[0].task[0].resources.network[0].port["`
+	want := []string{
+		`b error ` + at + `y"].static: static port 80 is asked for twice; port "x" of group "g" of job "a" has it`,
+		`c error ` + at + `x"].static: 2 allocations cannot all have static port 81; on a cluster each would need a node of its own`,
+		`c error ` + in + `own"].static: 2 allocations cannot all have static port 3; on a cluster each would need a node of its own`,
+		`e error ` + in + `own"].static: static port 80 is asked for twice; port "x" of group "g" of job "a" has it`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

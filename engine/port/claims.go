@@ -1,0 +1,130 @@
+// Package port gives out ports of this machine: each to one at a time, among
+// the allocations of an engine and among all engines of a user, and only those
+// that nobody else listens on. Every port is one of the loopback address.
+package port
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+)
+
+// Address is that of every port: what runs here is for this machine.
+const Address = "127.0.0.1"
+
+// Dynamic ports come from Nomad's default range, min_dynamic_port to
+// max_dynamic_port.
+const (
+	FirstDynamic = 20000
+	LastDynamic  = 32000
+)
+
+// ErrInUse is what an *InUseError is.
+var ErrInUse = errors.New("port is in use")
+
+// InUseError tells who has a port.
+type InUseError struct {
+	Port int
+	By   string // "process 4711 (nginx)"; what is known
+}
+
+func (e *InUseError) Error() string { return fmt.Sprintf("port %d is in use by %s", e.Port, e.By) }
+
+// Is makes errors.Is(err, ErrInUse) work.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// Claims are the ports that an engine has given out.
+type Claims struct {
+	dir string
+
+	mu   sync.Mutex
+	held map[int]claim
+}
+
+type claim struct {
+	by   string
+	lock *os.File // nil when other engines cannot be told
+}
+
+// NewClaims returns none. In dir, which is made when it is needed, engines of
+// this user tell each other of their ports; if it is empty or cannot be used
+// they do not.
+func NewClaims(dir string) *Claims { return &Claims{dir: dir, held: map[int]claim{}} }
+
+// Static claims a port for somebody. The error is an *InUseError when it is not
+// free.
+func (c *Claims) Static(number int, by string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.take(number, by); err != nil {
+		return err
+	}
+	if taken(number) {
+		c.release(number)
+		return &InUseError{Port: number, By: owner(number)}
+	}
+	return nil
+}
+
+// Dynamic claims a port of the dynamic range: the one that is wanted if it is
+// free, else one that spare, which may be nil, does not want to be spared.
+func (c *Claims) Dynamic(by string, want int, spare func(number int) bool) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if want != 0 && c.takeFree(want, by) {
+		return want, nil
+	}
+	const count = LastDynamic - FirstDynamic + 1
+	start := rand.IntN(count)
+	for i := range count {
+		number := FirstDynamic + (start+i)%count
+		if (spare == nil || !spare(number)) && c.takeFree(number, by) {
+			return number, nil
+		}
+	}
+	return 0, fmt.Errorf("all ports from %d to %d are in use", FirstDynamic, LastDynamic)
+}
+
+// Adopt claims a port that somebody has already, such as a task that outlived
+// its engine. It is not looked at.
+func (c *Claims) Adopt(number int, by string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.take(number, by)
+}
+
+// Release gives a port back.
+func (c *Claims) Release(number int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.release(number)
+}
+
+// takeFree claims a port that nobody uses in any way.
+func (c *Claims) takeFree(number int, by string) bool {
+	if _, ok := c.held[number]; ok || !untouched(number) {
+		return false
+	}
+	return c.take(number, by) == nil
+}
+
+func (c *Claims) take(number int, by string) error {
+	if holder, ok := c.held[number]; ok {
+		return &InUseError{Port: number, By: holder.by}
+	}
+	lock, err := c.lock(number, by)
+	if err != nil {
+		return err
+	}
+	c.held[number] = claim{by, lock}
+	return nil
+}
+
+func (c *Claims) release(number int) {
+	if holder, ok := c.held[number]; ok {
+		unlock(holder.lock)
+		delete(c.held, number)
+	}
+}
