@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/hooks/secrets"
 	"taskrun/jobspec"
 )
 
@@ -16,14 +17,10 @@ var notDone = []gap{
 
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
-	{"consul", ofGroups(func(g *api.TaskGroup) bool { return g.Consul != nil }), "there is no Consul here"},
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 	{"network", isolated, "the tasks use the network of this machine"},
 
-	{"vault", ofTasks(func(t *api.Task) bool { return t.Vault != nil }), "the task gets no token"},
-	{"consul", ofTasks(func(t *api.Task) bool { return t.Consul != nil }), "there is no Consul here"},
-	{"identity", ofTasks(func(t *api.Task) bool { return t.Identity != nil || len(t.Identities) > 0 }), "the task gets no token"},
-	{"secret", inTasks(func(t *api.Task) int { return len(t.Secrets) }), "the secret is not fetched"},
+	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
 	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs as any other"},
 	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
 	{"action", inTasks(func(t *api.Task) int { return len(t.Actions) }), "it cannot be called"},
@@ -147,6 +144,18 @@ func hostNetworks(j *api.Job, block string) (paths []jobspec.Path) {
 			}
 		}
 	}
+	return paths
+}
+
+// pluginSecrets finds secrets of providers other than Nomad and Vault.
+func pluginSecrets(j *api.Job, block string) (paths []jobspec.Path) {
+	forTasks(j, func(t *api.Task, at jobspec.Path) {
+		for n, s := range t.Secrets {
+			if !secrets.Known(s) {
+				paths = append(paths, at.Index(block, n))
+			}
+		}
+	})
 	return paths
 }
 

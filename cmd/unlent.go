@@ -9,13 +9,14 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/hooks"
+	"taskrun/hooks/secrets"
 	"taskrun/hooks/template"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 	"taskrun/jobspec/taskenv"
 )
 
-// unlent finds what the templates of jobs ask for and nobody lends: it would be
+// unlent finds what the templates and secrets of jobs ask for and nobody lends: it would be
 // missing when their tasks start.
 func (a *app) unlent(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
 	world := lent(files)
@@ -28,6 +29,7 @@ func (a *app) unlent(files []jobFile, node *taskenv.Node) (problems jobspec.Prob
 		for i, g := range f.Job.TaskGroups {
 			for k, t := range g.Tasks {
 				at := jobspec.Root.Index("group", i).Index("task", k)
+				found = append(found, unlentSecrets(f.Job, t, world, at)...)
 				for _, lack := range a.preview(f.Job, g, t, node, world) {
 					if !lack.Empty || !local(lack.Need.Label) {
 						found = append(found, unlentProblem(t, lack, world, at))
@@ -39,6 +41,29 @@ func (a *app) unlent(files []jobFile, node *taskenv.Node) (problems jobspec.Prob
 		problems = append(problems, found...)
 	}
 	return problems
+}
+
+// unlentSecrets finds secret blocks whose values nobody lends.
+func unlentSecrets(j *api.Job, t *api.Task, world *standin.World, at jobspec.Path) (problems jobspec.Problems) {
+	for n, s := range t.Secrets {
+		if !secrets.Known(s) {
+			continue
+		}
+		if _, ok := secrets.Lookup(world, j, s); ok {
+			continue
+		}
+		need := secrets.Need(j, s)
+		problems = append(problems, jobspec.Problem{
+			Summary: fmt.Sprintf("secret %q of task %q is %s %q, which nobody lends", s.Name, t.Name, need.Words(), need.Label),
+			Remedy:  addTo(world, need),
+			Path:    at.Index("secret", n).Attr("path"),
+		})
+	}
+	return problems
+}
+
+func addTo(world *standin.World, need standin.Need) string {
+	return fmt.Sprintf("add to %s: %s", cmp.Or(world.File, standin.DefaultName+" beside the job file"), need.Block())
 }
 
 // previewDir stands for the directory of an allocation that there is not yet.
@@ -74,7 +99,7 @@ func unlentProblem(t *api.Task, lack template.Lack, world *standin.World, at job
 	tmpl := t.Templates[lack.Template]
 	p := jobspec.Problem{
 		Summary: fmt.Sprintf("template %q of task %q asks for %s %q, which nobody lends", *tmpl.DestPath, t.Name, lack.Need.Words(), lack.Need.Label),
-		Remedy:  fmt.Sprintf("add to %s: %s", cmp.Or(world.File, standin.DefaultName+" beside the job file"), lack.Need.Block()),
+		Remedy:  addTo(world, lack.Need),
 		Path:    at.Index("template", lack.Template).Attr("data"),
 	}
 	if lack.Empty {

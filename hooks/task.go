@@ -120,6 +120,8 @@ type PrestartResponse struct {
 	// IdentityTokens are the tokens of workload identities that belong into the
 	// environment, by name; that of the default one is empty.
 	IdentityTokens map[string]string
+	// Secrets are values of secret blocks, by "secret.BLOCK.KEY".
+	Secrets map[string]string
 }
 
 // Output captures what a task writes.

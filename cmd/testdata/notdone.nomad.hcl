@@ -13,7 +13,6 @@ job "notdone" {
     scaling { # scaling
       max = 3
     }
-    consul {} # consul
     network { # network
       mode = "bridge"
       port "http" {
@@ -24,11 +23,9 @@ job "notdone" {
     task "t" {
       driver = "raw_exec"
 
-      vault {} # vault
-      consul {} # consul
-      identity {} # identity
+      vault {}
       secret "s" { # secret
-        provider = "vault"
+        provider = "plugin"
         path     = "x"
       }
       csi_plugin { # csi_plugin

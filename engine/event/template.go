@@ -63,3 +63,13 @@ func withSignal(e *api.TaskEvent, signal string) *api.TaskEvent {
 	e.Details["task_signal"] = signal
 	return e
 }
+
+// IdentityRestart tells that the task is restarted for a new token.
+func IdentityRestart(identity string) *api.TaskEvent {
+	return preset(api.TaskRestartSignal, fmt.Sprintf("Identity[%s]: new token acquired", identity))
+}
+
+// IdentitySignal tells that the task is sent a signal for a new token.
+func IdentitySignal(identity, signal string) *api.TaskEvent {
+	return withSignal(preset(api.TaskSignaling, fmt.Sprintf("Identity[%s]: new Identity token acquired", identity)), signal)
+}

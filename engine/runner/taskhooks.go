@@ -106,6 +106,10 @@ func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
 		t.env.SetIdentityToken(name, token)
 		t.built = nil
 	}
+	if len(resp.Secrets) > 0 {
+		t.env.SetSecrets(resp.Secrets)
+		t.built = nil
+	}
 	if resp.Output != nil {
 		t.output = resp.Output
 	}

@@ -7,13 +7,17 @@ import (
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
 	"taskrun/hooks/artifact"
+	"taskrun/hooks/consul"
 	"taskrun/hooks/dispatchpayload"
+	"taskrun/hooks/identity"
 	"taskrun/hooks/lent"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/migratedisk"
+	"taskrun/hooks/secrets"
 	"taskrun/hooks/services"
 	"taskrun/hooks/taskdir"
 	"taskrun/hooks/template"
+	"taskrun/hooks/vault"
 	"taskrun/hooks/volumes"
 	"taskrun/jobspec/standin"
 )
@@ -41,6 +45,10 @@ func New(opts Options) hooks.Catalog {
 		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, offered.Alloc},
 		Task: []hooks.TaskFactory{
 			taskdir.New,
+			identity.New,
+			consul.New(func() string { return opts.Lent.Lent().ConsulToken }),
+			vault.New(func() string { return opts.Lent.Lent().VaultToken }),
+			secrets.New(opts.Lent.Lent),
 			logmon.New,
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),

@@ -1,0 +1,45 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// WriteSecret writes a file that only the task's user may read; name is
+// relative to the task's directory, which no link leads out of. The file is
+// replaced as a whole.
+func WriteSecret(allocDir, task, name string, text []byte, owner *Owner) error {
+	root, err := os.OpenRoot(TaskOf(allocDir, task).Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+".new")
+	if err := root.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = f.Write(text)
+		if err == nil && owner != nil {
+			err = f.Chown(owner.UID, owner.GID)
+		}
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+	}
+	if err == nil {
+		err = root.Rename(temp, name)
+	}
+	if err != nil {
+		_ = root.Remove(temp)
+		return fmt.Errorf("cannot write %q: %w", name, err)
+	}
+	return nil
+}

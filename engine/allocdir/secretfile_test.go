@@ -1,0 +1,48 @@
+package allocdir_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskrun/engine/allocdir"
+)
+
+func TestWriteSecret(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if _, err := allocdir.Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocdir.BuildTask(dir, "t", nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"one", "another"} {
+		if err := allocdir.WriteSecret(dir, "t", "secrets/deep/token", []byte(text), nil); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(dir, "t/secrets/deep/token")
+		got, err := os.ReadFile(file)
+		if err != nil || string(got) != text {
+			t.Errorf("got %q, %v", got, err)
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+	}
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "t/local/link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"../x", "local/link/x", "/../x", "secrets"} {
+		if err := allocdir.WriteSecret(dir, "t", name, []byte("x"), nil); err == nil {
+			t.Errorf("%q was written", name)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "t/*.new")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("written outside: %v", left)
+	}
+}

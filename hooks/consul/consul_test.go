@@ -1,0 +1,72 @@
+package consul
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/allocdir"
+	"taskrun/hooks"
+)
+
+func newTask(t *testing.T, task *api.Task) hooks.Task {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := allocdir.Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocdir.BuildTask(dir, task.Name, nil); err != nil {
+		t.Fatal(err)
+	}
+	return hooks.Task{Task: task, AllocDir: dir}
+}
+
+func start(t *testing.T, h hooks.TaskHook) (resp hooks.PrestartResponse) {
+	t.Helper()
+	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{}, &resp); err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func read(task hooks.Task, name string) string {
+	text, _ := os.ReadFile(filepath.Join(task.AllocDir, task.Task.Name, name))
+	return string(text)
+}
+
+func token() string { return "the token" }
+
+func TestWhoUsesConsulHasAToken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		task *api.Task
+		want bool
+	}{
+		"nothing":  {&api.Task{}, false},
+		"a block":  {&api.Task{Consul: &api.Consul{}}, true},
+		"identity": {&api.Task{Identities: []*api.WorkloadIdentity{{Name: "consul_default"}}}, true},
+		"another":  {&api.Task{Identities: []*api.WorkloadIdentity{{Name: "consult"}}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.task.Name = "t"
+			task := newTask(t, c.task)
+			h := New(token)(task)
+			if (h != nil) != c.want {
+				t.Fatalf("the hook is %v", h)
+			}
+			if h == nil {
+				return
+			}
+			resp := start(t, h)
+			if resp.Env["CONSUL_TOKEN"] != "the token" || resp.Env["CONSUL_HTTP_TOKEN"] != "the token" || len(resp.Env) != 2 {
+				t.Errorf("variables %v", resp.Env)
+			}
+			if got := read(task, "secrets/consul_token"); got != "the token" {
+				t.Errorf("file %q", got)
+			}
+		})
+	}
+}

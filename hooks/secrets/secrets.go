@@ -1,0 +1,121 @@
+// Package secrets is the task hook that gets what a task's secret blocks name.
+// The values are referred to as ${secret.BLOCK.KEY}; they are neither variables
+// nor on disk. Those of Nomad and Vault come from the stand-ins; there are no
+// plugins for others.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/secret.
+package secrets
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks"
+	"taskrun/jobspec/standin"
+)
+
+type hook struct {
+	task   hooks.Task
+	lent   func() *standin.World
+	values map[string]string // nil before the first start
+}
+
+// New makes the factory of hooks; lent returns the stand-ins.
+func New(lent func() *standin.World) hooks.TaskFactory {
+	return func(t hooks.Task) hooks.TaskHook {
+		for _, s := range t.Task.Secrets {
+			if Known(s) {
+				return &hook{task: t, lent: lent}
+			}
+		}
+		return nil
+	}
+}
+
+// Known reports whether the provider of a secret has a stand-in.
+func Known(s *api.Secret) bool { return s.Provider == "nomad" || s.Provider == "vault" }
+
+func (h *hook) Name() string { return "secrets" }
+
+// Prestart gets the secrets before the first start; they stay the same then.
+func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
+	if h.values == nil {
+		values, err := h.get()
+		if err != nil {
+			return err
+		}
+		h.values = values
+	}
+	resp.Secrets = h.values
+	return nil
+}
+
+func (h *hook) get() (map[string]string, error) {
+	all := map[string]string{}
+	world := h.lent()
+	for _, s := range h.task.Task.Secrets {
+		if !Known(s) {
+			continue
+		}
+		values, ok := Lookup(world, h.task.Job, s)
+		if !ok {
+			return nil, fmt.Errorf("secret %q: nobody lends %s; add to %s: %s", s.Name, s.Path,
+				cmp.Or(world.File, standin.DefaultName+" beside the job file"), Need(h.task.Job, s).Block())
+		}
+		for key, value := range values {
+			all["secret."+s.Name+"."+key] = value
+		}
+	}
+	return all, nil
+}
+
+// Lookup returns the values of a secret, if it is lent.
+func Lookup(world *standin.World, job *api.Job, s *api.Secret) (map[string]string, bool) {
+	if s.Provider == "nomad" {
+		return world.Variable(namespace(job, s), s.Path)
+	}
+	secret, ok := world.Secret(s.Path)
+	values := make(map[string]string, len(secret.Data))
+	for key, value := range secret.Data {
+		values[key] = text(value)
+	}
+	return values, ok
+}
+
+// Need returns what must be lent for a secret.
+func Need(job *api.Job, s *api.Secret) standin.Need {
+	if s.Provider == "nomad" {
+		return standin.Need{Kind: standin.NomadVariable, Label: standin.VariableLabel(s.Path, namespace(job, s))}
+	}
+	return standin.Need{Kind: standin.VaultSecret, Label: s.Path}
+}
+
+func namespace(job *api.Job, s *api.Secret) string {
+	if given, ok := s.Config["namespace"].(string); ok && given != "" {
+		return given
+	}
+	if job.Namespace != nil && *job.Namespace != "" {
+		return *job.Namespace
+	}
+	return "default"
+}
+
+// text is a value as it stands in a reference: texts as they are, others as
+// JSON.
+func text(value any) string {
+	switch value := value.(type) {
+	case string:
+		return value
+	case nil:
+		return ""
+	default:
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			return ""
+		}
+		return string(encoded)
+	}
+}

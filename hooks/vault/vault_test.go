@@ -1,0 +1,62 @@
+package vault
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/allocdir"
+	"taskrun/hooks"
+)
+
+func newTask(t *testing.T, task *api.Task) hooks.Task {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := allocdir.Build(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := allocdir.BuildTask(dir, task.Name, nil); err != nil {
+		t.Fatal(err)
+	}
+	return hooks.Task{Task: task, AllocDir: dir}
+}
+
+func start(t *testing.T, h hooks.TaskHook) (resp hooks.PrestartResponse) {
+	t.Helper()
+	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{}, &resp); err != nil {
+		t.Fatal(err)
+	}
+	return resp
+}
+
+func read(task hooks.Task, name string) string {
+	text, _ := os.ReadFile(filepath.Join(task.AllocDir, task.Task.Name, name))
+	return string(text)
+}
+
+func token() string { return "the token" }
+
+func TestTheTokenIsWhereNomadPutsIt(t *testing.T) {
+	t.Parallel()
+	for _, disabled := range []bool{false, true} {
+		task := newTask(t, &api.Task{Name: "t", Vault: &api.Vault{DisableFile: &disabled}})
+		if resp := start(t, New(token)(task)); resp.VaultToken != "the token" {
+			t.Errorf("token %q", resp.VaultToken)
+		}
+		if seen := read(task, "secrets/vault_token") == "the token"; seen == disabled {
+			t.Errorf("disable_file = %v: the file is there: %v", disabled, seen)
+		}
+		if private := read(task, "private/vault_token") == "the token"; private != disabled {
+			t.Errorf("disable_file = %v: the private file is there: %v", disabled, private)
+		}
+	}
+}
+
+func TestATaskWithoutVaultHasNoHook(t *testing.T) {
+	t.Parallel()
+	if h := New(token)(newTask(t, &api.Task{Name: "t"})); h != nil {
+		t.Errorf("got %v", h)
+	}
+}
