@@ -1,10 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
+	"maps"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -89,7 +89,10 @@ func (a *app) driverAttributes(files []jobFile) map[string]string {
 			continue
 		}
 		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { wanted[t.Driver] = true })
-		if text, err := json.Marshal(f.Job); err != nil || strings.Contains(string(text), "attr.driver.") {
+		for _, text := range f.Sources {
+			if !bytes.Contains(text, []byte("attr.driver.")) {
+				continue
+			}
 			for name := range a.drivers() {
 				wanted[name] = true
 			}
@@ -100,9 +103,7 @@ func (a *app) driverAttributes(files []jobFile) map[string]string {
 		if !wanted[name] {
 			continue
 		}
-		for attribute, value := range a.fingerprint(name).Attributes {
-			attributes[attribute] = value
-		}
+		maps.Copy(attributes, a.fingerprint(name).Attributes)
 	}
 	return attributes
 }

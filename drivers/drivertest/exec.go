@@ -81,13 +81,18 @@ func testExecSize(f *fixture) {
 	s := f.begin(f.ctx, t.ID, f.h.Size, true)
 	s.resize(10, 20)
 	s.resize(33, 99)
-	for said := false; !said; { // the size may arrive after a line
-		s.types("\n")
+	for { // the size may arrive after a line
 		s.mu.Lock()
-		said = strings.Contains(s.said[0].String(), "33 99\r\n")
+		said, change := s.said[0].String(), s.change
 		s.mu.Unlock()
-		if f.ctx.Err() != nil {
-			f.Fatalf("the last size was never seen: %q", s.said[0].String())
+		if strings.Contains(said, "33 99\r\n") {
+			break
+		}
+		s.types("\n")
+		select {
+		case <-change: // the terminal shows what is typed
+		case <-f.ctx.Done():
+			f.Fatalf("the last size was never seen: %q", said)
 		}
 	}
 	s.leave()
