@@ -6,6 +6,7 @@ package bare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,6 +49,7 @@ var (
 	_ drivers.Signaler       = (*Driver)(nil)
 	_ drivers.StreamExecer   = (*Driver)(nil)
 	_ drivers.StatsCollector = (*Driver)(nil)
+	_ drivers.Recoverer      = (*Driver)(nil)
 	_ drivers.Shutdowner     = (*Driver)(nil)
 )
 
@@ -114,6 +116,20 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	}
 	handle.Config = cfg
 	return handle, network, nil
+}
+
+// RecoverTask finds a task again that was started as raw_exec does.
+func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
+	if handle == nil || handle.Config == nil {
+		return errors.New("cannot recover a task without a handle")
+	}
+	raw, err := d.raw(handle.Config)
+	if err != nil {
+		return err
+	}
+	as := *handle
+	as.Config = raw
+	return d.Driver.RecoverTask(&as)
 }
 
 // raw returns the task as raw_exec understands it.

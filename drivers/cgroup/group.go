@@ -20,6 +20,7 @@ type Group struct {
 	dirs    []string // the first has the memory controller
 	freezer string   // the one that can freeze, "" if none can
 	v2      bool
+	found   bool // again, when the run that made it was gone
 }
 
 // Make makes a group that nothing is in yet. The name must be new in the tree.
@@ -55,7 +56,7 @@ func exists(path string) bool {
 
 // Find returns a group by its directories, as Dirs returned them.
 func Find(dirs []string) (*Group, error) {
-	g := &Group{dirs: dirs}
+	g := &Group{dirs: dirs, found: true}
 	for _, dir := range dirs {
 		if !exists(dir) {
 			return nil, fmt.Errorf("there is no cgroup %q", dir)
@@ -184,6 +185,11 @@ func (g *Group) Remove(patience time.Duration) error {
 		for _, dir := range g.dirs {
 			if failure := os.Remove(dir); failure != nil && !errors.Is(failure, fs.ErrNotExist) {
 				err = errors.Join(err, fmt.Errorf("cannot remove a cgroup: %w", failure))
+			}
+		}
+		if err == nil && g.found {
+			for _, dir := range g.dirs {
+				_ = os.Remove(filepath.Dir(dir)) // of that run, unless it has others
 			}
 		}
 		if err == nil || !time.Now().Before(deadline) {

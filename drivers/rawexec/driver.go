@@ -41,6 +41,7 @@ var (
 	_ drivers.Signaler       = (*Driver)(nil)
 	_ drivers.StreamExecer   = (*Driver)(nil)
 	_ drivers.StatsCollector = (*Driver)(nil)
+	_ drivers.Recoverer      = (*Driver)(nil)
 	_ drivers.MemoryEnforcer = (*Driver)(nil)
 	_ drivers.Shutdowner     = (*Driver)(nil)
 	_ drivers.Configurable   = (*Driver)(nil)

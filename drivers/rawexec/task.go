@@ -2,7 +2,6 @@ package rawexec
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,9 +16,6 @@ import (
 	"taskrun/drivers/procstats"
 	"taskrun/drivers/taskstore"
 )
-
-// handleVersion is the version of the task handles made here.
-const handleVersion = 1
 
 // killWait is how long a process may take to end after SIGKILL.
 const killWait = 15 * time.Second
@@ -64,17 +60,9 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	if err := d.config.permit(as); err != nil {
 		return nil, err
 	}
-	spec := process.Spec{
-		Args: c.Args,
-		Dir:  cfg.TaskDir(),
-		Env:  environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars)),
-	}
-	if as != nil {
-		spec.Credential = as.credential
-	}
-	if c.WorkDir != nil {
-		spec.Dir = *c.WorkDir
-	}
+	t := d.newTask(cfg, c, as)
+	spec := t.spec
+	spec.Args, spec.OnExit = c.Args, t.ended
 	if err := checkDir(spec.Dir); err != nil {
 		return nil, err
 	}
@@ -88,9 +76,6 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
 	defer closeFiles(spec.Stdout, spec.Stderr)
-	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
-	t.spec = process.Spec{Dir: spec.Dir, Env: spec.Env, Credential: spec.Credential}
-	spec.OnExit = t.ended
 	if t.group, err = d.group(cfg, c); err != nil {
 		return nil, err
 	}
@@ -99,6 +84,22 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	}
 	t.startedAt = time.Now()
 	return t, nil
+}
+
+// newTask returns a task without a process.
+func (d *Driver) newTask(cfg *drivers.TaskConfig, c *taskConfig, as *account) *task {
+	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
+	t.spec = process.Spec{
+		Dir: cfg.TaskDir(),
+		Env: environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars)),
+	}
+	if as != nil {
+		t.spec.Credential = as.credential
+	}
+	if c.WorkDir != nil {
+		t.spec.Dir = *c.WorkDir
+	}
+	return t
 }
 
 // ended takes in how the command's process has ended.
@@ -163,23 +164,4 @@ func (t *task) running() bool {
 	default:
 		return true
 	}
-}
-
-// state is what a task can be found by later.
-type state struct {
-	Pid       int       `json:"pid"`
-	StartedAt time.Time `json:"started_at"`
-}
-
-func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
-	data, err := json.Marshal(state{t.process.Pid(), t.startedAt})
-	if err != nil {
-		return nil, fmt.Errorf("failed to set driver state: %w", err)
-	}
-	return &drivers.TaskHandle{
-		Version:     handleVersion,
-		Config:      cfg,
-		State:       drivers.TaskStateRunning,
-		DriverState: data,
-	}, nil
 }

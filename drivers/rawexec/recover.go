@@ -1,0 +1,97 @@
+package rawexec
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/drivers/cgroup"
+	"taskrun/drivers/process"
+)
+
+// handleVersion is the version of the task handles made here.
+const handleVersion = 1
+
+// state is what a task can be found by later. All else is in its config.
+type state struct {
+	process.ID
+	StartedAt time.Time `json:"started_at"`
+	Cgroups   []string  `json:"cgroups,omitempty"` // directories of the task's cgroup
+}
+
+func (t *task) handle(cfg *drivers.TaskConfig) (*drivers.TaskHandle, error) {
+	s := state{ID: t.process.ID(), StartedAt: t.startedAt}
+	if t.group != nil {
+		s.Cgroups = t.group.Dirs()
+	}
+	data, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("failed to set driver state: %w", err)
+	}
+	return &drivers.TaskHandle{
+		Version:     handleVersion,
+		Config:      cfg,
+		State:       drivers.TaskStateRunning,
+		DriverState: data,
+	}, nil
+}
+
+// RecoverTask finds the process of a task again, by its number and the time of
+// its start. When only the intention of a start is known it is found by the
+// NOMAD_ALLOC_ID and NOMAD_TASK_NAME that the task's environment has.
+func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
+	if handle == nil || handle.Config == nil {
+		return errors.New("cannot recover a task without a handle")
+	}
+	cfg := handle.Config
+	if _, err := d.tasks.Get(cfg.ID); err == nil {
+		return nil
+	}
+	if err := d.tasks.Reserve(cfg.ID); err != nil {
+		return err
+	}
+	t, err := d.recover(handle)
+	if err != nil {
+		d.tasks.Remove(cfg.ID)
+		if errors.Is(err, process.ErrUnknown) {
+			return drivers.ErrTaskNotFound
+		}
+		return fmt.Errorf("cannot recover task %q: %w", cfg.Name, err)
+	}
+	d.tasks.Put(cfg.ID, t)
+	return nil
+}
+
+func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
+	cfg := handle.Config
+	c, err := decodeConfig(cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	as, err := lookupAccount(cfg.User)
+	if err != nil {
+		return nil, err
+	}
+	t := d.newTask(cfg, c, as)
+	s := state{StartedAt: time.Now()}
+	if len(handle.DriverState) > 0 {
+		if handle.Version != handleVersion {
+			return nil, fmt.Errorf("its state has version %d, not %d", handle.Version, handleVersion)
+		}
+		if err := json.Unmarshal(handle.DriverState, &s); err != nil {
+			return nil, fmt.Errorf("its state cannot be read: %w", err)
+		}
+	} else if s.ID, err = process.Find(t.spec.Env); err != nil {
+		return nil, err
+	}
+	if len(s.Cgroups) > 0 {
+		if t.group, err = cgroup.Find(s.Cgroups); err != nil {
+			t.group = nil // it is gone when the task has ended, and the machine was started anew
+		}
+	}
+	t.startedAt = s.StartedAt
+	t.process, err = d.run.Adopt(process.Adoption{ID: s.ID, Env: t.spec.Env, OnExit: t.ended})
+	return t, err
+}
