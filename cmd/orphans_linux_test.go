@@ -345,6 +345,10 @@ func TestNextCommandCleansUp(t *testing.T) {
 			if len(s.sleepers()) != 2 {
 				t.Fatalf("%d processes of the task are left, not 2", len(s.sleepers()))
 			}
+			shown, err := s.command("ps", "--orphans").Output()
+			if err != nil || strings.Count(string(shown), s.sleep) != 2 || strings.Contains(string(shown), other.sleep) {
+				t.Errorf("the orphans are %q, %v", shown, err)
+			}
 			next := s.command("validate", "job.nomad.hcl")
 			var said bytes.Buffer
 			next.Stderr = &said
@@ -354,6 +358,9 @@ func TestNextCommandCleansUp(t *testing.T) {
 			s.mustBeGone(t)
 			if got := said.String(); strings.Count(got, s.sleep) != 2 || !strings.Contains(got, "the run of orphans left behind") {
 				t.Errorf("it said %q", got)
+			}
+			if shown, err := s.command("ps", "--orphans", "--output", "json").Output(); err != nil || len(shown) > 0 {
+				t.Errorf("then the orphans are %q, %v", shown, err)
 			}
 			if len(other.sleepers()) != 1 {
 				t.Error("the processes of another run were killed")

@@ -17,6 +17,8 @@ type psOptions struct {
 	connection
 	mode ui.Mode
 	all  bool
+
+	orphans bool
 }
 
 func (a *app) psCommand() *cobra.Command {
@@ -27,6 +29,9 @@ func (a *app) psCommand() *cobra.Command {
 		Short:   "Show the tasks of the jobs that run",
 		Long: `Show the tasks of the jobs that run, or of those that are named. TASK is the
 shortest name by which "exec" and "logs" find a task.
+
+With --orphans show the processes that runs of this user left behind when both
+taskrun and its keeper were killed. Any other command kills them, and says so.
 
 ` + targetHelp + `
 
@@ -43,12 +48,18 @@ Exit codes:
 		Example: `  taskrun ps
   taskrun ps --output json | jq -r 'select(.type == "task_state" and .failed).target'`,
 		ValidArgsFunction: a.completeTargets(&opts.connection),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.ps(cmd.Context(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if opts.orphans {
+				return a.orphans(opts.mode)
+			}
+			return a.ps(cmd.Context(), args, opts)
+		},
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
 	flags.Var(&opts.mode, "output", "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show allocations that were replaced")
+	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and leave it alone")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	a.completeJobs(cmd, &opts.connection)
 	return cmd

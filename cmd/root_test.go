@@ -39,6 +39,7 @@ var samples = map[string][3]string{
 	"local":           {"file.hcl", "env.hcl", "flag.hcl"},
 	"namespace":       {"file", "env", "flag"},
 	"now":             {"true", "false", "true"},
+	"orphans":         {"true", "false", "true"},
 	"output":          {"json", "quiet", "plain"},
 	"recursive":       {"true", "false", "true"},
 	"region":          {"file", "env", "flag"},

@@ -14,9 +14,9 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// keepOrphans is the annotation of commands that do not clean up after dead
+// orphansFlag is the flag with which a command does not clean up after dead
 // runs.
-const keepOrphans = "keep-orphans"
+const orphansFlag = "orphans"
 
 // recordDir is where the record of a run is kept: beside its socket, where
 // nobody but the user can be. A run without socket has none.
@@ -30,7 +30,7 @@ func recordDir(socket string) string {
 // sweep cleans up after runs that were killed together with their keeper, and
 // says so. Without any it costs one look at the directory of sockets.
 func (a *app) sweep(cmd *cobra.Command) {
-	if cmd.Annotations[keepOrphans] != "" || cmd.Hidden {
+	if f := cmd.Flags().Lookup(orphansFlag); cmd.Hidden || f != nil && f.Value.String() == "true" {
 		return
 	}
 	say := func(format string, args ...any) {

@@ -121,7 +121,7 @@ func commandLine(pid int) string {
 		return ""
 	}
 	name, _, _ := bytes.Cut(info.Proc.P_comm[:], []byte{0})
-	return "[" + string(name) + "]"
+	return "[" + shown(string(name)) + "]"
 }
 
 // lastBegun: nothing tells of it here.

@@ -197,11 +197,11 @@ func (p proc) environ() (env []string, sure bool) {
 // it has none.
 func commandLine(pid int) string {
 	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if line := strings.TrimSpace(strings.ReplaceAll(string(data), "\x00", " ")); line != "" {
+	if line := shown(string(data)); line != "" {
 		return line
 	}
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return "[" + strings.TrimSpace(string(name)) + "]"
+	return "[" + shown(string(name)) + "]"
 }
 
 // lastBegun tells the last process that has begun, "" when that is not known;

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 // Remains are the processes of a run whose program has died, by what is known
@@ -16,7 +18,6 @@ type Remains struct {
 	Mark    uint64          // of the run, 0 for none; see Mark
 	Allocs  map[string]bool // IDs of its allocations
 	Leaders []ID            // processes that it started, which lead sessions
-	Spare   []int           // numbers of processes that are nobody's prey
 
 	sessions map[int]bool // of those leaders that lived at the first look
 }
@@ -24,7 +25,22 @@ type Remains struct {
 // Remain is one of the processes.
 type Remain struct {
 	ID
-	Command string // its command line
+	Command string // its command line, as far as that can be shown
+}
+
+// shown is text that a process chose, for a terminal: one line that commands
+// nothing.
+func shown(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case r == 0 || unicode.IsSpace(r):
+			return ' '
+		default:
+			return '?'
+		}
+	}, text))
 }
 
 // Find returns those that live, after one look at all processes.
@@ -101,9 +117,6 @@ func joined(failed map[ID]error) error {
 func (r *Remains) prey() []proc {
 	all := table()
 	spared := lineage(all)
-	for _, pid := range r.Spare {
-		spared[pid] = true
-	}
 	if r.sessions == nil {
 		r.sessions = make(map[int]bool, len(r.Leaders))
 		for _, id := range r.Leaders {

@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine/httpapi"
+)
+
+// orphans shows what dead runs left behind, and leaves it alone.
+func (a *app) orphans(mode ui.Mode) error {
+	a.jsonErrors = mode == ui.JSON
+	dead, err := keeper.FindDead(httpapi.Dir(a.streams.Env, os.Geteuid()))
+	if err != nil {
+		return err
+	}
+	var found []ui.Orphan
+	for _, d := range dead {
+		for _, p := range d.Processes() {
+			found = append(found, ui.Orphan{Job: strings.Join(d.Jobs, ", "), PID: p.PID, Command: p.Command})
+		}
+		if err := d.Close(); err != nil {
+			return err
+		}
+	}
+	if len(found) == 0 && mode == ui.Plain {
+		fmt.Fprintln(a.streams.Err, "no killed run left a process behind")
+		return nil
+	}
+	return ui.WriteOrphans(a.streams, mode, a.colour, time.Now(), found)
+}

@@ -1,0 +1,128 @@
+package keeper
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"taskrun/drivers/process"
+)
+
+// What is put into a record is there until it is blanked, and the next one
+// takes its place.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, err := createRecord(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.put("mark 805985", 0)
+	r.put(fmt.Sprintf("dir %q", "/a b/\n\"ü"), 0)
+	r.put(fmt.Sprintf("socket %q", "/"+strings.Repeat("s", 90)), 0)
+	r.put("of a later version", 0)
+	var size int64
+	for i := range 100 {
+		c := r.put(processLine(process.ID{PID: i + 1, Start: 7}, "alloc/task"), 0)
+		other := r.put(intentLine("alloc/other"), 0)
+		if i == 0 {
+			size = r.end
+		}
+		if i < 99 {
+			r.blank(c)
+		}
+		r.blank(other)
+	}
+	if r.end != size || r.err != nil {
+		t.Errorf("it has grown from %d to %d bytes, %v", size, r.end, r.err)
+	}
+	again, c, err := openRecord(r.file, r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.program != process.Self() || c.boot != bootID() || c.mark != 805985 || len(c.intents) != 0 {
+		t.Errorf("it says %+v", c)
+	}
+	if len(c.dirs) != 1 || c.dirs[0] != "/a b/\n\"ü" || len(c.sockets) != 1 || len(c.sockets[0]) != 91 {
+		t.Errorf("the paths are %q, %q", c.dirs, c.sockets)
+	}
+	if len(c.started) != 1 || c.started[0].ID != (process.ID{PID: 100, Start: 7}) || c.started[0].Tag != "alloc/task" {
+		t.Errorf("the processes are %+v", c.started)
+	}
+	if again.put(intentLine("alloc/task"), 0); again.end != size {
+		t.Error("a record that is taken over does not know what is free")
+	}
+	if err := r.remove(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A record is nobody's business while it is locked, empty, or not the user's
+// alone to write.
+func TestFindDead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	find := func() int {
+		dead, err := FindDead(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range dead {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		return len(dead)
+	}
+	if n := find(); n != 0 {
+		t.Errorf("in an empty directory are %d", n)
+	}
+	r, err := createRecord(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := find(); n != 0 {
+		t.Error("a run that lives is dead")
+	}
+	if err := r.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := find(); n != 1 {
+		t.Errorf("of a dead run there are %d", n)
+	}
+	if err := os.Chmod(r.path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if n := find(); n != 0 {
+		t.Error("a file that everybody may write to is believed")
+	}
+	if err := os.Chmod(r.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(r.path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if n := find(); n != 0 {
+		t.Error("an empty record is one")
+	}
+	if dead, err := FindDead(dir + "/none"); dead != nil || err != nil {
+		t.Errorf("without directory: %v, %v", dead, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add("program 1 2 x\nmark 3\ndir \"/a\"\nprocess 4 5 \"a/t\"\nintent 6 \"b/t\"\n   \n")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := parse(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.end > int64(len(text)) {
+			t.Errorf("%d of %d bytes were read", c.end, len(text))
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+func TestShown(t *testing.T) {
+	t.Parallel()
+	if got := shown("sh\x00-c\x00\x1b]0;x\x07\na\u202eb\x00"); got != "sh -c ?]0;x? a?b" {
+		t.Errorf("it is shown as %q", got)
+	}
+}
+
+// sleeping starts a process in a session of its own, which is none of any run.
+func sleeping(t *testing.T, env ...string) ID {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", "sleep 1000 & wait")
+	cmd.Env = append(env, "PATH="+os.Getenv("PATH"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := identify(cmd.Process.Pid)
+	t.Cleanup(func() {
+		_ = syscall.Kill(-id.PID, syscall.SIGKILL)
+		_ = cmd.Wait()
+	})
+	return id
+}
+
+// Remains are found by each sign alone, and nothing else is.
+func TestRemains(t *testing.T) { // not beside runs of this program, whose reaper would take these for orphans
+	alloc := fmt.Sprint("remains-", os.Getpid())
+	tagged, led, stranger := sleeping(t, "NOMAD_ALLOC_ID="+alloc), sleeping(t), sleeping(t, "NOMAD_ALLOC_ID=another")
+	r := Remains{Allocs: map[string]bool{alloc: true}, Leaders: []ID{led, {PID: stranger.PID, Start: stranger.Start + 1}}}
+	seen := map[int]bool{}
+	for _, p := range r.Find() {
+		seen[p.PID] = true
+	}
+	if !seen[tagged.PID] || !seen[led.PID] || seen[stranger.PID] || seen[os.Getpid()] {
+		t.Errorf("found %v, not %v and %v alone", seen, tagged, led)
+	}
+	killed, err := r.Kill(t.Context())
+	if len(killed) < 2 || err != nil {
+		t.Errorf("killed %v, %v", killed, err)
+	}
+	if tagged.Running() || led.Running() || !stranger.Running() {
+		t.Error("not those are left that should be")
+	}
+}
