@@ -189,7 +189,7 @@ func (g *Group) Remove(patience time.Duration) error {
 		}
 		if err == nil && g.found {
 			for _, dir := range g.dirs {
-				_ = os.Remove(filepath.Dir(dir)) // of that run, unless it has others
+				sweep(filepath.Dir(filepath.Dir(dir))) // the last one takes its run's directory with it
 			}
 		}
 		if err == nil || !time.Now().Before(deadline) {

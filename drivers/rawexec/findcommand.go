@@ -31,10 +31,10 @@ func findCommand(name, dir string, env []string) (path string, code int, err err
 		if !filepath.IsAbs(candidate) {
 			candidate = filepath.Join(dir, candidate)
 		}
-		switch path, code, _ := checkCommand(candidate); code {
-		case 0:
+		switch path, code, err := checkCommand(candidate); {
+		case code == 0:
 			return path, 0, nil
-		case codeNotExecutable:
+		case code == codeNotExecutable && !errors.Is(err, fs.ErrPermission): // else nobody may look into the folder
 			denied = candidate
 		}
 	}

@@ -99,3 +99,24 @@ func TestMakeExecutable(t *testing.T) {
 		}
 	}
 }
+
+// A folder of PATH that the user cannot look into is passed over, as shells do.
+func TestFindCommandInAFolderThatIsClosed(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root can look into every folder")
+	}
+	closed, open := filepath.Join(t.TempDir(), "closed"), t.TempDir()
+	if err := os.Mkdir(closed, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(open, "plain"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + open + ":" + closed}
+	for name, want := range map[string]int{"nothing": codeNotFound, "plain": codeNotExecutable} {
+		if _, code, err := findCommand(name, "/", env); code != want || err == nil {
+			t.Errorf("%s: code %d, %v", name, code, err)
+		}
+	}
+}
