@@ -28,6 +28,7 @@ type jobOptions struct {
 	strict         bool
 	lend           bool   // what stands in for a cluster is read
 	local          string // from this file
+	outline        bool   // variables may lack a value
 }
 
 func (o *jobOptions) bind(flags *pflag.FlagSet) {
@@ -92,7 +93,7 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{
-			Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ, Values: world.Values,
+			Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ, Values: world.Values, Outline: opts.outline,
 		})
 		files = append(files, jobFile{file, src.Name, world})
 		problems = append(problems, found...)

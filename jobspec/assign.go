@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/diagnostic"
@@ -35,7 +36,12 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	values := make(map[string]cty.Value, len(p.variables))
 	for _, v := range p.variables.inOrder() {
 		if v.value == cty.NilVal {
-			if values[v.name] = unknown; !v.broken {
+			values[v.name] = unknown
+			switch {
+			case v.broken:
+			case p.opts.Outline:
+				p.file.Unset = append(p.file.Unset, v.unset())
+			default:
 				diags = append(diags, diagnostic.Error(v.declared, fmt.Sprintf("variable %q has no value", v.name), "",
 					fmt.Sprintf("give it a default, or pass --var %s=VALUE, --var-file FILE, or %s%s", v.name, variablePrefix, v.name)))
 			}
@@ -50,11 +56,23 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	return diags
 }
 
+// unset tells of a variable without a value.
+func (v *variable) unset() Unset {
+	u := Unset{Name: v.name, Type: "any", At: RangeOf(v.declared)}
+	if v.typ != cty.NilType {
+		u.Type = typeexpr.TypeString(v.typ)
+	}
+	return u
+}
+
 // setFromValues sets the variables that stand-ins have a value for.
 func (p *parser) setFromValues() hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	for _, name := range slices.Sorted(maps.Keys(p.opts.Values)) {
 		value := p.opts.Values[name]
+		if value.Value.IsNull() {
+			continue // to be filled in
+		}
 		if v := p.variables[name]; v != nil {
 			diags = append(diags, v.set(value.Value, "value from "+value.At.File, value.At.hcl())...)
 			continue

@@ -26,9 +26,20 @@ type Options struct {
 	// file declares are no fault, since one set serves many files.
 	Values map[string]VariableValue
 
+	// Outline makes variables without a value no error: what depends on them
+	// is left out of the job, and they are in File.Unset.
+	Outline bool
+
 	// IgnoreUndeclared makes values for variables that the file does not
 	// declare a warning, as Nomad's -hcl2-strict=false does.
 	IgnoreUndeclared bool
+}
+
+// Unset is a variable without a value.
+type Unset struct {
+	Name string
+	Type string // as in the job file; "any" without one
+	At   Range
 }
 
 // VariableValue is the value of a variable, and where it stands.
@@ -47,6 +58,8 @@ type File struct {
 	// Sources are the texts that problems may point into, by name. They are
 	// there also when there were errors.
 	Sources map[string][]byte
+	// Unset are the variables without a value, when Options.Outline is set.
+	Unset []Unset
 }
 
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as

@@ -1,0 +1,207 @@
+package standin
+
+import (
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// Call is a call in a template of a function that asks for what a cluster has.
+type Call struct {
+	Need
+	Function string
+	// Argument is how the argument is written where it is computed; the label
+	// is empty then.
+	Argument string
+	Line     int // in the text, from 1
+	// Items are the keys that the template takes out of the answer.
+	Items []string
+	// Optional: the template goes on without an answer.
+	Optional bool
+}
+
+// asked are the functions that ask for what stand-ins lend.
+var asked = map[string]struct {
+	kind     string
+	optional bool
+}{
+	"nomadVar": {NomadVariable, false}, "nomadVarExists": {NomadVariable, true},
+	"nomadVarList": {NomadVariable, true}, "nomadVarListSafe": {NomadVariable, false},
+	"key": {ConsulKey, false}, "keyExists": {ConsulKey, true}, "keyOrDefault": {ConsulKey, true},
+	"ls": {ConsulKey, true}, "tree": {ConsulKey, true}, "safeLs": {ConsulKey, false}, "safeTree": {ConsulKey, false},
+	"secret": {VaultSecret, false}, "pkiCert": {VaultSecret, false}, "secrets": {VaultSecret, true},
+	"service": {ServiceBlock, true}, "nomadService": {ServiceBlock, true},
+}
+
+// Calls finds the calls in the text of a template, with its delimiters. What
+// cannot be parsed has none; the run tells why.
+func Calls(text, left, right string) []Call {
+	tree := parse.New("template")
+	tree.Mode = parse.SkipFuncCheck
+	trees := map[string]*parse.Tree{}
+	if _, err := tree.Parse(text, left, right, trees); err != nil {
+		return nil
+	}
+	s := &scanner{text: text}
+	for _, t := range trees {
+		s.list(t.Root, nil)
+	}
+	if trees["template"] == nil && tree.Root != nil {
+		s.list(tree.Root, nil)
+	}
+	slices.SortStableFunc(s.calls, func(a, b *Call) int { return a.Line - b.Line })
+	found := make([]Call, len(s.calls))
+	for i, c := range s.calls {
+		found[i] = *c
+	}
+	return found
+}
+
+// scanner walks a template. The dot, where it stands for the answer to a call,
+// is that call.
+type scanner struct {
+	text  string
+	calls []*Call
+}
+
+func (s *scanner) list(list *parse.ListNode, dot *Call) {
+	if list == nil {
+		return
+	}
+	for _, n := range list.Nodes {
+		switch n := n.(type) {
+		case *parse.ActionNode:
+			s.pipe(n.Pipe, dot)
+		case *parse.IfNode:
+			s.pipe(n.Pipe, dot)
+			s.list(n.List, dot)
+			s.list(n.ElseList, dot)
+		case *parse.WithNode:
+			s.list(n.List, s.pipe(n.Pipe, dot))
+			s.list(n.ElseList, dot)
+		case *parse.RangeNode:
+			s.pipe(n.Pipe, dot)
+			s.list(n.List, nil)
+			s.list(n.ElseList, dot)
+		case *parse.TemplateNode:
+			if n.Pipe != nil {
+				s.pipe(n.Pipe, dot)
+			}
+		}
+	}
+}
+
+// pipe returns the call whose answer a pipe is.
+func (s *scanner) pipe(p *parse.PipeNode, dot *Call) (answer *Call) {
+	for i, cmd := range p.Cmds {
+		answer = s.command(cmd, dot, i > 0)
+	}
+	return answer
+}
+
+func (s *scanner) command(cmd *parse.CommandNode, dot *Call, piped bool) (answer *Call) {
+	for i, arg := range cmd.Args {
+		switch arg := arg.(type) {
+		case *parse.IdentifierNode:
+			if i == 0 {
+				answer = s.call(arg, cmd.Args[1:], piped)
+			} else {
+				s.call(arg, nil, false)
+			}
+		case *parse.PipeNode:
+			answer = s.pipe(arg, dot)
+		case *parse.ChainNode:
+			if inner, ok := arg.Node.(*parse.PipeNode); ok {
+				s.pipe(inner, dot).takes(arg.Field)
+			}
+		case *parse.FieldNode:
+			dot.takes(arg.Ident)
+		}
+	}
+	if len(cmd.Args) > 1 {
+		if _, isCall := cmd.Args[0].(*parse.IdentifierNode); !isCall {
+			answer = nil
+		}
+	}
+	return answer
+}
+
+// call notes a call of one of the functions.
+func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *Call {
+	a, ok := asked[f.Ident]
+	if !ok {
+		return nil
+	}
+	c := &Call{
+		Need: Need{Kind: a.kind}, Function: f.Ident, Optional: a.optional,
+		Line: 1 + strings.Count(s.text[:min(int(f.Position()), len(s.text))], "\n"),
+	}
+	if f.Ident == "nomadService" && len(args) == 3 { // count, key, name
+		args = args[2:]
+	}
+	switch {
+	case piped && len(args) == 0:
+		c.Argument = "what is piped into it"
+	case len(args) == 0:
+		return nil // everything, such as nomadVarList without a prefix
+	default:
+		if text, ok := args[0].(*parse.StringNode); ok {
+			c.Label = labelOf(a.kind, text.Text)
+		} else {
+			c.Argument = args[0].String()
+		}
+	}
+	s.calls = append(s.calls, c)
+	return c
+}
+
+// takes notes what a template takes out of the answer.
+func (c *Call) takes(fields []string) {
+	if c == nil || len(fields) == 0 {
+		return
+	}
+	switch c.Kind {
+	case NomadVariable:
+		switch fields[0] {
+		case "Keys", "Values", "Tuples", "ItemsMap", "Metadata", "Parent":
+			return
+		}
+	case VaultSecret:
+		if fields[0] != "Data" {
+			return
+		}
+		fields = fields[1:]
+		if len(fields) > 1 && fields[0] == "data" {
+			fields = fields[1:]
+			if mount, rest, ok := strings.Cut(c.Label, "/"); ok && !isKV2(c.Label) {
+				c.Label = mount + "/data/" + rest // as Vault's clients find it
+			}
+		}
+	default:
+		return
+	}
+	if len(fields) > 0 && fields[0] != "metadata" && !slices.Contains(c.Items, fields[0]) {
+		c.Items = append(c.Items, fields[0])
+	}
+}
+
+// labelOf is the label of the block that answers for an argument.
+func labelOf(kind, argument string) string {
+	argument = strings.TrimSpace(argument)
+	switch kind {
+	case ConsulKey:
+		argument, _, _ = strings.Cut(argument, "@")
+		argument, _, _ = strings.Cut(argument, "?")
+		return strings.TrimPrefix(argument, "/")
+	case VaultSecret:
+		argument, _, _ = strings.Cut(argument, "?")
+		return strings.Trim(argument, "/")
+	case ServiceBlock:
+		argument, _, _ = strings.Cut(argument, "@")
+		argument, _, _ = strings.Cut(argument, "|")
+		return argument[strings.LastIndexByte(argument, '.')+1:]
+	}
+	path, namespace, _ := strings.Cut(argument, "@")
+	namespace, _, _ = strings.Cut(namespace, ".")
+	return VariableLabel(strings.Trim(path, "/"), namespace)
+}

@@ -1,0 +1,115 @@
+package standin_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want []string // function label|argument line items optional
+	}{
+		{`{{ key "/a/b@dc1" }}`, []string{"key a/b  1 [] false"}},
+		{"\n{{ if keyExists \"a\" }}\n{{ \"b\" | key }}{{ end }}", []string{"keyExists a  2 [] true", "key  what is piped into it 3 [] false"}},
+		{`{{ keyOrDefault (env "K") "d" }}`, []string{`keyOrDefault  env "K" 1 [] true`}},
+		{`{{ with nomadVar "p@ns" }}{{ .a }}{{ .b | toUpper }}{{ .Metadata.Path }}{{ if .c }}{{ .a }}{{ end }}{{ end }}`,
+			[]string{"nomadVar p@ns  1 [a b c] false"}},
+		{`{{ (nomadVar "p").user }}{{ range $k, $v := nomadVar "q" }}{{ .x }}{{ end }}`,
+			[]string{"nomadVar p  1 [user] false", "nomadVar q  1 [] false"}},
+		{`{{ with secret "kv/data/x" }}{{ .Data.data.pw }}{{ .Data.metadata.version }}{{ end }}`, []string{"secret kv/data/x  1 [pw] false"}},
+		{`{{ with secret "kv/x" }}{{ .Data.data.pw }}{{ end }}`, []string{"secret kv/data/x  1 [pw] false"}},
+		{`{{ with secret "old/x" "ttl=1h" }}{{ .Data.pw }}{{ .LeaseID }}{{ end }}`, []string{"secret old/x  1 [pw] false"}},
+		{`{{ range service "tag.db@dc|any" }}{{ .Address }}{{ end }}{{ range nomadService 1 "k" "api" }}{{ end }}`,
+			[]string{"service db  1 [] true", "nomadService api  1 [] true"}},
+		{`{{ define "x" }}{{ key "in/define" }}{{ end }}{{ template "x" (key "arg") }}`, []string{"key in/define  1 [] false", "key arg  1 [] false"}},
+		{`{{ printf "%s" (key "a") | toUpper }}`, []string{"key a  1 [] false"}},
+		{`{{ nomadVarList }}{{ file "x" }}`, nil},
+		{`{{ key "a"`, nil},
+	} {
+		var got []string
+		for _, call := range standin.Calls(c.text, "{{", "}}") {
+			got = append(got, fmt.Sprintf("%s %s %s %d %v %v", call.Function, call.Label, call.Argument, call.Line, call.Items, call.Optional))
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", c.text, got, c.want)
+		}
+	}
+	if got := standin.Calls(`<< key "a" >> {{ key "b" }}`, "<<", ">>"); len(got) != 1 || got[0].Label != "a" {
+		t.Errorf("with other delimiters: %v", got)
+	}
+}
+
+// TestASkeletonCanBeRead parses a skeleton of everything as it is printed.
+func TestASkeletonCanBeRead(t *testing.T) {
+	t.Parallel()
+	file, problems := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(`
+		variable "a" {}
+		variable "b" {
+		  type = list(string)
+		}
+		job "x" {
+		  constraint {
+		    attribute = "${meta.rack.row}"
+		    value     = "1"
+		  }
+		  constraint {
+		    attribute = "${node.class}"
+		    value     = var.a
+		  }
+		  group "g" {
+		    volume "v" {
+		      type   = "host"
+		      source = "certs"
+		    }
+		    service {
+		      name     = "own"
+		      provider = "nomad"
+		    }
+		    task "t" {
+		      driver = "raw_exec"
+		      vault {}
+		      secret "s" {
+		        provider = "vault"
+		        path     = "kv/s"
+		      }
+		      template {
+		        data = <<EOF
+{{ key "a\"b" }}{{ keyOrDefault "opt" "" }}{{ nomadVarList "all/" }}
+{{ range nomadService "own" }}{{ end }}{{ range service "db" }}{{ end }}
+{{ (nomadVar "v").item }}{{ secret (printf "kv/%s" "x") }}
+EOF
+		        destination = "local/a"
+		      }
+		      template {
+		        source      = "local/t.tpl"
+		        destination = "local/b"
+		      }
+		    }
+		  }
+		}`)}, jobspec.Options{Outline: true})
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	file.Job.Canonicalize()
+	text := standin.Skeleton(file, "x.nomad.hcl")
+	w, problems := standin.Parse("taskrun.hcl", text)
+	if len(problems) > 0 {
+		t.Fatalf("%v\n%s", problems, text)
+	}
+	_, variable := w.Variable("default", "v")
+	_, secret := w.Secret("kv/s")
+	_, key := w.Key(`a"b`)
+	_, optional := w.Key("opt")
+	_, _, volume := w.HostVolume("certs")
+	if !variable || !secret || !key || optional || !volume || len(w.Values) != 2 || len(w.Services) != 1 || len(w.Node.Meta) != 1 {
+		t.Errorf("it lacks something, or has too much:\n%s", text)
+	}
+}
