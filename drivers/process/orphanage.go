@@ -17,7 +17,11 @@ type Orphan struct {
 
 // AdoptOrphans makes this program the parent of all its descendants whose
 // parent dies, where the system can do that.
-func AdoptOrphans() { adoptOrphans() }
+// It reports whether that is so.
+func AdoptOrphans() bool {
+	adoptOrphans()
+	return adopts
+}
 
 // Orphans returns the children of this program. Those that have ended stay
 // until they are buried.

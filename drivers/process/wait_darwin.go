@@ -11,6 +11,9 @@ import (
 // again: nothing tells of the end of an orphan here.
 const retryAfter = 20 * time.Millisecond
 
+// adopts: see adoptOrphans.
+const adopts = false
+
 // adoptOrphans: launchd adopts them, always.
 func adoptOrphans() {}
 

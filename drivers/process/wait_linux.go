@@ -13,6 +13,9 @@ import (
 // again. The SIGCHLD comes first.
 const retryAfter = time.Second
 
+// adopts: see adoptOrphans.
+const adopts = true
+
 // adoptOrphans makes orphans among the descendants of this process its
 // children.
 func adoptOrphans() {

@@ -31,6 +31,9 @@ type Detached struct {
 // dies maxDeaths times in a row, each time within quickEnd of its start, the
 // keeper kills the run and says so in the log.
 //
+// Where the system does not give the keeper what a dead program leaves (macOS)
+// the run ends with its program, killed, as in the foreground.
+//
 // The keeper of a detached run may be killed as well. The program goes on then,
 // under a keeper like that of a run in the foreground: nobody is the parent of
 // its processes any more that could start it again and tell how they end.

@@ -35,6 +35,7 @@ const settleTime = time.Second
 
 // parent is the keeper of a detached run. One goroutine owns it.
 type parent struct {
+	adopts   bool // the system gives this program what the other one leaves
 	log      io.Writer
 	record   *record
 	claim    *os.File
@@ -56,14 +57,14 @@ type parent struct {
 
 // keepRun is the keeper of a detached run.
 func keepRun() {
-	process.AdoptOrphans()
+	adopts := process.AdoptOrphans()
 	news := make(chan os.Signal, 1)
 	signal.Notify(news, syscall.SIGCHLD)
 	closeInherited(pipeFD)
 	syscall.CloseOnExec(pipeFD)
 	report := os.NewFile(pipeFD, "report")
 	p := &parent{
-		log: os.Stderr, report: report, held: map[string]*os.File{},
+		adopts: adopts, log: os.Stderr, report: report, held: map[string]*os.File{},
 		children: map[process.ID]child{}, unwanted: map[process.ID]bool{},
 	}
 	if err := p.run(news); err != nil {
@@ -129,6 +130,9 @@ func (p *parent) mourn() (pause time.Duration, err error) {
 		return 0, nil // and the record is gone
 	case p.over != nil || !p.stood:
 		return 0, p.cleanUp()
+	}
+	if !p.adopts {
+		return 0, p.giveUp("this system has given its processes to another parent")
 	}
 	if time.Since(p.began) > quickEnd {
 		p.deaths = 0
