@@ -20,6 +20,7 @@ import (
 	"taskrun/engine/event"
 	"taskrun/engine/health"
 	"taskrun/engine/lifecycle"
+	"taskrun/engine/store"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -43,6 +44,8 @@ type Config struct {
 	MaxKillTimeout time.Duration
 
 	Bus *event.Bus
+	// Recorder publishes, and perhaps stores, what happens; nil: to the Bus.
+	Recorder *store.Recorder
 	// Retry tells when the allocation will be replaced if it failed at a time;
 	// negative when it will not be.
 	Retry func(failed time.Time) time.Duration
@@ -67,6 +70,7 @@ type Alloc struct {
 	// runs.
 	inbox    chan func()
 	over     chan struct{} // closed when nobody reads the inbox any more
+	recorder *store.Recorder
 	stop     chan struct{}
 	stopOnce sync.Once
 	hard     context.Context // done: no time for grace is left
@@ -78,7 +82,10 @@ type Alloc struct {
 
 	// Owned by Run, and written with mu held where State reads it.
 	mu          sync.Mutex
+	turn        turn
 	machine     *lifecycle.Alloc
+	gone        int // tasks that have ended or were left
+	left        int
 	status      string
 	description string
 	updating    bool // hooks take in an update
@@ -98,6 +105,9 @@ func New(cfg Config) *Alloc {
 		updates: updates{ready: make(chan struct{}, 1)},
 		stop:    make(chan struct{}),
 		created: time.Now(),
+	}
+	if a.recorder = cfg.Recorder; a.recorder == nil {
+		a.recorder = store.NewRecorder(cfg.Bus)
 	}
 	a.leaving, a.leave = context.WithCancel(context.Background())
 	members := make([]lifecycle.Task, len(cfg.Group.Tasks))
@@ -134,15 +144,15 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	for _, t := range a.tasks {
 		t.apply("", event.Received())
 	}
-	a.children.Go(a.prerun)
-
 	a.beginHealth()
+	a.commit()
+	a.children.Go(a.prerun)
 	defer a.endHealth()
 
 	stop, hard := a.stop, ctx.Done()
 	deadline := a.overdueTimer()
 	defer deadline.Stop()
-	for !a.machine.Ended() {
+	for a.gone < len(a.tasks) {
 		select {
 		case f := <-a.inbox:
 			f()
@@ -162,10 +172,11 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		}
 		a.publishStatus()
 		a.checkHealth()
+		a.commit()
 	}
 	close(a.over)
 	a.children.Wait()
-	if a.leaving.Err() != nil && a.machine.Tally().Live() > 0 {
+	if a.left > 0 {
 		a.shutdown()
 	} else {
 		a.postrun()
@@ -203,5 +214,5 @@ func (a *Alloc) publishStatus() {
 	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
 		body.Retry = a.cfg.Retry(a.finishedAt())
 	}
-	a.cfg.Bus.Publish(a.cfg.Alloc, "", body)
+	a.publish("", body)
 }

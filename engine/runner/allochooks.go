@@ -17,7 +17,7 @@ func (a *Alloc) newHooks() []hooks.AllocHook {
 		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
 		Node: cfg.Node, Ports: cfg.Ports,
 		Env:        a.env,
-		Publish:    func(at time.Time, body event.Body) { cfg.Bus.PublishAt(at, cfg.Alloc, "", body) },
+		Publish:    func(at time.Time, body event.Body) { a.publishNow(at, "", body) },
 		ChecksPass: func(pass bool) { a.post(func() { a.unchecked = !pass }) },
 		Restart: func(ctx context.Context, task, reason string) error {
 			if task != "" {
@@ -92,9 +92,7 @@ func (a *Alloc) postrun() {
 			continue
 		}
 		if err := h.Postrun(ctx); err != nil {
-			a.cfg.Bus.Publish(a.cfg.Alloc, "", event.Notice{
-				Text: fmt.Sprintf("post-run hook %q failed: %v", h.Name(), err),
-			})
+			a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("post-run hook %q failed: %v", h.Name(), err)})
 		}
 	}
 }

@@ -9,30 +9,39 @@ import (
 	"taskrun/engine/lifecycle"
 )
 
-// happens tells the machine what has happened and carries out its orders.
+// happens tells the machine what has happened. What it wants to be told is
+// told at once, its other orders are carried out at the end of the turn.
 func (a *Alloc) happens(in lifecycle.Input) {
 	for _, e := range a.machine.Next(in) {
 		switch e.Kind {
-		case lifecycle.Prekill:
-			a.children.Go(func() {
-				a.prekill()
-				a.shutdownDelay()
-				a.post(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReadyToKill}) })
-			})
-		case lifecycle.Retire:
-			a.children.Go(a.prekill)
 		case lifecycle.Blame:
 			a.tasks[e.Task].apply("", a.causeEvent(e))
 		case lifecycle.Tell:
 			t := a.tasks[e.Task]
 			t.apply("", a.killEvent(t))
-		case lifecycle.Cancel:
-			a.tasks[e.Task].cancel()
-		case lifecycle.Start:
-			a.tasks[e.Task].gate <- struct{}{}
-		case lifecycle.Revive:
-			a.tasks[e.Task].revive <- reasonAll
+		default:
+			a.turn.orders = append(a.turn.orders, e)
 		}
+	}
+}
+
+func (a *Alloc) carryOut(e lifecycle.Effect) {
+	switch e.Kind {
+	case lifecycle.Blame, lifecycle.Tell: // was carried out when it was told
+	case lifecycle.Prekill:
+		a.children.Go(func() {
+			a.prekill()
+			a.shutdownDelay()
+			a.post(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReadyToKill}) })
+		})
+	case lifecycle.Retire:
+		a.children.Go(a.prekill)
+	case lifecycle.Cancel:
+		a.tasks[e.Task].cancel()
+	case lifecycle.Start:
+		a.tasks[e.Task].gate <- struct{}{}
+	case lifecycle.Revive:
+		a.tasks[e.Task].revive <- reasonAll
 	}
 }
 

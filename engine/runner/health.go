@@ -65,10 +65,20 @@ func (a *Alloc) checkHealth() {
 			}
 		}
 	}
-	a.cfg.Bus.Publish(a.cfg.Alloc, "", event.AllocHealth{Healthy: healthy})
-	if a.cfg.OnVerdict != nil {
-		a.cfg.OnVerdict(verdict)
+	a.publish("", event.AllocHealth{Healthy: healthy})
+	a.turn.verdict = true
+}
+
+// passOnVerdict tells whoever waits for it whether the allocation is healthy.
+func (a *Alloc) passOnVerdict() {
+	if a.cfg.OnVerdict == nil {
+		return
 	}
+	verdict := health.Unhealthy
+	if *a.healthy {
+		verdict = health.Healthy
+	}
+	a.cfg.OnVerdict(verdict)
 }
 
 // waitsForStarts reports that there can be no verdict yet, before all tasks are

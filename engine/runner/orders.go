@@ -79,12 +79,12 @@ func (in *inlet) refuse() {
 	}
 }
 
-// ask has the owner run f and waits until it has; false: the allocation is
-// over, and f was not run.
+// ask has the owner run f and waits until the turn is over; false: the
+// allocation is over, and f was not run.
 func (a *Alloc) ask(f func()) bool {
 	done := make(chan struct{})
 	select {
-	case a.inbox <- func() { f(); close(done) }:
+	case a.inbox <- func() { f(); a.turn.answers = append(a.turn.answers, done) }:
 		<-done
 		return true
 	case <-a.over:

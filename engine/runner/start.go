@@ -12,37 +12,40 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// start prepares the task and starts it in its driver. Without an error and
-// without t.id, the task was killed before it could be started.
-func (t *task) start() error {
+// start prepares the task and starts it in its driver. Without a failure it
+// has begun stepStarted, unless it was killed or left before it could start.
+func (t *task) start() *startFailure {
 	t.id, t.network = "", nil
-	if err := t.prestart(); err != nil {
-		return err
+	if failure := t.prestart(); failure != nil {
+		return failure
 	}
-	if t.isKilled() {
+	if t.isKilled() || t.isLeft() {
 		return nil
 	}
 	env := t.snapshot()
 	config, err := env.DecodeConfig(t.spec().Config, t.driver.TaskConfigSchema())
 	if err != nil {
-		t.report("", event.FailedValidation(faults(err)))
-		return err
+		return failed(err, event.FailedValidation(faults(err)))
 	}
 	cfg := t.driverConfig(env)
 	cfg.Config = config
 	handle, network, err := t.driver.StartTask(t.alloc.hard, cfg)
 	if err != nil {
-		t.report("", event.DriverFailure(err))
-		return err
+		return failed(err, event.DriverFailure(err))
 	}
-	t.id, t.started, t.network = cfg.ID, handle, network
-	id := cfg.ID
-	t.alloc.post(func() {
+	t.begun(handle, network)
+	return nil
+}
+
+// begun takes in that the task runs.
+func (t *task) begun(handle *drivers.TaskHandle, network *drivers.Network) {
+	t.id, t.started, t.network = handle.Config.ID, handle, network
+	id := t.id
+	t.move(stepStarted, func() {
 		t.handle = id
 		t.apply(running, event.Started())
 	})
 	t.inlet.accept()
-	return nil
 }
 
 func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {

@@ -3,10 +3,11 @@ package runner
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/engine/event"
@@ -32,10 +33,8 @@ func (t *task) newHooks() []*taskHook {
 		AllocDir: t.alloc.cfg.Dir,
 		Driver:   t.driver.Capabilities(),
 		Emit:     t.emit,
-		Publish: func(at time.Time, body event.Body) {
-			t.alloc.cfg.Bus.PublishAt(at, t.alloc.cfg.Alloc, t.name, body)
-		},
-		Control: control{t},
+		Publish:  func(at time.Time, body event.Body) { t.alloc.publishNow(at, t.name, body) },
+		Control:  control{t},
 	}
 	var list []*taskHook
 	for _, factory := range t.alloc.cfg.Hooks.Task {
@@ -47,7 +46,7 @@ func (t *task) newHooks() []*taskHook {
 }
 
 // prestart calls the hooks before a start, until one fails.
-func (t *task) prestart() error {
+func (t *task) prestart() *startFailure {
 	for _, h := range t.hooks {
 		pre, ok := h.TaskHook.(hooks.TaskPrestart)
 		if !ok || h.done {
@@ -63,14 +62,10 @@ func (t *task) prestart() error {
 		}
 		var resp hooks.PrestartResponse
 		if err := pre.Prestart(t.killed, &req, &resp); err != nil {
-			if !t.isKilled() {
-				t.hookFailed(h, err)
+			if t.isKilled() {
+				return failed(err, nil)
 			}
-			wrapped := fmt.Errorf("prestart hook %q failed: %w", h.Name(), err)
-			if drivers.IsRecoverable(err) {
-				return drivers.Recoverable(wrapped)
-			}
-			return wrapped
+			return failed(err, hookFailure(h, err))
 		}
 		t.take(h, &resp)
 	}
@@ -171,15 +166,14 @@ func (t *task) shutdownHooks() {
 // called shows the error of a hook that cannot keep the task from going on.
 func (t *task) called(h *taskHook, err error) {
 	if err != nil {
-		t.hookFailed(h, err)
+		t.report("", hookFailure(h, err))
 	}
 }
 
-func (t *task) hookFailed(h *taskHook, err error) {
-	var own *hooks.EventError
-	if errors.As(err, &own) {
-		t.report("", own.Event)
-		return
+// hookFailure is the event that tells of the error of a hook.
+func hookFailure(h *taskHook, err error) *api.TaskEvent {
+	if own, ok := errors.AsType[*hooks.EventError](err); ok {
+		return own.Event
 	}
-	t.report("", event.HookFailed(h.Name(), err))
+	return event.HookFailed(h.Name(), err)
 }

@@ -84,7 +84,7 @@ func (a *Alloc) updateHooks(u *Update) {
 	for _, h := range a.hooks {
 		if h, ok := h.(hooks.AllocUpdate); ok {
 			if err := h.Update(a.hard, u.Job, u.Group); err != nil {
-				a.cfg.Bus.Publish(a.cfg.Alloc, "", event.Notice{Text: fmt.Sprintf("update hook %q failed: %v", h.Name(), err)})
+				a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("update hook %q failed: %v", h.Name(), err)})
 			}
 		}
 	}

@@ -73,6 +73,13 @@ func (c *Change) Drop(prefix Key) { c.drops = append(c.drops, prefix) }
 // Add adds an event.
 func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
 
+// Reset makes the change nothing again.
+func (c *Change) Reset() {
+	clear(c.puts)
+	clear(c.events)
+	c.drops, c.events = c.drops[:0], c.events[:0]
+}
+
 func (c *Change) isEmpty() bool { return len(c.puts)+len(c.drops)+len(c.events) == 0 }
 
 // Commit stores a change and publishes its events.

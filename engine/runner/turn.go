@@ -1,0 +1,58 @@
+package runner
+
+import (
+	"time"
+
+	"taskrun/engine/event"
+	"taskrun/engine/lifecycle"
+	"taskrun/engine/store"
+)
+
+// turn is all that comes of one thing that happened to the allocation. It is
+// committed at once, and only then carried out: whatever the allocation does,
+// it has told, and stored, why.
+type turn struct {
+	change  store.Change
+	orders  []lifecycle.Effect
+	verdict bool            // on the allocation's health, to be passed on
+	answers []chan struct{} // closed when it is over
+}
+
+// publish adds an event of the allocation, or of one of its tasks.
+func (a *Alloc) publish(task string, body event.Body) {
+	a.turn.change.Add(a.newEvent(time.Now(), task, body))
+}
+
+// publishNow publishes an event out of turn. It may be called at any time.
+func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
+	if _, ok := body.(event.Output); ok { // which has files of its own
+		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
+		return
+	}
+	var c store.Change
+	c.Add(a.newEvent(at, task, body))
+	a.recorder.Commit(c)
+}
+
+func (a *Alloc) newEvent(at time.Time, task string, body event.Body) event.Event {
+	return event.Event{Time: at, Alloc: a.cfg.Alloc, Task: task, Body: body}
+}
+
+// commit ends the turn.
+func (a *Alloc) commit() {
+	t := &a.turn
+	a.recorder.Commit(t.change)
+	t.change.Reset()
+	for _, order := range t.orders {
+		a.carryOut(order)
+	}
+	t.orders = t.orders[:0]
+	if t.verdict {
+		t.verdict = false
+		a.passOnVerdict()
+	}
+	for _, answer := range t.answers {
+		close(answer)
+	}
+	t.answers = t.answers[:0]
+}
