@@ -103,6 +103,9 @@ type PrestartRequest struct {
 	TaskDir    string       // the task's own directory
 	VaultToken string       // empty unless an earlier hook gave one
 	Env        *taskenv.Env // with what earlier hooks added
+	// Recovered: the task may run already, since before this engine began. The
+	// context does not end then, for the task must be watched whatever comes.
+	Recovered bool
 }
 
 // PrestartResponse is what a hook gives the task.

@@ -11,6 +11,7 @@ import (
 // The types of task events that api does not name.
 const (
 	TaskMainDead              = "Main Tasks Dead"
+	TaskFailedRestoring       = "Failed Restoring Task"
 	TaskHookFailed            = "Task hook failed"
 	TaskHookMessage           = "Task hook message"
 	TaskWaitingShutdownDelay  = "Waiting for shutdown delay"
@@ -130,6 +131,12 @@ func Killed(err error) *api.TaskEvent {
 		return newEvent(api.TaskKilled, err.Error(), "kill_error", err.Error())
 	}
 	return newEvent(api.TaskKilled, "Task successfully killed")
+}
+
+// FailedRestoring tells that the task was lost while no engine ran. Nomad would
+// wait for its servers then; here it is started anew at once.
+func FailedRestoring(err error) *api.TaskEvent {
+	return preset(TaskFailedRestoring, "failed to restore task; it is started anew: "+err.Error())
 }
 
 // SiblingFailed tells that another task of the group has failed.

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -17,51 +18,58 @@ const (
 // Deployment follows the groups of a job until all their allocations are
 // healthy, or one group has failed to get there. It is a value for one
 // goroutine; time is an argument.
+//
+// It can be stored as JSON.
 type Deployment struct {
 	Status      string
 	Description string
-	groups      map[string]*deploymentGroup
+	Groups      map[string]*DeploymentGroup
 }
 
-type deploymentGroup struct {
-	desired, healthy int
-	progress         time.Duration // 0: the first unhealthy allocation fails it
-	deadline         time.Time
+// DeploymentGroup is a group that takes part in a deployment.
+type DeploymentGroup struct {
+	Desired  int
+	Healthy  []string      // IDs of allocations
+	Progress time.Duration // 0: the first unhealthy allocation fails it
+	Deadline time.Time
 }
 
 // NewDeployment returns the deployment of a canonicalised job's first version;
 // nil when no group of the job takes part in one.
 func NewDeployment(job *api.Job, now time.Time) *Deployment {
-	d := &Deployment{Status: DeploymentRunning, Description: "Deployment is running", groups: map[string]*deploymentGroup{}}
+	d := &Deployment{Status: DeploymentRunning, Description: "Deployment is running", Groups: map[string]*DeploymentGroup{}}
 	for _, g := range job.TaskGroups {
 		if _, ok := PolicyOf(*job.Type, g); !ok || *g.Count == 0 {
 			continue
 		}
 		progress := *g.Update.ProgressDeadline
-		d.groups[*g.Name] = &deploymentGroup{desired: *g.Count, progress: progress, deadline: now.Add(progress)}
+		d.Groups[*g.Name] = &DeploymentGroup{Desired: *g.Count, Progress: progress, Deadline: now.Add(progress)}
 	}
-	if len(d.groups) == 0 {
+	if len(d.Groups) == 0 {
 		return nil
 	}
 	return d
 }
 
-// Report takes in the verdict on an allocation of a group. Replaced tells that
-// another one will run in its place.
-func (d *Deployment) Report(group string, v Verdict, replaced bool, now time.Time) {
-	g := d.groups[group]
+// Report takes in the verdict on an allocation of a group, perhaps once more.
+// Replaced tells that another one will run in its place.
+func (d *Deployment) Report(group, alloc string, v Verdict, replaced bool, now time.Time) {
+	g := d.Groups[group]
 	if d.Status != DeploymentRunning || g == nil {
 		return
 	}
 	switch v {
 	case Healthy:
-		g.healthy++
-		g.deadline = now.Add(g.progress)
+		if slices.Contains(g.Healthy, alloc) {
+			return
+		}
+		g.Healthy = append(g.Healthy, alloc)
+		g.Deadline = now.Add(g.Progress)
 		if d.complete() {
 			d.Status, d.Description = DeploymentSuccessful, "Deployment completed successfully"
 		}
 	case Unhealthy:
-		if g.progress == 0 || !replaced {
+		if g.Progress == 0 || !replaced {
 			d.Status, d.Description = DeploymentFailed, "Failed due to unhealthy allocations"
 		}
 	case Unknown:
@@ -74,16 +82,16 @@ func (d *Deployment) Tick(now time.Time) (again time.Time) {
 	if d.Status != DeploymentRunning {
 		return time.Time{}
 	}
-	for _, g := range d.groups {
-		if g.progress == 0 || g.healthy >= g.desired {
+	for _, g := range d.Groups {
+		if g.Progress == 0 || len(g.Healthy) >= g.Desired {
 			continue
 		}
-		if !now.Before(g.deadline) {
+		if !now.Before(g.Deadline) {
 			d.Status, d.Description = DeploymentFailed, "Failed due to progress deadline"
 			return time.Time{}
 		}
-		if again.IsZero() || g.deadline.Before(again) {
-			again = g.deadline
+		if again.IsZero() || g.Deadline.Before(again) {
+			again = g.Deadline
 		}
 	}
 	return again
@@ -97,8 +105,8 @@ func (d *Deployment) Cancel() {
 }
 
 func (d *Deployment) complete() bool {
-	for _, g := range d.groups {
-		if g.healthy < g.desired {
+	for _, g := range d.Groups {
+		if len(g.Healthy) < g.Desired {
 			return false
 		}
 	}

@@ -66,9 +66,9 @@ type Watch struct {
 	Policy   Policy
 	Deadline time.Time
 
-	started time.Time // latest start of any task
-	tasks   time.Time // since when all tasks run; zero while they do not
-	checks  time.Time // since when all checks pass
+	Started time.Time // latest start of any task
+	Tasks   time.Time // since when all tasks run; zero while they do not
+	Checks  time.Time // since when all checks pass
 }
 
 // Begin starts a watch.
@@ -94,16 +94,16 @@ func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Ve
 	}
 	switch {
 	case !all:
-		w.tasks = time.Time{}
-	case w.tasks.IsZero(), !latest.Equal(w.started):
-		w.tasks = now
+		w.Tasks = time.Time{}
+	case w.Tasks.IsZero(), !latest.Equal(w.Started):
+		w.Tasks = now
 	}
-	w.started = latest
+	w.Started = latest
 	switch {
 	case !passing:
-		w.checks = time.Time{}
-	case w.checks.IsZero():
-		w.checks = now
+		w.Checks = time.Time{}
+	case w.Checks.IsZero():
+		w.Checks = now
 	}
 
 	again = w.Deadline
@@ -123,12 +123,12 @@ func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Ve
 
 // goodAt is when the allocation will be healthy if nothing changes; zero: never.
 func (w Watch) goodAt() time.Time {
-	if w.tasks.IsZero() || w.checks.IsZero() && w.Policy.Checks {
+	if w.Tasks.IsZero() || w.Checks.IsZero() && w.Policy.Checks {
 		return time.Time{}
 	}
-	since := w.tasks
-	if w.Policy.Checks && w.checks.After(since) {
-		since = w.checks
+	since := w.Tasks
+	if w.Policy.Checks && w.Checks.After(since) {
+		since = w.Checks
 	}
 	return since.Add(w.Policy.MinHealthyTime)
 }

@@ -118,26 +118,26 @@ func TestDeployment(t *testing.T) {
 		want     string
 	}{
 		"all healthy": {10 * time.Minute, func(d *Deployment) {
-			d.Report("g", Healthy, false, begin)
-			d.Report("g", Healthy, false, begin)
+			d.Report("g", "1", Healthy, false, begin)
+			d.Report("g", "2", Healthy, false, begin)
 		}, "successful: Deployment completed successfully"},
-		"one to go": {10 * time.Minute, func(d *Deployment) { d.Report("g", Healthy, false, begin) }, "running: Deployment is running"},
+		"one to go": {10 * time.Minute, func(d *Deployment) { d.Report("g", "3", Healthy, false, begin) }, "running: Deployment is running"},
 		"unhealthy, replaced": {10 * time.Minute, func(d *Deployment) {
-			d.Report("g", Unhealthy, true, begin)
-			d.Report("g", Healthy, false, begin)
-			d.Report("g", Healthy, false, begin)
+			d.Report("g", "4", Unhealthy, true, begin)
+			d.Report("g", "5", Healthy, false, begin)
+			d.Report("g", "6", Healthy, false, begin)
 		}, "successful: Deployment completed successfully"},
-		"unhealthy for good":           {10 * time.Minute, func(d *Deployment) { d.Report("g", Unhealthy, false, begin) }, "failed: Failed due to unhealthy allocations"},
-		"without a deadline the first": {0, func(d *Deployment) { d.Report("g", Unhealthy, true, begin) }, "failed: Failed due to unhealthy allocations"},
+		"unhealthy for good":           {10 * time.Minute, func(d *Deployment) { d.Report("g", "7", Unhealthy, false, begin) }, "failed: Failed due to unhealthy allocations"},
+		"without a deadline the first": {0, func(d *Deployment) { d.Report("g", "8", Unhealthy, true, begin) }, "failed: Failed due to unhealthy allocations"},
 		"no progress":                  {10 * time.Minute, func(d *Deployment) { d.Tick(begin.Add(10 * time.Minute)) }, "failed: Failed due to progress deadline"},
 		"progress moves the deadline": {10 * time.Minute, func(d *Deployment) {
-			d.Report("g", Healthy, false, begin.Add(9*time.Minute))
+			d.Report("g", "9", Healthy, false, begin.Add(9*time.Minute))
 			d.Tick(begin.Add(18 * time.Minute))
 		}, "running: Deployment is running"},
 		"stopped": {10 * time.Minute, func(d *Deployment) { d.Cancel() }, "cancelled: Cancelled because job is stopped"},
 		"nothing follows": {10 * time.Minute, func(d *Deployment) {
 			d.Cancel()
-			d.Report("g", Unhealthy, false, begin)
+			d.Report("g", "10", Unhealthy, false, begin)
 			d.Tick(begin.Add(time.Hour))
 		}, "cancelled: Cancelled because job is stopped"},
 	} {

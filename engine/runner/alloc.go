@@ -86,12 +86,17 @@ type Alloc struct {
 	machine     *lifecycle.Alloc
 	gone        int // tasks that have ended or were left
 	left        int
+	stored      allocRecord // last
+	restored    bool        // from what an earlier engine has stored
+	failure     error       // why that failed
+	ended       bool        // Run has returned, perhaps in an earlier engine
+	forced      string      // description; the allocation has failed, whatever its tasks say
 	status      string
 	description string
 	updating    bool // hooks take in an update
 	health      *healthWatch
 	unchecked   bool // a check of a service does not pass
-	healthy     *bool
+	verdict     health.Verdict
 	modified    time.Time
 	children    sync.WaitGroup
 }
@@ -140,11 +145,19 @@ func (a *Alloc) Leave() { a.leave() }
 // was left. When ctx ends, what still runs is killed without grace.
 func (a *Alloc) Run(ctx context.Context) Result {
 	a.hard = ctx
-	a.publishStatus()
-	for _, t := range a.tasks {
-		t.apply("", event.Received())
+	switch {
+	case a.ended:
+		if a.verdict != health.Unknown {
+			a.passOnVerdict() // once more: who was told may have died of it
+		}
+		return a.result()
+	case a.failure != nil:
+		return a.failRestored()
+	case a.restored:
+		a.proceed()
+	default:
+		a.begin()
 	}
-	a.beginHealth()
 	a.commit()
 	a.children.Go(a.prerun)
 	defer a.endHealth()
@@ -180,12 +193,40 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		a.shutdown()
 	} else {
 		a.postrun()
+		a.ended = true
+		a.commit()
 	}
-	return Result{Status: a.status, Failed: a.finishedAt()}
+	return a.result()
+}
+
+// begin tells of the allocation and its tasks.
+func (a *Alloc) begin() {
+	a.publishStatus()
+	for _, t := range a.tasks {
+		t.apply("", event.Received())
+	}
+	a.beginHealth()
+}
+
+func (a *Alloc) result() Result { return Result{Status: a.status, Failed: a.finishedAt()} }
+
+// Fail ends the allocation, instead of Run, as one that cannot run.
+func (a *Alloc) Fail(why string) Result {
+	a.forced = why
+	a.publishStatus()
+	a.ended = true
+	close(a.over)
+	a.commit()
+	return a.result()
 }
 
 // post hands a report to the owner, or to nobody when the allocation is over.
+// What is to be stored is stored when it returns.
 func (a *Alloc) post(f func()) {
+	if a.recorder.Durable() {
+		a.ask(f)
+		return
+	}
 	select {
 	case a.inbox <- f:
 	case <-a.over:
@@ -198,12 +239,18 @@ func (a *Alloc) finishedAt() (last time.Time) {
 			last = t.state.FinishedAt
 		}
 	}
+	if last.IsZero() { // it never ran
+		last = a.modified
+	}
 	return last
 }
 
 // publishStatus tells of the allocation's status if it has changed.
 func (a *Alloc) publishStatus() {
 	status, description := a.machine.Status()
+	if a.forced != "" {
+		status, description = api.AllocClientStatusFailed, a.forced
+	}
 	if status == a.status && description == a.description {
 		return
 	}

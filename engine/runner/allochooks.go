@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
@@ -39,7 +41,7 @@ func (a *Alloc) newHooks() []hooks.AllocHook {
 // runs beside the owner, since a hook may take its time.
 func (a *Alloc) prerun() {
 	var failure error
-	for _, h := range a.hooks {
+	for _, h := range a.prerunHooks() {
 		h, ok := h.(hooks.AllocPrerun)
 		if !ok {
 			continue
@@ -50,18 +52,50 @@ func (a *Alloc) prerun() {
 		}
 	}
 	a.post(func() {
-		ready := lifecycle.Input{Kind: lifecycle.Prepared}
-		if failure != nil {
-			ready.Kind = lifecycle.SetupFailed
+		switch {
+		case failure != nil:
 			for _, t := range a.tasks {
-				t.apply("", event.SetupFailure(failure))
+				if t.state.State != dead {
+					t.apply("", event.SetupFailure(failure))
+				}
+			}
+			a.happens(lifecycle.Input{Kind: lifecycle.SetupFailed})
+		case !a.machine.Memory().Prepared:
+			a.happens(lifecycle.Input{Kind: lifecycle.Prepared})
+		}
+		for i, t := range a.tasks {
+			if !a.machine.Mark(i).Ended {
+				a.children.Go(t.run)
 			}
 		}
-		a.happens(ready)
-		for _, t := range a.tasks {
-			a.children.Go(t.run)
-		}
 	})
+}
+
+// prerunHooks are the hooks to call before the first task, also when that runs
+// already; not when the allocation has failed or completed meanwhile.
+func (a *Alloc) prerunHooks() []hooks.AllocHook {
+	switch a.stored.Status {
+	case api.AllocClientStatusFailed, api.AllocClientStatusComplete:
+		if a.restored {
+			return nil
+		}
+	}
+	return a.hooks
+}
+
+// failRestored ends an allocation that cannot go on, with those of its tasks
+// that still run.
+func (a *Alloc) failRestored() Result {
+	for _, t := range a.tasks {
+		if t.recoverTask() == nil {
+			_ = t.driver.DestroyTask(t.id, true)
+		}
+		if t.state.State != dead {
+			t.apply(dead, event.SetupFailure(a.failure))
+		}
+	}
+	a.postrun()
+	return a.Fail(fmt.Sprintf("Unable to add allocation due to error: %v", a.failure))
 }
 
 func (a *Alloc) prekill() {

@@ -18,7 +18,10 @@ func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
 func (c control) Signal(why *api.TaskEvent, signal string) error { return c.t.signal(why, signal) }
 
 func (c control) Fail(why *api.TaskEvent) {
-	c.t.report("", why)
+	c.t.alloc.post(func() {
+		c.t.failed = true
+		c.t.apply("", why)
+	})
 	c.t.cancel()
 }
 

@@ -12,6 +12,9 @@ import (
 // happens tells the machine what has happened. What it wants to be told is
 // told at once, its other orders are carried out at the end of the turn.
 func (a *Alloc) happens(in lifecycle.Input) {
+	if a.failure != nil { // nothing goes on
+		return
+	}
 	for _, e := range a.machine.Next(in) {
 		switch e.Kind {
 		case lifecycle.Blame:
@@ -19,6 +22,9 @@ func (a *Alloc) happens(in lifecycle.Input) {
 		case lifecycle.Tell:
 			t := a.tasks[e.Task]
 			t.apply("", a.killEvent(t))
+		case lifecycle.Cancel:
+			a.tasks[e.Task].touch()
+			a.turn.orders = append(a.turn.orders, e)
 		default:
 			a.turn.orders = append(a.turn.orders, e)
 		}

@@ -55,7 +55,7 @@ func (a *Alloc) checkHealth() {
 	a.endHealth()
 	healthy := verdict == health.Healthy
 	a.mu.Lock()
-	a.healthy = &healthy
+	a.verdict = verdict
 	a.mu.Unlock()
 	if !healthy {
 		blamed := watch.Blame(tasks)
@@ -71,14 +71,9 @@ func (a *Alloc) checkHealth() {
 
 // passOnVerdict tells whoever waits for it whether the allocation is healthy.
 func (a *Alloc) passOnVerdict() {
-	if a.cfg.OnVerdict == nil {
-		return
+	if a.cfg.OnVerdict != nil {
+		a.cfg.OnVerdict(a.verdict)
 	}
-	verdict := health.Unhealthy
-	if *a.healthy {
-		verdict = health.Healthy
-	}
-	a.cfg.OnVerdict(verdict)
 }
 
 // waitsForStarts reports that there can be no verdict yet, before all tasks are

@@ -43,13 +43,18 @@ func (t *task) waitOnce() runEnd {
 	if err != nil {
 		return runEnd{killed: t.isKilled()}
 	}
+	if t.progress.Restarting && !t.isKilled() { // by the order of an earlier engine
+		result, _ := t.stopToRestart(ended)
+		return runEnd{result: result, restart: !t.progress.Failure}
+	}
 	select {
 	case result := <-ended:
 		return runEnd{result: result}
 	case req := <-t.inlet.requests:
-		t.report("", req.event)
-		t.prekill()
-		result, err := t.stop(ended)
+		p := t.progress
+		p.Restarting, p.Failure = true, req.failure
+		t.advance(p, func() { t.apply("", req.event) })
+		result, err := t.stopToRestart(ended)
 		req.done <- err
 		return runEnd{result: result, restart: !req.failure}
 	case <-t.alloc.leaving.Done():
@@ -67,6 +72,11 @@ func (t *task) waitOnce() runEnd {
 	return runEnd{result: result, killed: true, killErr: err}
 }
 
+func (t *task) stopToRestart(ended <-chan *drivers.ExitResult) (*drivers.ExitResult, error) {
+	t.prekill()
+	return t.stop(ended)
+}
+
 // shutdownDelay waits for the task's shutdown_delay, and returns the result if
 // the task ends meanwhile.
 func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResult {
@@ -74,12 +84,18 @@ func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResu
 	if d <= 0 {
 		return nil
 	}
+	if p := t.progress; p.Until.IsZero() {
+		told := event.WaitingShutdownDelay(d)
+		p.Until = time.Now().Add(d)
+		if t.alloc.hard.Err() != nil {
+			told, p.Until = event.SkippingShutdownDelay(d), time.Now()
+		}
+		t.advance(p, func() { t.apply(pending, told) })
+	}
 	if t.alloc.hard.Err() != nil {
-		t.report(pending, event.SkippingShutdownDelay(d))
 		return nil
 	}
-	t.report(pending, event.WaitingShutdownDelay(d))
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(time.Until(t.progress.Until))
 	defer timer.Stop()
 	select {
 	case result := <-ended:
@@ -93,9 +109,17 @@ func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResu
 // stop has the driver stop the task, again if that fails, and returns the
 // task's result.
 func (t *task) stop(ended <-chan *drivers.ExitResult) (*drivers.ExitResult, error) {
+	grace := t.killTimeout()
+	if t.progress.Stopping.IsZero() {
+		t.progress.Stopping = time.Now()
+		t.save(func() {})
+	} else { // an earlier engine began
+		grace = max(0, grace-time.Since(t.progress.Stopping))
+	}
 	var failure error
 	for _, pause := range stopRetries {
-		failure = t.driver.StopTask(t.alloc.hard, t.id, t.killTimeout(), t.spec().KillSignal)
+		failure = t.driver.StopTask(t.alloc.hard, t.id, grace, t.spec().KillSignal)
+		grace = t.killTimeout()
 		if failure == nil || errors.Is(failure, drivers.ErrTaskNotFound) {
 			return <-ended, nil
 		}

@@ -41,7 +41,11 @@ func (t *task) run() {
 		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
 	}
 	t.stopHooks()
-	t.alloc.post(func() { t.happens(lifecycle.Ends); t.alloc.gone++ })
+	t.alloc.post(func() {
+		t.happens(lifecycle.Ends)
+		t.touch()
+		t.alloc.gone++
+	})
 }
 
 // leave leaves the task as it is, for an engine to come.
@@ -128,7 +132,9 @@ func (t *task) terminated(end runEnd) {
 // conclude deals with the end of the task, and reports whether it must be
 // started again.
 func (t *task) conclude() bool {
-	_ = t.driver.DestroyTask(t.id, true)
+	if t.id != "" {
+		_ = t.driver.DestroyTask(t.id, true)
+	}
 	t.exited()
 	var killErr error
 	if t.progress.KillError != "" {
@@ -177,6 +183,7 @@ func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 	case restart.Finish:
 	}
 	t.advance(p, func() {
+		t.dropStart()
 		if why != nil {
 			t.apply("", why)
 		}
@@ -216,11 +223,23 @@ func (t *task) move(s step, mean func()) { t.advance(t.progress.next(s), mean) }
 func (t *task) advance(p progress, mean func()) {
 	t.progress = p
 	t.alloc.post(func() {
-		t.stored.Progress = p
+		t.reached = p
+		t.touch()
 		mean()
 	})
 }
 
-// resume goes on with the task where it is, and reports whether it is to be
-// started.
-func (t *task) resume() bool { return true }
+// save stores where the task is, which means nothing to the allocation.
+func (t *task) save(mean func()) {
+	if t.alloc.recorder.Durable() {
+		t.advance(t.progress, mean)
+	}
+}
+
+// dropStart forgets how the task was started.
+func (t *task) dropStart() {
+	if t.alloc.recorder.Durable() {
+		t.alloc.turn.change.Drop(t.key(startKey))
+		t.alloc.turn.change.Drop(t.key(handleKey))
+	}
+}

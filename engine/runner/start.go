@@ -29,11 +29,28 @@ func (t *task) start() *startFailure {
 	}
 	cfg := t.driverConfig(env)
 	cfg.Config = config
+	if err := t.intend(cfg); err != nil {
+		return failed(err, event.DriverFailure(err))
+	}
 	handle, network, err := t.driver.StartTask(t.alloc.hard, cfg)
 	if err != nil {
 		return failed(err, event.DriverFailure(err))
 	}
 	t.begun(handle, network)
+	return nil
+}
+
+// intend stores that the task is about to be started: if nothing is known of
+// the outcome, its driver is asked.
+func (t *task) intend(cfg *drivers.TaskConfig) error {
+	if !t.alloc.recorder.Durable() {
+		return nil
+	}
+	record, err := newStartRecord(cfg)
+	if err != nil {
+		return fmt.Errorf("cannot store how the task is started: %w", err)
+	}
+	t.move(stepIntent, func() { t.put(startKey, record) })
 	return nil
 }
 
@@ -43,6 +60,7 @@ func (t *task) begun(handle *drivers.TaskHandle, network *drivers.Network) {
 	id := t.id
 	t.move(stepStarted, func() {
 		t.handle = id
+		t.put(handleKey, handleRecord{handle.Version, handle.State, handle.DriverState, network})
 		t.apply(running, event.Started())
 	})
 	t.inlet.accept()
@@ -73,8 +91,8 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		cfg.ParentJobID = *a.Job.ParentID
 	}
 	for _, h := range t.hooks {
-		cfg.Mounts = append(cfg.Mounts, h.mounts...)
-		cfg.Devices = append(cfg.Devices, h.devices...)
+		cfg.Mounts = append(cfg.Mounts, h.Mounts...)
+		cfg.Devices = append(cfg.Devices, h.Devices...)
 	}
 	return cfg
 }

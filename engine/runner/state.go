@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/health"
 	"taskrun/engine/lifecycle"
 )
 
@@ -78,8 +79,11 @@ func (a *Alloc) State() State {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := State{
-		Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)), Healthy: a.healthy,
+		Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)),
 		Created: a.created, Modified: a.modified,
+	}
+	if a.verdict != health.Unknown {
+		s.Healthy = new(a.verdict == health.Healthy)
 	}
 	for _, t := range a.tasks {
 		state := t.state

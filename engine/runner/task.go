@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -40,19 +41,25 @@ type task struct {
 	handle   string // the driver's ID while the task runs
 	// overLimit is the driver's ID of the last start that had too much memory.
 	overLimit string
-	stored    taskRecord // what is stored of it next
+	reached   progress // of the run
+	touched   bool     // in this turn
+	failed    bool     // by a hook, which has cancelled it
+	told      []string // by hooks since anything else happened
+	repeats   []string // of told, from an earlier engine, not to be told again
 
 	// Owned by run.
-	hooks    []*taskHook
-	env      *taskenv.Builder
-	built    *taskenv.Env // of env; nil when it has changed
-	output   hooks.Output
-	policy   restart.Policy
-	progress progress
-	id       string // of the driver's task
-	started  *drivers.TaskHandle
-	network  *drivers.Network
-	vault    string // token
+	hooks      []*taskHook
+	identities map[string]string // tokens, by name
+	recovering bool              // the task may run since an earlier engine
+	env        *taskenv.Builder
+	built      *taskenv.Env // of env; nil when it has changed
+	output     hooks.Output
+	policy     restart.Policy
+	progress   progress
+	id         string // of the driver's task
+	started    *drivers.TaskHandle
+	network    *drivers.Network
+	vault      string // token
 }
 
 func newTask(a *Alloc, index int, spec *api.Task) *task {
@@ -90,6 +97,8 @@ func (t *task) spec() *api.Task { return t.job.Load().task }
 // state. For the allocation's goroutine.
 func (t *task) apply(state string, e *api.TaskEvent) {
 	before, after := t.state, advance(t.state, state, e, time.Now())
+	t.told, t.repeats = nil, nil
+	t.touch()
 	t.alloc.mu.Lock()
 	t.state, t.alloc.modified = after, time.Now()
 	t.alloc.mu.Unlock()
@@ -116,8 +125,23 @@ func (t *task) report(state string, e *api.TaskEvent) {
 	t.alloc.post(func() { t.apply(state, e) })
 }
 
-// emit adds an event without a change of state.
-func (t *task) emit(e *api.TaskEvent) { t.report("", e) }
+// emit adds an event of a hook. What a hook has told before an engine died, and
+// tells again as the next engine calls it anew, is not told twice.
+func (t *task) emit(e *api.TaskEvent) {
+	t.alloc.post(func() {
+		text := e.Type + ": " + e.DisplayMessage
+		told, repeats := t.told, t.repeats
+		if i := slices.Index(repeats, text); i >= 0 {
+			t.told, t.repeats = append(told, text), slices.Delete(repeats, i, i+1)
+			return
+		}
+		t.apply("", e)
+		if t.alloc.recorder.Durable() {
+			told = append(told, text)
+			t.told, t.repeats = told[max(0, len(told)-keptEvents):], repeats
+		}
+	})
+}
 
 // killTimeout is how long the task may take to end once it was told to.
 func (t *task) killTimeout() time.Duration {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -17,11 +18,17 @@ import (
 // taskHook is a hook and what it left behind in earlier calls.
 type taskHook struct {
 	hooks.TaskHook
-	done    bool
-	state   map[string]string
-	gave    bool // variables
-	mounts  []drivers.Mount
-	devices []drivers.Device
+	gifts
+}
+
+// gifts is what a hook has given its task, in the form in which it is stored.
+type gifts struct {
+	Done    bool              `json:"done,omitempty"`
+	State   map[string]string `json:"state,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Mounts  []drivers.Mount   `json:"mounts,omitempty"`
+	Devices []drivers.Device  `json:"devices,omitempty"`
+	Secrets map[string]string `json:"secrets,omitempty"`
 }
 
 func (t *task) newHooks() []*taskHook {
@@ -49,19 +56,24 @@ func (t *task) newHooks() []*taskHook {
 func (t *task) prestart() *startFailure {
 	for _, h := range t.hooks {
 		pre, ok := h.TaskHook.(hooks.TaskPrestart)
-		if !ok || h.done {
+		if !ok || h.Done {
 			continue
 		}
 		req := hooks.PrestartRequest{
-			State:      maps.Clone(h.state),
+			State:      maps.Clone(h.State),
 			Task:       t.spec(),
 			Resources:  resources(t.spec().Resources),
 			TaskDir:    filepath.Join(t.alloc.cfg.Dir, t.name),
 			VaultToken: t.vault,
 			Env:        t.snapshot(),
+			Recovered:  t.recovering,
 		}
 		var resp hooks.PrestartResponse
-		if err := pre.Prestart(t.killed, &req, &resp); err != nil {
+		ctx := t.killed
+		if t.recovering { // it is to be watched until its end, also when it is killed
+			ctx = context.WithoutCancel(ctx)
+		}
+		if err := pre.Prestart(ctx, &req, &resp); err != nil {
 			if t.isKilled() {
 				return failed(err, nil)
 			}
@@ -74,40 +86,84 @@ func (t *task) prestart() *startFailure {
 
 // take keeps what a hook gave the task.
 func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
-	h.done, h.state = resp.Done, resp.State
+	before := h.gifts
+	h.Done, h.State, h.Env = resp.Done, resp.State, resp.Env
 	if len(resp.Mounts) > 0 {
-		h.mounts = resp.Mounts
+		h.Mounts = resp.Mounts
 	}
 	if len(resp.Devices) > 0 {
-		h.devices = resp.Devices
+		h.Devices = resp.Devices
 	}
-	if len(resp.Env) > 0 || h.gave {
-		h.gave = len(resp.Env) > 0
-		if len(h.devices) > 0 {
-			t.env.SetDeviceEnv(h.Name(), resp.Env)
-		} else {
-			t.env.SetHookEnv(h.Name(), resp.Env)
-		}
+	if len(h.Env) > 0 || len(before.Env) > 0 {
+		t.addEnv(h)
+	}
+	if len(resp.Secrets) > 0 {
+		h.Secrets = resp.Secrets
+		t.env.SetSecrets(h.Secrets)
 		t.built = nil
 	}
-	if resp.VaultToken != "" && resp.VaultToken != t.vault {
-		t.vault = resp.VaultToken
+	tokens := t.addTokens(resp.VaultToken, resp.IdentityTokens)
+	if resp.Output != nil {
+		t.output = resp.Output
+	}
+	if t.alloc.recorder.Durable() && (tokens || !reflect.DeepEqual(before, h.gifts)) {
+		t.saveHooks()
+	}
+}
+
+// addEnv puts a hook's variables into the environment.
+func (t *task) addEnv(h *taskHook) {
+	if len(h.Devices) > 0 {
+		t.env.SetDeviceEnv(h.Name(), h.Env)
+	} else {
+		t.env.SetHookEnv(h.Name(), h.Env)
+	}
+	t.built = nil
+}
+
+// addTokens puts tokens into the environment and reports whether there were
+// new ones.
+func (t *task) addTokens(vault string, identities map[string]string) (added bool) {
+	if vault != "" && vault != t.vault {
+		t.vault, added = vault, true
 		if v := t.spec().Vault; v != nil && v.Env != nil && *v.Env {
 			t.env.SetVaultToken(t.vault, *v.Namespace)
 			t.built = nil
 		}
 	}
-	for name, token := range resp.IdentityTokens {
+	for name, token := range identities {
+		if t.identities == nil {
+			t.identities = map[string]string{}
+		}
+		added = added || t.identities[name] != token
+		t.identities[name] = token
 		t.env.SetIdentityToken(name, token)
 		t.built = nil
 	}
-	if len(resp.Secrets) > 0 {
-		t.env.SetSecrets(resp.Secrets)
-		t.built = nil
+	return added
+}
+
+func (t *task) saveHooks() {
+	record := hooksRecord{Hooks: map[string]gifts{}, VaultToken: t.vault, Identities: maps.Clone(t.identities)}
+	for _, h := range t.hooks {
+		if !reflect.DeepEqual(h.gifts, gifts{}) {
+			record.Hooks[h.Name()] = h.gifts
+		}
 	}
-	if resp.Output != nil {
-		t.output = resp.Output
+	t.save(func() { t.put(hooksKey, record) })
+}
+
+// restoreHooks gives the task again what its hooks gave it.
+func (t *task) restoreHooks(r hooksRecord) {
+	for _, h := range t.hooks {
+		if h.gifts = r.Hooks[h.Name()]; len(h.Env) > 0 {
+			t.addEnv(h)
+		}
+		if len(h.Secrets) > 0 {
+			t.env.SetSecrets(h.Secrets)
+		}
 	}
+	t.addTokens(r.VaultToken, r.Identities)
 }
 
 func (t *task) poststart() {
@@ -166,7 +222,7 @@ func (t *task) shutdownHooks() {
 // called shows the error of a hook that cannot keep the task from going on.
 func (t *task) called(h *taskHook, err error) {
 	if err != nil {
-		t.report("", hookFailure(h, err))
+		t.emit(hookFailure(h, err))
 	}
 }
 

@@ -16,6 +16,7 @@ type turn struct {
 	orders  []lifecycle.Effect
 	verdict bool            // on the allocation's health, to be passed on
 	answers []chan struct{} // closed when it is over
+	tasks   []*task         // that are to be stored
 }
 
 // publish adds an event of the allocation, or of one of its tasks.
@@ -41,6 +42,7 @@ func (a *Alloc) newEvent(at time.Time, task string, body event.Body) event.Event
 // commit ends the turn.
 func (a *Alloc) commit() {
 	t := &a.turn
+	a.store()
 	a.recorder.Commit(t.change)
 	t.change.Reset()
 	for _, order := range t.orders {

@@ -24,13 +24,18 @@ func New(t hooks.Task) hooks.TaskHook { return &hook{task: t} }
 func (h *hook) Name() string { return "logmon" }
 
 // Prestart opens the log at the first start; it stays open over all others.
-func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
+func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	if h.log == nil {
 		log, err := tasklog.New(h.config())
 		if err != nil {
 			return drivers.Recoverable(err)
 		}
 		h.log = log
+		if req.Recovered {
+			if err := log.Resume(); err != nil {
+				return drivers.Recoverable(err)
+			}
+		}
 	}
 	resp.Output = h.log
 	return nil

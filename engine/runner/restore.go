@@ -1,0 +1,198 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/engine/health"
+	"taskrun/engine/lifecycle"
+	"taskrun/engine/restart"
+	"taskrun/engine/store"
+)
+
+// Restore returns an allocation that an earlier engine has left, as cfg's
+// Recorder knows it. Run goes on with it: tasks that run are followed, nothing
+// is done or told a second time. One of which nothing was stored begins.
+//
+// An allocation that cannot be restored fails when it is run.
+func Restore(cfg Config) *Alloc {
+	a := New(cfg)
+	known, err := a.recorder.Get(store.KeyOf(allocKey, cfg.Alloc.ID), &a.stored)
+	if !known {
+		return a
+	}
+	a.restored = true
+	records := make([]taskRecord, len(a.tasks))
+	for i, t := range a.tasks {
+		err = errors.Join(err, t.load(&records[i]))
+	}
+	a.restore(records)
+	if _, statErr := os.Stat(cfg.Dir); statErr != nil && a.stored.Machine.Prepared && !a.stored.Over {
+		err = errors.Join(err, fmt.Errorf("allocation directory is inaccessible: %w", statErr))
+	}
+	a.failure = err
+	return a
+}
+
+// load reads what is stored of the task.
+func (t *task) load(r *taskRecord) error {
+	a := t.alloc
+	var given hooksRecord
+	if _, err := a.recorder.Get(t.key(taskKey), r); err != nil {
+		return err
+	}
+	if _, err := a.recorder.Get(t.key(hooksKey), &given); err != nil {
+		return err
+	}
+	t.restoreHooks(given)
+	var start startRecord
+	if known, err := a.recorder.Get(t.key(startKey), &start); !known || err != nil {
+		return err
+	}
+	cfg, err := start.config()
+	if err != nil {
+		return fmt.Errorf("cannot read how task %q was started: %w", t.name, err)
+	}
+	var handle handleRecord
+	if _, err := a.recorder.Get(t.key(handleKey), &handle); err != nil {
+		return err
+	}
+	t.started = &drivers.TaskHandle{Version: handle.Version, Config: cfg, State: handle.State, DriverState: handle.DriverState}
+	t.id, t.network = cfg.ID, handle.Network
+	return nil
+}
+
+// restore takes the allocation to where it was.
+func (a *Alloc) restore(records []taskRecord) {
+	r := &a.stored
+	a.created, a.modified = r.Created, r.Created
+	a.status, a.description, a.forced, a.ended, a.verdict = r.Status, r.Description, r.Forced, r.Over, r.Health
+	members, marks := make([]lifecycle.Task, len(a.tasks)), make([]lifecycle.Mark, len(a.tasks))
+	for i, t := range a.tasks {
+		stored := &records[i]
+		t.restore(stored)
+		if stored.Modified.After(a.modified) {
+			a.modified = stored.Modified
+		}
+		members[i] = lifecycle.Task{
+			Name: t.name, Stage: t.stage, Leader: t.spec().Leader, Phase: phase(t.state), Failed: t.state.Failed,
+		}
+		marks[i] = stored.Mark
+		if stored.Mark.Ended {
+			a.gone++
+		}
+	}
+	a.machine = lifecycle.Restore(members, marks, r.Machine)
+	if a.ended {
+		close(a.over)
+	}
+}
+
+func (t *task) restore(r *taskRecord) {
+	if r.State.State == "" {
+		r.State.State = pending
+	}
+	t.state, t.exitCode, t.overLimit, t.repeats, t.failed = r.State, r.ExitCode, r.OverLimit, r.Told, r.Failed
+	if !r.Progress.Tracker.Start.IsZero() {
+		t.progress = r.Progress
+	}
+	t.reached, t.recovering = t.progress, true
+	if t.failed {
+		t.cancel()
+	}
+}
+
+// proceed begins the first turn of a restored allocation.
+func (a *Alloc) proceed() {
+	a.happens(lifecycle.Input{Kind: lifecycle.Restored})
+	a.turn.verdict = a.verdict != health.Unknown
+	memory := a.machine.Memory()
+	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
+		for _, t := range a.tasks { // that all start anew some may not have heard
+			if t.state.State == running && !t.progress.Restarting {
+				t.inlet.requests <- newRestart(reasonAll, false)
+			}
+		}
+	}
+	if a.stored.Watching {
+		a.health = &healthWatch{watch: a.stored.Watch, timer: time.NewTimer(0)}
+	}
+}
+
+// resume goes on with the task where it is, and reports whether it is to be
+// started.
+func (t *task) resume() bool {
+	defer func() { t.recovering = false }()
+	switch t.progress.Step {
+	case stepDelay:
+		return t.sleepUntil(t.progress.Until)
+	case stepIntent, stepStarted:
+		return t.reattach()
+	case stepEnded:
+		if t.recoverTask() != nil {
+			t.id = "" // nothing is left of it
+		}
+		return t.conclude()
+	case stepDone:
+		return false
+	default:
+		return true
+	}
+}
+
+// reattach finds the task that the driver was starting, or had started, and
+// follows it. It reports whether the task must be started again.
+func (t *task) reattach() bool {
+	failure := t.prestart()
+	err := t.recoverTask()
+	switch {
+	case err != nil:
+		return t.lost(err)
+	case failure != nil: // it cannot go on without its hooks
+		_ = t.driver.DestroyTask(t.id, true)
+		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
+	case t.progress.Step == stepIntent:
+		t.begun(t.started, t.network)
+	default:
+		id := t.id
+		t.alloc.post(func() { t.handle = id })
+		t.inlet.accept()
+	}
+	return t.follow()
+}
+
+// recoverTask has the driver find the task again.
+func (t *task) recoverTask() error {
+	d, ok := t.driver.(drivers.Recoverer)
+	switch {
+	case !ok:
+		return fmt.Errorf("driver %q cannot find its tasks again", t.spec().Driver)
+	case t.started == nil:
+		return drivers.ErrTaskNotFound
+	}
+	t.started.Config.Output = t.output
+	return d.RecoverTask(t.started)
+}
+
+// lost deals with a task that the driver cannot find. It reports whether the
+// task is to be started anew, which does not count as a restart.
+func (t *task) lost(err error) bool {
+	_ = t.driver.DestroyTask(t.id, true)
+	t.inlet.refuse()
+	switch {
+	case t.progress.Step == stepIntent: // it was never started
+		t.move(stepNew, t.dropStart)
+		return true
+	case t.isKilled() || t.progress.Restarting:
+		return t.decide(restart.End{Killed: t.isKilled(), Requested: !t.progress.Failure}, nil, nil)
+	}
+	t.move(stepNew, func() {
+		t.dropStart()
+		t.apply(pending, event.FailedRestoring(err))
+	})
+	return true
+}
