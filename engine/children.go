@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/store"
 )
 
 // maxPayload is the largest payload of a dispatch, in bytes, as in Nomad.
@@ -38,7 +39,7 @@ func (e *Engine) Dispatch(jobID string, payload []byte, meta map[string]string) 
 		child.Meta = map[string]string{}
 	}
 	maps.Copy(child.Meta, meta)
-	return id, r.launch(child)
+	return id, r.launch(child, store.Change{})
 }
 
 // checkDispatch says what a dispatch lacks, in Nomad's words.
@@ -84,7 +85,7 @@ func (e *Engine) Launch(jobID string) (string, error) {
 		return "", errors.New("can't force launch non-periodic job")
 	}
 	child := r.periodicChild(time.Now())
-	return *child.ID, r.launch(child)
+	return *child.ID, r.launch(child, store.Change{})
 }
 
 // newChild returns a job to be run in the name of its parent. It shares all
@@ -95,14 +96,33 @@ func newChild(parent *api.Job, id string) *api.Job {
 	return &child
 }
 
-// launch runs a child of the job in the directory of the job's own run.
-func (r *jobRun) launch(child *api.Job) error {
+// launch runs a child of the job in the directory of the job's own run, and
+// stores that together with c.
+func (r *jobRun) launch(child *api.Job, c store.Change) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended || r.engine.stopping.Err() != nil {
+	if r.ended || r.engine.settled.Err() != nil {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
-	c := newJobRun(r.engine, child, r.dir, r.memory)
+	if r.recorder.Durable() {
+		c.Put(store.KeyOf(jobKey, *child.ID), child)
+		r.recorder.Commit(c)
+	}
+	r.beginLocked(child)
+	return nil
+}
+
+// begin runs a child that an earlier engine has left.
+func (r *jobRun) begin(child *api.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.beginLocked(child)
+}
+
+func (r *jobRun) beginLocked(child *api.Job) {
+	c := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
+	c.hostEnv = r.hostEnv
+	r.known[*child.ID] = true
 	r.live++
 	r.children.Go(func() {
 		c.runGroups()
@@ -110,5 +130,4 @@ func (r *jobRun) launch(child *api.Job) error {
 		defer r.mu.Unlock()
 		r.live--
 	})
-	return nil
 }

@@ -5,11 +5,13 @@ import (
 
 	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/store"
 )
 
 // verdict is the health of one allocation.
 type verdict struct {
 	group    string
+	alloc    string // ID
 	health   health.Verdict
 	replaced bool // another one will run in its place
 }
@@ -25,25 +27,32 @@ func (r *jobRun) report(v verdict) {
 // deploy follows the deployment of the job, if it has one, until the job is
 // over.
 func (r *jobRun) deploy() {
-	d := health.NewDeployment(r.job, time.Now())
-	if d == nil {
+	d := deploymentRecord{event.NewID(), health.NewDeployment(r.job, time.Now())}
+	if d.Deployment == nil {
 		return
 	}
-	stopping := r.engine.stopping.Done()
 	status := ""
+	if r.recorder.Durable() {
+		known, err := r.recorder.Get(r.deploymentKey(), &d)
+		switch {
+		case err != nil:
+			r.notice("job %q: %v", *r.job.ID, err)
+		case known:
+			status = d.Status
+		}
+	}
+	stopping := r.engine.stopping.Done()
 	for {
 		again := d.Tick(time.Now())
-		if d.Status != status {
-			status = d.Status
-			r.engine.bus.Publish(nil, "", event.Deployment{Job: *r.job.ID, Status: status, Description: d.Description})
-		}
+		r.tell(d, d.Status != status)
+		status = d.Status
 		var tick <-chan time.Time
 		if !again.IsZero() {
 			tick = time.After(time.Until(again))
 		}
 		select {
 		case v := <-r.verdicts:
-			d.Report(v.group, v.health, v.replaced, time.Now())
+			d.Report(v.group, v.alloc, v.health, v.replaced, time.Now())
 		case <-tick:
 		case <-stopping:
 			stopping = nil
@@ -52,4 +61,18 @@ func (r *jobRun) deploy() {
 			return
 		}
 	}
+}
+
+func (r *jobRun) deploymentKey() store.Key { return store.KeyOf(deploymentKey, *r.job.ID) }
+
+// tell stores a deployment and, if its status is new, tells of that.
+func (r *jobRun) tell(d deploymentRecord, isNew bool) {
+	var c store.Change
+	c.Put(r.deploymentKey(), d)
+	if isNew {
+		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
+			ID: d.ID, Job: *r.job.ID, Status: d.Status, Description: d.Description,
+		}})
+	}
+	r.recorder.Commit(c)
 }

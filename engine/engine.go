@@ -19,6 +19,7 @@ import (
 	"taskrun/engine/port"
 	"taskrun/engine/runner"
 	"taskrun/engine/service"
+	"taskrun/engine/store"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -48,6 +49,9 @@ type Config struct {
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
+	// Durable: what a later engine needs to take up the runs is stored as they
+	// go, see Recover. Without it the directories hold only what tasks made.
+	Durable bool
 	// OnRun, if set, is called with the directory of each run before anything
 	// is put into it: whoever cleans up when this program is killed must know.
 	OnRun func(dir string)
@@ -63,10 +67,16 @@ type Engine struct {
 	stop     context.CancelFunc
 	hard     context.Context // done: and at once
 	kill     context.CancelFunc
+	leaving  context.Context // done: every task is left to itself
+	leave    context.CancelFunc
+	settled  context.Context // done: nothing new begins, for one of these reasons
+	settle   context.CancelFunc
 
 	jobs  sync.WaitGroup
 	done  chan struct{}
 	watch *driverWatch
+
+	onRecorder func(*store.Recorder) // for tests, who interrupt it
 
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // living and ended ones, by ID
@@ -86,6 +96,8 @@ func New(cfg Config) *Engine {
 	e := &Engine{cfg: cfg, ports: port.NewClaims(cfg.PortDir), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
+	e.leaving, e.leave = context.WithCancel(context.Background())
+	e.settled, e.settle = context.WithCancel(e.stopping)
 	e.watch = newDriverWatch(e)
 	return e
 }
@@ -113,12 +125,18 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 		r, err := e.open(job)
 		if err != nil {
 			for _, r := range runs {
-				err = errors.Join(err, r.close())
+				err = errors.Join(err, r.recorder.Remove(), r.close())
 			}
 			return fmt.Errorf("cannot run job %q: %w", *job.ID, err)
 		}
 		runs = append(runs, r)
 	}
+	e.begin(runs)
+	return nil
+}
+
+// begin runs what was submitted or recovered. The lock is held.
+func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
 	e.runs = runs
 	for _, r := range runs {
@@ -128,17 +146,29 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 		e.jobs.Wait()
 		close(e.done)
 	}()
-	return nil
 }
 
 // Stop stops every job as `nomad job stop` would: kill signals, grace periods,
 // poststop tasks. It returns at once; Done tells of the end.
-func (e *Engine) Stop() { e.stop() }
+func (e *Engine) Stop() {
+	e.order(orderStop)
+	e.stop()
+}
 
 // Kill ends every task at once, without grace. It returns at once.
 func (e *Engine) Kill() {
+	e.order(orderKill)
 	e.stop()
 	e.kill()
+}
+
+// Leave leaves everything running, for an engine that takes up the runs, see
+// Recover. It returns at once; Done tells when nothing happens any more, for
+// which tasks that are being stopped are awaited. Close then leaves what
+// tasks have left behind.
+func (e *Engine) Leave() {
+	e.leave()
+	e.settle()
 }
 
 // Done is closed when every submitted job has ended by itself or was stopped.
@@ -148,7 +178,10 @@ func (e *Engine) Done() <-chan struct{} { return e.done }
 // subscriptions. When it returns no process of any task is left, unless the
 // error says otherwise or ctx has ended.
 func (e *Engine) Close(ctx context.Context) error {
-	e.Kill()
+	left := e.leaving.Err() != nil
+	if !left {
+		e.Kill()
+	}
 	e.mu.Lock()
 	closed, submitted := e.closed, e.submitted
 	e.closed = true
@@ -160,7 +193,10 @@ func (e *Engine) Close(ctx context.Context) error {
 		<-e.done
 	}
 	e.watch.end()
-	err := e.sweep(ctx)
+	var err error
+	if !left {
+		err = e.sweep(ctx)
+	}
 	e.bus.Close()
 	return err
 }
@@ -196,13 +232,8 @@ func (e *Engine) job(id string) (*jobRun, error) {
 
 // open checks what must hold before a job can run, and opens its directory.
 func (e *Engine) open(job *api.Job) (*jobRun, error) {
-	for _, g := range job.TaskGroups {
-		for _, t := range g.Tasks {
-			if e.cfg.Drivers[t.Driver] == nil {
-				return nil, fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
-			}
-			e.watch.begin(t.Driver)
-		}
+	if err := e.checkDrivers(job); err != nil {
+		return nil, err
 	}
 	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
 	if err != nil {
@@ -211,12 +242,29 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	if e.cfg.OnRun != nil {
 		e.cfg.OnRun(dir.Dir)
 	}
-	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()))
+	recorder, err := e.newRecorder(job, dir)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
 	if !job.IsPeriodic() && !job.IsParameterized() {
 		err = r.reserve()
 	}
 	if err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, recorder.Remove(), r.close())
 	}
 	return r, nil
+}
+
+// checkDrivers checks that the job's drivers are there, and follows them.
+func (e *Engine) checkDrivers(job *api.Job) error {
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			if e.cfg.Drivers[t.Driver] == nil {
+				return fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
+			}
+			e.watch.begin(t.Driver)
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,10 +10,7 @@ import (
 
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
-	"taskrun/engine/health"
 	"taskrun/engine/port"
-	"taskrun/engine/restart"
-	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
 
@@ -25,6 +21,8 @@ type jobRun struct {
 	job      *api.Job
 	dir      *allocdir.Run
 	memory   *port.Memory
+	recorder *store.Recorder
+	hostEnv  []string
 	verdicts chan verdict
 	over     chan struct{} // closed when the last allocation has ended
 
@@ -33,12 +31,17 @@ type jobRun struct {
 
 	children sync.WaitGroup // jobs that run in the name of this one
 	mu       sync.Mutex
-	live     int  // children
-	ended    bool // no more children
+	live     int             // children
+	known    map[string]bool // children by ID
+	restored []*api.Job      // children that an earlier engine has left
+	ended    bool            // no more children
 }
 
-func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory) *jobRun {
-	return &jobRun{engine: e, job: job, dir: dir, memory: memory, verdicts: make(chan verdict), over: make(chan struct{})}
+func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
+	return &jobRun{
+		engine: e, job: job, dir: dir, memory: memory, recorder: recorder, hostEnv: e.cfg.HostEnv,
+		verdicts: make(chan verdict), over: make(chan struct{}), known: map[string]bool{},
+	}
 }
 
 // close gives back what the run has, however far it came.
@@ -49,13 +52,19 @@ func (r *jobRun) close() error {
 
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
-	history := store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
+	var history *store.History
+	if !r.recorder.Durable() { // else the recorder keeps it
+		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
+	}
+	for _, child := range r.restored {
+		r.begin(child)
+	}
 	switch {
 	case r.job.IsPeriodic():
 		r.runPeriodic()
 	case r.job.IsParameterized():
 		r.notice("job %q waits to be dispatched", *r.job.ID)
-		<-r.engine.stopping.Done()
+		<-r.engine.settled.Done()
 	default:
 		r.runGroups()
 	}
@@ -63,14 +72,31 @@ func (r *jobRun) run() {
 	r.ended = true
 	r.mu.Unlock()
 	r.children.Wait()
-	if err := history.Close(); err != nil {
-		r.notice("job %q: %v", *r.job.ID, err)
+	if r.engine.leaving.Err() != nil {
+		r.leave()
+		return
+	}
+	if history != nil {
+		if err := history.Close(); err != nil {
+			r.notice("job %q: %v", *r.job.ID, err)
+		}
+	}
+	if err := r.recorder.Remove(); err != nil {
+		r.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
 	}
 	if err := r.dir.Prune(keptRuns); err != nil {
 		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
 	if err := r.close(); err != nil {
 		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
+	}
+}
+
+// leave closes what is kept of a run that another engine takes up.
+func (r *jobRun) leave() {
+	r.releasePorts(r.static)
+	if err := errors.Join(r.recorder.Close(), r.memory.Close(), r.dir.Leave()); err != nil {
+		r.notice("job %q: %v", *r.job.ID, err)
 	}
 }
 
@@ -104,96 +130,8 @@ func (r *jobRun) count(g *api.TaskGroup) int {
 	}
 }
 
-// runSlot runs an allocation, and another in its place for as long as the
-// group's reschedule policy wants it.
-func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
-	e := r.engine
-	policy := restart.ReschedulePolicyOf(g.ReschedulePolicy)
-	var earlier []restart.Replacement
-	var previous string
-	var kept []*runner.Alloc // that have ended
-	for e.stopping.Err() == nil {
-		cfg := r.allocConfig(g, index, previous)
-		cfg.Retry = func(failed time.Time) time.Duration {
-			delay, ok := policy.Next(failed, earlier)
-			if !ok || e.stopping.Err() != nil {
-				return -1
-			}
-			return delay
-		}
-		cfg.OnVerdict = func(v health.Verdict) {
-			r.report(verdict{*g.Name, v, cfg.Retry(time.Now()) >= 0})
-		}
-		alloc, result := r.runAlloc(cfg)
-		if result.Status != api.AllocClientStatusFailed {
-			return
-		}
-		delay, ok := policy.Next(result.Failed, earlier)
-		if !ok || !r.sleepUntil(result.Failed.Add(delay)) {
-			return
-		}
-		earlier = policy.Keep(earlier, restart.Replacement{Time: time.Now(), Delay: delay})
-		previous = cfg.Alloc.ID
-		if kept = append(kept, alloc); len(kept) > keptAllocs {
-			if err := kept[0].Destroy(e.hard); err != nil {
-				r.notice("cannot remove allocation %s: %v", kept[0].Config().Alloc.ID, err)
-			}
-			e.forget(kept[0])
-			kept = kept[1:]
-		}
-	}
-}
-
-func (r *jobRun) allocConfig(g *api.TaskGroup, index int, previous string) runner.Config {
-	e := r.engine
-	id, parent := event.NewID(), ""
-	if r.job.ParentID != nil {
-		parent = *r.job.ParentID
-	}
-	cfg := runner.Config{
-		Alloc: &event.Alloc{
-			Job:    *r.job.ID,
-			Group:  *g.Name,
-			Name:   r.allocName(g, index),
-			ID:     id,
-			Parent: parent,
-		},
-		Index:          index,
-		Job:            r.job,
-		Group:          g,
-		Dir:            r.dir.AllocDir(id),
-		Replaces:       previous,
-		Drivers:        e.cfg.Drivers,
-		Hooks:          e.cfg.Hooks,
-		Node:           e.cfg.Node,
-		HostEnv:        e.cfg.HostEnv,
-		MaxKillTimeout: e.cfg.MaxKillTimeout,
-		Bus:            &e.bus,
-	}
-	if disk := g.EphemeralDisk; *disk.Sticky || *disk.Migrate {
-		cfg.Sticky = r.dir.StickyLink(*r.job.ID, *g.Name, index)
-	}
-	return cfg
-}
-
 func (r *jobRun) allocName(g *api.TaskGroup, index int) string {
 	return fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index)
-}
-
-func (r *jobRun) runAlloc(cfg runner.Config) (*runner.Alloc, runner.Result) {
-	e := r.engine
-	release, err := r.givePorts(&cfg)
-	if err != nil {
-		e.bus.Publish(cfg.Alloc, "", event.AllocStatus{
-			Status: api.AllocClientStatusFailed, Description: err.Error(), Replaces: cfg.Replaces, Retry: cfg.Retry(time.Now()),
-		})
-		return runner.New(cfg), runner.Result{Status: api.AllocClientStatusFailed, Failed: time.Now()}
-	}
-	defer release()
-	alloc := runner.New(cfg)
-	e.track(alloc)
-	defer context.AfterFunc(e.stopping, alloc.Stop)()
-	return alloc, alloc.Run(e.hard)
 }
 
 // sleepUntil waits; false: the job is to end.
@@ -203,7 +141,7 @@ func (r *jobRun) sleepUntil(t time.Time) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-r.engine.stopping.Done():
+	case <-r.engine.settled.Done():
 		return false
 	}
 }

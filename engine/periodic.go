@@ -5,16 +5,22 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/store"
 )
 
 // runPeriodic launches the job at the times of its cron expressions until the
 // engine stops.
+//
+// A launch whose time came while there was no engine is made up for; of
+// several the first.
 func (r *jobRun) runPeriodic() {
-	for {
-		next, err := nextLaunch(r.job.Periodic, time.Now())
+	after := r.lastLaunch()
+	for ; ; after = time.Now() {
+		next, err := nextLaunch(r.job.Periodic, after)
 		if err != nil {
 			r.notice("job %q will not be launched: %v", *r.job.ID, err)
-			<-r.engine.stopping.Done()
+			<-r.engine.settled.Done()
 			return
 		}
 		r.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
@@ -23,12 +29,31 @@ func (r *jobRun) runPeriodic() {
 		}
 		if *r.job.Periodic.ProhibitOverlap && r.running() {
 			r.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
+			r.recorder.Commit(r.launched(next))
 			continue
 		}
-		if err := r.launch(r.periodicChild(next)); err != nil {
+		if err := r.launch(r.periodicChild(next), r.launched(next)); err != nil {
 			return // the engine stops
 		}
 	}
+}
+
+// lastLaunch is the time up to which launches were made, or now.
+func (r *jobRun) lastLaunch() (last time.Time) {
+	if r.recorder.Durable() {
+		if ok, err := r.recorder.Get(store.KeyOf(periodicKey, *r.job.ID), &last); ok && err == nil {
+			return last
+		}
+	}
+	last = time.Now()
+	r.recorder.Commit(r.launched(last))
+	return last
+}
+
+// launched is the change that the launches up to a time were made.
+func (r *jobRun) launched(at time.Time) (c store.Change) {
+	c.Put(store.KeyOf(periodicKey, *r.job.ID), at)
+	return c
 }
 
 // nextLaunch is when a periodic job is to be launched after now.

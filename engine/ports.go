@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -59,11 +60,9 @@ func (r *jobRun) claimStatic(g *api.TaskGroup, index int) (claimed []int, err er
 	return claimed, nil
 }
 
-// givePorts gives an allocation its ports. release must be called when it has
-// ended.
-func (r *jobRun) givePorts(cfg *runner.Config) (release func(), err error) {
-	var claimed []int
-	release = func() { r.releasePorts(claimed) }
+// givePorts gives an allocation its ports. Those that are claimed must be
+// released when it has ended.
+func (r *jobRun) givePorts(cfg *runner.Config) (claimed []int, err error) {
 	if !r.reserved {
 		claimed, err = r.claimStatic(cfg.Group, cfg.Index)
 	}
@@ -90,10 +89,56 @@ func (r *jobRun) givePorts(cfg *runner.Config) (release func(), err error) {
 		}
 	}
 	if err != nil {
-		release()
+		r.releasePorts(claimed)
 		return nil, err
 	}
-	return release, nil
+	return claimed, nil
+}
+
+// adoptPorts claims again the ports that an allocation has since an earlier
+// engine.
+func (r *jobRun) adoptPorts(cfg *runner.Config) (claimed []int) {
+	adopt := func(number int) {
+		if slices.Contains(r.static, number) {
+			return
+		}
+		if err := r.engine.ports.Adopt(number, cfg.Alloc.Name); err != nil {
+			r.notice("%s: %v", cfg.Alloc.Name, err)
+			return
+		}
+		claimed = append(claimed, number)
+	}
+	for _, p := range cfg.Ports {
+		adopt(p.Value)
+	}
+	for _, ports := range cfg.TaskPorts {
+		for _, p := range ports {
+			adopt(p.Value)
+		}
+	}
+	return claimed
+}
+
+// adoptStatic does what reserve does, for a job that runs since an earlier
+// engine.
+func (r *jobRun) adoptStatic() {
+	for _, g := range r.job.TaskGroups {
+		for i := range r.count(g) {
+			for _, n := range networksOf(g) {
+				for _, p := range n.ReservedPorts {
+					if p.IgnoreCollision {
+						continue
+					}
+					if err := r.engine.ports.Adopt(p.Value, r.allocName(g, i)); err != nil {
+						r.notice("%s: %v", r.allocName(g, i), err)
+						continue
+					}
+					r.static = append(r.static, p.Value)
+				}
+			}
+		}
+	}
+	r.reserved = true
 }
 
 // dynamicPort claims the port that the slot had last, if it is free. Where a

@@ -50,6 +50,8 @@ type placement struct {
 	ID       string         `json:"id"`
 	Replaces string         `json:"replaces,omitempty"`
 	Ports    []taskenv.Port `json:"ports,omitempty"`
+	// TaskPorts are those of the tasks' own networks, by task.
+	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 }
 
 // deploymentRecord is what is stored of a job's deployment.

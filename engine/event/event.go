@@ -69,6 +69,7 @@ type (
 	// Deployment is the state of a job's deployment after a change. It
 	// concerns no single allocation.
 	Deployment struct {
+		ID          string
 		Job         string
 		Status      string // running, successful, failed or cancelled
 		Description string

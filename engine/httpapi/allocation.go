@@ -55,7 +55,7 @@ func (s *Server) allocation(a engine.Alloc) *api.Allocation {
 		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
 	}
 	if d, ok := s.tracker.deployment(a.Alloc.Job); ok {
-		alloc.DeploymentID = d.id
+		alloc.DeploymentID = d.body.ID
 		if a.Healthy != nil {
 			alloc.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: a.Healthy, Timestamp: a.Modified, ModifyIndex: known.modified}
 		}

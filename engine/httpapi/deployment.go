@@ -11,7 +11,6 @@ import (
 
 // deploymentRecord is what events tell of a job's deployment.
 type deploymentRecord struct {
-	id                string
 	body              event.Deployment
 	began, changed    time.Time
 	created, modified uint64 // indexes
@@ -21,7 +20,7 @@ type deploymentRecord struct {
 func (t *tracker) observeDeployment(body event.Deployment, at time.Time) {
 	d := t.deployments[body.Job]
 	if d == nil {
-		d = &deploymentRecord{id: event.NewID(), began: at, created: t.now}
+		d = &deploymentRecord{began: at, created: t.now}
 		t.deployments[body.Job] = d
 	}
 	d.body, d.changed, d.modified = body, at, t.now
@@ -58,11 +57,11 @@ func (s *Server) findDeployment(r *request) *api.Deployment {
 	if j != nil && r.inNamespace(*j.Namespace) {
 		d, _ = s.tracker.deployment(r.id)
 	}
-	if d.id == "" {
+	if d.body.ID == "" {
 		return nil
 	}
 	deployment := &api.Deployment{
-		ID: d.id, Namespace: *j.Namespace, JobID: r.id, JobVersion: *j.Version,
+		ID: d.body.ID, Namespace: *j.Namespace, JobID: r.id, JobVersion: *j.Version,
 		JobModifyIndex: *j.JobModifyIndex, JobSpecModifyIndex: *j.JobModifyIndex, JobCreateIndex: *j.CreateIndex,
 		TaskGroups: map[string]*api.DeploymentState{}, Status: d.body.Status, StatusDescription: d.body.Description,
 		CreateIndex: d.created, ModifyIndex: d.modified, CreateTime: d.began.UnixNano(), ModifyTime: d.changed.UnixNano(),

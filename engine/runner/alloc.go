@@ -208,6 +208,9 @@ func (a *Alloc) begin() {
 	a.beginHealth()
 }
 
+// Over reports whether a restored allocation had ended: Run does nothing then.
+func (a *Alloc) Over() bool { return a.ended }
+
 func (a *Alloc) result() Result { return Result{Status: a.status, Failed: a.finishedAt()} }
 
 // Fail ends the allocation, instead of Run, as one that cannot run.

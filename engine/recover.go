@@ -1,0 +1,203 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/engine/port"
+	"taskrun/engine/store"
+)
+
+// Run is a run of a job that outlives its engine, if that is Durable.
+type Run struct {
+	JobID string
+	Dir   string
+	// Lock is the lock of the job's name. Whoever inherits the file keeps the
+	// name locked while there is no engine, and hands it to the next one. May
+	// be nil when nobody has.
+	Lock *os.File
+}
+
+// Runs returns the runs of this engine.
+func (e *Engine) Runs() []Run {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	runs := make([]Run, len(e.runs))
+	for i, r := range e.runs {
+		runs[i] = Run{JobID: *r.job.ID, Dir: r.dir.Dir, Lock: r.dir.Lock()}
+	}
+	return runs
+}
+
+// Interrupted returns the directories of the runs in a data directory that can
+// be taken up, or whose engine lives.
+func Interrupted(dataDir string) (dirs []string, err error) {
+	jobs, err := allocdir.Jobs(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range jobs {
+		runs, err := allocdir.Runs(dataDir, job)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range runs {
+			if dir := allocdir.RunDir(dataDir, job, run); store.HasState(dir) {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs, nil
+}
+
+// Recover takes up runs where an engine has left them that has died, or was
+// told to Leave: its jobs, allocations and tasks go on as they were. Of a run
+// Dir and Lock count; the Lock is the engine's from now on.
+//
+// Who has subscribed gets what is remembered of the past, with the numbers
+// that it had, and then what happens: of the events the latest of each kind,
+// of each allocation and task.
+//
+// It may be called once, instead of Submit. The error tells which runs cannot
+// be recovered, and why. The others are: the engine runs them, or nothing.
+func (e *Engine) Recover(runs ...Run) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.submitted || e.closed {
+		return errors.New("cannot recover a run: the engine was used before")
+	}
+	e.cfg.Durable = true
+	var recovered []*jobRun
+	var past []event.Event
+	var last uint64
+	var failures error
+	for _, run := range runs {
+		r, events, seq, err := e.reopen(run)
+		if err != nil {
+			failures = errors.Join(failures, fmt.Errorf("cannot recover the run in %q: %w", run.Dir, err))
+			continue
+		}
+		recovered, past, last = append(recovered, r), append(past, events...), max(last, seq)
+	}
+	slices.SortFunc(past, func(a, b event.Event) int { return int(a.Seq) - int(b.Seq) })
+	e.bus.Restore(past, last)
+	e.begin(recovered)
+	return failures
+}
+
+// reopen restores a run, but for its allocations.
+func (e *Engine) reopen(run Run) (r *jobRun, past []event.Event, last uint64, err error) {
+	dir, err := allocdir.ReopenRun(run.Dir, run.Lock)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if e.cfg.OnRun != nil {
+		e.cfg.OnRun(dir.Dir)
+	}
+	recorder, err := store.Open(&e.bus, dir.Dir)
+	if err != nil {
+		return nil, nil, 0, errors.Join(err, dir.Close())
+	}
+	if e.onRecorder != nil {
+		e.onRecorder(recorder)
+	}
+	if past, last, err = recorder.Past(); err == nil {
+		r, err = e.restoreRun(dir, recorder)
+	}
+	if err != nil {
+		return nil, nil, 0, errors.Join(err, recorder.Close(), dir.Close())
+	}
+	return r, past, last, nil
+}
+
+func (e *Engine) restoreRun(dir *allocdir.Run, recorder *store.Recorder) (*jobRun, error) {
+	var what runRecord
+	if _, err := recorder.Get(store.KeyOf(runKey), &what); err != nil {
+		return nil, err
+	}
+	var parent *api.Job
+	var children []*api.Job
+	for _, key := range recorder.Keys(store.KeyOf(jobKey)) {
+		job := &api.Job{}
+		if _, err := recorder.Get(key, job); err != nil {
+			return nil, err
+		}
+		if err := e.checkDrivers(job); err != nil {
+			return nil, err
+		}
+		if *job.ID == what.Job {
+			parent = job
+		} else {
+			children = append(children, job)
+		}
+	}
+	if parent == nil {
+		return nil, fmt.Errorf("its state lacks job %q", what.Job)
+	}
+	var order string
+	if _, err := recorder.Get(store.KeyOf(orderKey), &order); err != nil {
+		return nil, err
+	}
+	r := newJobRun(e, parent, dir, port.Recall(dir.PortsFile()), recorder)
+	r.restored = children
+	r.hostEnv = nil
+	for _, v := range what.HostEnv {
+		r.hostEnv = append(r.hostEnv, string(v))
+	}
+	if !parent.IsPeriodic() && !parent.IsParameterized() {
+		r.adoptStatic()
+	}
+	switch order {
+	case orderKill:
+		e.kill()
+		e.stop()
+	case orderStop:
+		e.stop()
+	}
+	return r, nil
+}
+
+// newRecorder returns what publishes, and perhaps stores, what happens in a new
+// run.
+func (e *Engine) newRecorder(job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
+	if !e.cfg.Durable {
+		return store.NewRecorder(&e.bus), nil
+	}
+	recorder, err := store.Create(&e.bus, dir.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if e.onRecorder != nil {
+		e.onRecorder(recorder)
+	}
+	what := runRecord{Job: *job.ID, Began: time.Now()}
+	for _, v := range e.cfg.HostEnv {
+		what.HostEnv = append(what.HostEnv, store.Text(v))
+	}
+	var c store.Change
+	c.Put(store.KeyOf(runKey), what)
+	c.Put(store.KeyOf(jobKey, *job.ID), job)
+	recorder.Commit(c)
+	return recorder, nil
+}
+
+// order stores that every run is to end.
+func (e *Engine) order(how string) {
+	if !e.cfg.Durable || e.leaving.Err() != nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		var c store.Change
+		c.Put(store.KeyOf(orderKey), how)
+		r.recorder.Commit(c)
+	}
+}
