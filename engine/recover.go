@@ -170,13 +170,6 @@ func (e *Engine) newRecorder(job *api.Job, dir *allocdir.Run) (*store.Recorder, 
 	if !e.cfg.Durable {
 		return store.NewRecorder(&e.bus), nil
 	}
-	recorder, err := store.Create(&e.bus, dir.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if e.onRecorder != nil {
-		e.onRecorder(recorder)
-	}
 	what := runRecord{Job: *job.ID, Began: time.Now()}
 	for _, v := range e.cfg.HostEnv {
 		what.HostEnv = append(what.HostEnv, store.Text(v))
@@ -184,8 +177,11 @@ func (e *Engine) newRecorder(job *api.Job, dir *allocdir.Run) (*store.Recorder, 
 	var c store.Change
 	c.Put(store.KeyOf(runKey), what)
 	c.Put(store.KeyOf(jobKey, *job.ID), job)
-	recorder.Commit(c)
-	return recorder, nil
+	recorder, err := store.Create(&e.bus, dir.Dir, c)
+	if err == nil && e.onRecorder != nil {
+		e.onRecorder(recorder)
+	}
+	return recorder, err
 }
 
 // order stores that every run is to end.

@@ -43,7 +43,10 @@ func (t *task) waitOnce() runEnd {
 	if err != nil {
 		return runEnd{killed: t.isKilled()}
 	}
-	if t.progress.Restarting && !t.isKilled() { // by the order of an earlier engine
+	switch {
+	case t.isKilled():
+		return t.kill(ended)
+	case t.progress.Restarting: // by the order of an earlier engine
 		result, _ := t.stopToRestart(ended)
 		return runEnd{result: result, restart: !t.progress.Failure}
 	}
@@ -64,6 +67,11 @@ func (t *task) waitOnce() runEnd {
 		<-t.killed.Done()
 	case <-t.killed.Done():
 	}
+	return t.kill(ended)
+}
+
+// kill ends the task for good.
+func (t *task) kill(ended <-chan *drivers.ExitResult) runEnd {
 	t.prekill()
 	if result := t.shutdownDelay(ended); result != nil {
 		return runEnd{result: result, killed: true}

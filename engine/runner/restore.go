@@ -113,7 +113,7 @@ func (a *Alloc) proceed() {
 	memory := a.machine.Memory()
 	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
 		for _, t := range a.tasks { // that all start anew some may not have heard
-			if t.state.State == running && !t.progress.Restarting {
+			if t.progress.Step == stepStarted && !t.progress.Restarting {
 				t.inlet.requests <- newRestart(reasonAll, false)
 			}
 		}

@@ -45,8 +45,8 @@ func HasState(runDir string) bool {
 	return err == nil
 }
 
-// createJournal makes the state file of a new run.
-func createJournal(runDir string) (*journal, error) {
+// createJournal makes the state file of a new run, with a first record.
+func createJournal(runDir string, first *record) (*journal, error) {
 	dir := filepath.Join(runDir, stateDir)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -57,6 +57,8 @@ func createJournal(runDir string) (*journal, error) {
 		j.at, err = j.history.Seek(0, io.SeekEnd)
 	}
 	if err == nil {
+		first.At = j.at
+		j.apply(first)
 		err = j.compact()
 	}
 	if err != nil {

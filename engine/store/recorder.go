@@ -27,9 +27,14 @@ type Recorder struct {
 func NewRecorder(bus *event.Bus) *Recorder { return &Recorder{bus: bus} }
 
 // Create returns the durable recorder of a new run, which has this directory.
-// It keeps the history of the run as well. It must be closed.
-func Create(bus *event.Bus, runDir string) (*Recorder, error) {
-	j, err := createJournal(runDir)
+// It keeps the history of the run as well. First is stored from the beginning.
+// It must be closed.
+func Create(bus *event.Bus, runDir string, first Change) (*Recorder, error) {
+	record, err := first.record()
+	var j *journal
+	if err == nil {
+		j, err = createJournal(runDir, record)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep the state of the run: %w", err)
 	}

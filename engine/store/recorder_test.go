@@ -59,7 +59,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bus := &event.Bus{}
-	r, err := Create(bus, dir)
+	r, err := Create(bus, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for at := 0; ; at++ {
 		dir := t.TempDir()
-		r, err := Create(&event.Bus{}, dir)
+		r, err := Create(&event.Bus{}, dir, Change{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 func makeState(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()
-	r, err := Create(&event.Bus{}, dir)
+	r, err := Create(&event.Bus{}, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func header0(t *testing.T) string {
 func TestStateStaysSmall(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r, err := Create(&event.Bus{}, dir)
+	r, err := Create(&event.Bus{}, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestStateThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	bus := &event.Bus{}
 	sub := bus.Subscribe(false)
-	r, err := Create(bus, dir)
+	r, err := Create(bus, dir, Change{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,393 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	"taskrun/engine/event"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+func restarts(t *api.Task, attempts int, delay time.Duration) *api.Task {
+	t.RestartPolicy = &api.RestartPolicy{Attempts: &attempts, Delay: &delay, Interval: new(24 * time.Hour), Mode: new("fail")}
+	return t
+}
+
+var scenarios = map[string]scenario{
+	"the whole lifecycle": {job: func() *api.Job {
+		return newJob("batch",
+			hook(newTask("stop", "run_for", "1s"), "poststop", false),
+			hook(newTask("post", "run_for", "1s"), "poststart", false),
+			newTask("main", "run_for", "5s", "exit_code", 3, "stdout_string", "out"),
+			hook(newTask("side", "run_for", "1h"), "prestart", true),
+			hook(newTask("pre", "run_for", "1s"), "prestart", false),
+		)
+	}},
+	"restarts with a delay": {job: func() *api.Job {
+		return newJob("batch", restarts(newTask("t", "run_for", "2s", "exit_code", 1), 3, 10*time.Second), newTask("u", "run_for", "50s"))
+	}},
+	"starts that fail": {job: func() *api.Job {
+		return newJob("batch", restarts(newTask("t", "start_error", "no", "start_error_recoverable", true), 2, time.Second))
+	}},
+	"config that does not fit": {job: func() *api.Job {
+		return newJob("batch", restarts(newTask("bad", "run_for", "${qqqqqqqqqq.x}"), 2, time.Second), hook(newTask("after"), "poststop", false))
+	}},
+	"reschedules": {job: func() *api.Job {
+		job := newJob("batch", newTask("t", "run_for", "1s", "exit_code", 1))
+		job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+			Attempts: new(2), Interval: new(24 * time.Hour), Delay: new(time.Minute), DelayFunction: new("exponential"),
+			MaxDelay: new(time.Hour), Unlimited: new(false),
+		}
+		return job
+	}},
+	"a service that is stopped": {lasts: time.Minute, job: func() *api.Job {
+		job := newJob("service",
+			with(newTask("main", "run_for", "1h", "kill_after", "3s"), func(t *api.Task) { t.ShutdownDelay = 5 * time.Second }),
+			hook(newTask("side", "run_for", "1h"), "prestart", true),
+			hook(newTask("after", "run_for", "2s"), "poststop", false))
+		job.TaskGroups[0].ShutdownDelay = new(10 * time.Second)
+		return job
+	}},
+	"a service that fails": {job: func() *api.Job {
+		return newJob("service", restarts(newTask("t", "run_for", "4s", "exit_code", 9), 1, time.Second), newTask("u", "run_for", "1h"))
+	}},
+	"max_run_duration": {job: func() *api.Job {
+		job := newJob("batch", newTask("t", "run_for", "1h", "kill_after", "1s"), hook(newTask("after"), "poststop", false))
+		job.TaskGroups[0].MaxRunDuration = new(time.Minute)
+		return job
+	}},
+	"a leader that ends": {job: func() *api.Job {
+		return newJob("batch", with(newTask("lead", "run_for", "3s"), func(t *api.Task) { t.Leader = true }), newTask("other", "run_for", "1h"))
+	}},
+	"restart of all tasks": {lost: true, job: func() *api.Job {
+		return newJob("batch", hook(newTask("pre", "run_for", "1s"), "prestart", false), newTask("main", "run_for", "1m", "kill_after", "1s"),
+			hook(newTask("side", "run_for", "1h"), "prestart", true))
+	}, actions: map[time.Duration]func(*engine.Engine){30 * time.Second: func(e *engine.Engine) {
+		if allocs := e.Allocs(); len(allocs) == 1 {
+			_ = e.RestartAlloc(context.Background(), allocs[0].ID, true)
+		}
+	}}},
+	"restart of a task": {lost: true, job: func() *api.Job {
+		return newJob("batch", newTask("t", "run_for", "1m", "kill_after", "1s"))
+	}, actions: map[time.Duration]func(*engine.Engine){30 * time.Second: func(e *engine.Engine) {
+		if allocs := e.Allocs(); len(allocs) == 1 {
+			_ = e.RestartTask(context.Background(), allocs[0].ID, "t")
+		}
+	}}},
+	"dispatch": {lost: true, lasts: time.Minute, job: func() *api.Job {
+		job := newJob("batch", newTask("t", "run_for", "5s", "exit_code", "${NOMAD_META_CODE}"))
+		job.ParameterizedJob = &api.ParameterizedJobConfig{Payload: "required", MetaRequired: []string{"code"}}
+		job.TaskGroups[0].Tasks[0].DispatchPayload = &api.DispatchPayloadConfig{File: "in.txt"}
+		return job
+	}, actions: map[time.Duration]func(*engine.Engine){10 * time.Second: func(e *engine.Engine) {
+		_, _ = e.Dispatch("job", []byte("hello"), map[string]string{"code": "4"})
+	}}},
+	"periodic": {lasts: 14 * time.Hour, job: func() *api.Job {
+		job := newJob("batch", newTask("t", "run_for", "1m"))
+		job.Periodic = &api.PeriodicConfig{Spec: new("30 */12 * * *")}
+		return job
+	}},
+}
+
+// TestDeathAtEveryWrite kills an engine at every point of its writing: before
+// and after each record of the state and of the history. Another one takes up
+// the run, and it ends as if nothing had been.
+func TestDeathAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	for name, s := range scenarios {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var want, without outcome
+			var points int
+			synctest.Test(t, func(t *testing.T) { want, points = s.play(t, 0, 0) })
+			if s.lost {
+				idle := s
+				idle.actions = nil
+				synctest.Test(t, func(t *testing.T) { without, _ = idle.play(t, 0, 0) })
+			}
+			for point := 1; point <= points; point++ {
+				var got outcome
+				synctest.Test(t, func(t *testing.T) { got, _ = s.play(t, point, 0) })
+				diff := cmp.Diff(want, got)
+				if s.lost && diff != "" && cmp.Equal(without, got) {
+					continue
+				}
+				if diff != "" {
+					t.Fatalf("death at point %d of %d (-undisturbed +recovered):\n%s", point, points, diff)
+				}
+				if t.Failed() {
+					return
+				}
+			}
+			t.Logf("%d points", points)
+		})
+	}
+}
+
+// TestTimeWithoutEngine kills engines, and lets time pass until the next one.
+func TestTimeWithoutEngine(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"the whole lifecycle", "restarts with a delay", "reschedules", "a leader that ends"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := scenarios[name]
+			var want outcome
+			var points int
+			synctest.Test(t, func(t *testing.T) { want, points = s.play(t, 0, 0) })
+			for point := 1; point <= points; point += 3 {
+				var got outcome
+				synctest.Test(t, func(t *testing.T) { got, _ = s.play(t, point, 700*time.Millisecond) })
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Fatalf("death at point %d of %d (-undisturbed +recovered):\n%s", point, points, diff)
+				}
+			}
+		})
+	}
+}
+
+// durable returns an engine that stores its runs, on a machine.
+func durable(world *machine, dataDir string) *engine.Engine {
+	return engine.New(engine.Config{
+		DataDir: dataDir,
+		Drivers: map[string]drivers.Driver{"mock_driver": &link{machine: world, dead: &atomic.Bool{}, known: map[string]bool{}}},
+		Hooks:   hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{}, HostEnv: []string{"ODD=\xff", "PATH=/bin"}, Durable: true,
+	})
+}
+
+func newMachine() *machine { return &machine{Driver: mock.New(), starts: map[string]int{}} }
+
+// leave runs a job for a while, leaves it and returns the directory of its run.
+func leave(t *testing.T, world *machine, dataDir string, job *api.Job, after time.Duration) (dir string) {
+	t.Helper()
+	job.Canonicalize()
+	e := durable(world, dataDir)
+	if err := e.Submit(job); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(after)
+	dir = e.Runs()[0].Dir
+	e.Leave()
+	<-e.Done()
+	if err := e.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	return dir
+}
+
+// texts returns what has been published, as "task: type: text" or "status: description".
+func texts(sub *event.Subscription) (list []string) {
+	for sub.Ready() {
+		e, ok := sub.Next(context.Background())
+		if !ok {
+			break
+		}
+		switch b := e.Body.(type) {
+		case event.TaskEvent:
+			list = append(list, e.Task+": "+b.Type+": "+b.DisplayMessage)
+		case event.AllocStatus:
+			list = append(list, b.Status+": "+b.Description)
+		}
+	}
+	return list
+}
+
+func TestLeaveAndRecover(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		dir := leave(t, world, dataDir, newJob("service", newTask("t", "run_for", "1h")), time.Minute)
+		if found, err := engine.Interrupted(dataDir); err != nil || len(found) != 1 || found[0] != dir {
+			t.Fatalf("interrupted: %v, %v", found, err)
+		}
+		<-time.After(time.Minute) // the task runs on
+
+		e := durable(world, dataDir)
+		sub := e.Subscribe(false)
+		if err := e.Recover(engine.Run{Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		allocs := e.Allocs()
+		if len(allocs) != 1 || allocs[0].Tasks["t"].State != "running" || allocs[0].Healthy == nil || len(allocs[0].Tasks["t"].Events) != 3 {
+			t.Fatalf("recovered %+v", allocs)
+		}
+		if started := allocs[0].Tasks["t"].StartedAt; time.Since(started) != 2*time.Minute {
+			t.Errorf("it started %v ago", time.Since(started))
+		}
+		want := []string{"pending: No tasks have started", "t: Started: Task started by client", "running: Tasks are running"}
+		if diff := cmp.Diff(want, texts(sub)); diff != "" {
+			t.Errorf("the past (-want +got):\n%s", diff)
+		}
+		if err := e.RestartTask(t.Context(), allocs[0].ID, "t"); err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Second)
+		if world.starts["t"] != 2 {
+			t.Errorf("%d starts", world.starts["t"])
+		}
+		e.Stop()
+		<-e.Done()
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "recovery")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the state of a run that has ended is there: %v", err)
+		}
+	})
+}
+
+func TestATaskThatIsLost(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		stop bool
+		want []string
+	}{
+		"is started anew": {false, []string{
+			"t: Failed Restoring Task: failed to restore task; it is started anew: task not found for given id",
+			"pending: No tasks have started", "t: Started: Task started by client", "running: Tasks are running",
+		}},
+		"while it was stopped": {true, []string{"t: Killed: Task successfully killed", "complete: All tasks have completed"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				world, dataDir := newMachine(), t.TempDir()
+				job := newJob("service", newTask("t", "run_for", "1h", "kill_after", "3s"))
+				job.Canonicalize()
+				first := durable(world, dataDir)
+				if err := first.Submit(job); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Minute)
+				dir, lock := first.Runs()[0].Dir, dupLock(t, first)
+				if tt.stop {
+					first.Stop()
+					<-time.After(time.Second)
+				}
+				copied := t.TempDir()
+				if err := os.CopyFS(copied, os.DirFS(dataDir)); err != nil {
+					t.Fatal(err)
+				}
+				first.Kill()
+				<-first.Done()
+				rel, err := filepath.Rel(dataDir, dir)
+				if err != nil {
+					t.Fatal(err)
+				}
+				lock.Close()
+
+				e := durable(newMachine(), copied) // on which nothing runs
+				sub := e.Subscribe(false)
+				if err := e.Recover(engine.Run{Dir: filepath.Join(copied, rel)}); err != nil {
+					t.Fatal(err)
+				}
+				texts(sub)
+				<-time.After(10 * time.Second)
+				if diff := cmp.Diff(tt.want, texts(sub)); diff != "" {
+					t.Errorf("events (-want +got):\n%s", diff)
+				}
+				for _, e := range []*engine.Engine{first, e} {
+					if err := e.Close(context.Background()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAllocationWhoseDirectoryIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		dir := leave(t, world, dataDir, newJob("batch", newTask("t", "run_for", "1h"), newTask("u", "run_for", "1h")), time.Minute)
+		if err := os.RemoveAll(filepath.Join(dir, "alloc")); err != nil {
+			t.Fatal(err)
+		}
+		e := durable(world, dataDir)
+		sub := e.Subscribe(false)
+		if err := e.Recover(engine.Run{Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		<-e.Done() // at once: no task is left that could be awaited
+		got := texts(sub)
+		if last := got[len(got)-1]; !strings.HasPrefix(last, "failed: Unable to add allocation due to error: allocation directory is inaccessible: ") {
+			t.Errorf("status %q", got)
+		}
+		for _, a := range e.Allocs() {
+			for name, state := range a.Tasks {
+				if state.State != "dead" || !state.Failed {
+					t.Errorf("task %s: %+v", name, state)
+				}
+			}
+		}
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestRunsThatCannotBeRecovered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		good := leave(t, world, dataDir, newJob("batch", newTask("t", "run_for", "1h")), time.Minute)
+		other := newJob("batch", newTask("t", "run_for", "1h"))
+		other.ID = new("other")
+		bad := leave(t, world, dataDir, other, time.Minute)
+		state := filepath.Join(bad, "recovery", "state")
+		if err := os.WriteFile(state, []byte("what is this"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e := durable(world, dataDir)
+		err := e.Recover(engine.Run{Dir: bad}, engine.Run{Dir: filepath.Join(dataDir, "none")}, engine.Run{Dir: good})
+		if err == nil || !strings.Contains(err.Error(), "cannot recover the run in \""+bad) || !strings.Contains(err.Error(), "set aside as \""+state) {
+			t.Errorf("error %v", err)
+		}
+		<-e.Done() // the good one goes on to its end
+		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "complete" || world.starts["t"] != 2 {
+			t.Errorf("%+v", allocs)
+		}
+		<-time.After(2 * time.Minute) // the task of the other one ends as well
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStateOfARunIsPrivate(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		dir := leave(t, world, dataDir, newJob("batch", newTask("t", "run_for", "1s")), time.Millisecond)
+		for name, want := range map[string]fs.FileMode{"recovery": fs.ModeDir | 0o700, "recovery/state": 0o600} {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != want {
+				t.Errorf("%s: %v, %v", name, info, err)
+			}
+		}
+		<-time.After(time.Second)
+		e := durable(world, dataDir)
+		if err := e.Recover(engine.Run{Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		<-e.Done()
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
