@@ -30,6 +30,10 @@ func Kind(b Body) string {
 		return "alloc_health"
 	case Deployment:
 		return "deployment"
+	case Service:
+		return "service"
+	case Check:
+		return "check"
 	case Notice:
 		return "notice"
 	default:
@@ -62,6 +66,10 @@ func (s Stored) Event() (Event, error) {
 		e.Body, err = decode[AllocHealth](s.Body)
 	case "deployment":
 		e.Body, err = decode[Deployment](s.Body)
+	case "service":
+		e.Body, err = decode[Service](s.Body)
+	case "check":
+		e.Body, err = decode[Check](s.Body)
 	case "notice":
 		e.Body, err = decode[Notice](s.Body)
 	default:

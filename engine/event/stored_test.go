@@ -19,6 +19,8 @@ func TestStoredEventsComeBack(t *testing.T) {
 		AllocStatus{Status: "failed", Description: "d", Replaces: "2", Retry: -1},
 		AllocHealth{Healthy: true},
 		Deployment{Job: "j", Status: "running", Description: "d"},
+		Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"t"}, Registered: true},
+		Check{Service: "s", Check: "c", Status: "success", Output: "o"},
 		Notice{Text: "n"},
 	} {
 		want := Event{Seq: 5, Time: time.Unix(1, 2).UTC(), Alloc: alloc, Task: "t", Body: body}

@@ -30,8 +30,15 @@ func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
 		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
 		return
 	}
+	e := a.newEvent(at, task, body)
+	switch body.(type) {
+	case event.Service, event.Check: // a recovered engine registers and checks anew
+		if a.restored && a.recorder.Repeats(e) {
+			return
+		}
+	}
 	var c store.Change
-	c.Add(a.newEvent(at, task, body))
+	c.Add(e)
 	a.recorder.Commit(c)
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -157,11 +158,10 @@ func remember(rec *record, events []event.Event, j *journal) error {
 		if err != nil {
 			return err
 		}
+		rec.Put[pastKey(e)] = value
 		if e.Alloc == nil {
-			rec.Put[KeyOf(past, "", jobOf(e), stored.Kind)] = value
 			continue
 		}
-		rec.Put[KeyOf(past, e.Alloc.ID, e.Task, stored.Kind)] = value
 		if first := KeyOf(past, e.Alloc.ID, "", "first"); j.values[first] == nil && rec.Put[first] == nil {
 			rec.Put[first] = value
 		}
@@ -170,12 +170,35 @@ func remember(rec *record, events []event.Event, j *journal) error {
 	return nil
 }
 
-// jobOf returns the job of an event that concerns no single allocation.
-func jobOf(e event.Event) string {
-	if d, ok := e.Body.(event.Deployment); ok {
-		return d.Job
+// pastKey is where the latest of such events is stored.
+func pastKey(e event.Event) Key {
+	kind := event.Kind(e.Body)
+	switch b := e.Body.(type) {
+	case event.Deployment: // which concerns no single allocation
+		return KeyOf(past, "", b.Job, kind)
+	case event.Service:
+		return KeyOf(past, e.Alloc.ID, e.Task, kind, b.ID)
+	case event.Check:
+		return KeyOf(past, e.Alloc.ID, e.Task, kind, b.Service, b.Check)
 	}
-	return ""
+	if e.Alloc == nil {
+		return KeyOf(past, "", e.Task, kind)
+	}
+	return KeyOf(past, e.Alloc.ID, e.Task, kind)
+}
+
+// Repeats reports whether an event says nothing but what the latest of its
+// kind has said.
+func (r *Recorder) Repeats(e event.Event) bool {
+	if r.journal == nil || event.Kind(e.Body) == "" {
+		return false
+	}
+	var last event.Stored
+	if ok, err := r.Get(pastKey(e), &last); !ok || err != nil {
+		return false
+	}
+	before, err := last.Event()
+	return err == nil && reflect.DeepEqual(before.Body, e.Body)
 }
 
 // ForgetAlloc adds to a change that what is known of an allocation's events is
@@ -212,12 +235,18 @@ func (r *Recorder) Past() (events []event.Event, last uint64, err error) {
 }
 
 // Keys returns the stored keys below a prefix, sorted. It and Get are for a
-// recorder of Open, before the first Commit.
-func (r *Recorder) Keys(prefix Key) []Key { return r.journal.keys(prefix) }
+// durable recorder.
+func (r *Recorder) Keys(prefix Key) []Key {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.journal.keys(prefix)
+}
 
 // Get reads what is stored under a key, if anything is.
 func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
+	r.mu.Lock()
 	text, ok := r.journal.values[key]
+	r.mu.Unlock()
 	if !ok {
 		return false, nil
 	}
