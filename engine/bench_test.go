@@ -66,8 +66,7 @@ func runOnce(b *testing.B, job *api.Job) {
 
 // TestManyRestartsLeaveMemoryAsItWas restarts a task ten thousand times and
 // compares the heap with that after the first thousand.
-func TestManyRestartsLeaveMemoryAsItWas(t *testing.T) {
-	t.Parallel()
+func TestManyRestartsLeaveMemoryAsItWas(t *testing.T) { // alone, for it looks at all memory
 	const first, all = 1000, 10_000
 	var after [2]uint64
 	synctest.Test(t, func(t *testing.T) {
