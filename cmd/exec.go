@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -163,11 +162,10 @@ var errLeft = errors.New("disconnected")
 
 // run runs the command and returns its exit code as a silent error.
 func (s *execSession) run(ctx context.Context) error {
+	ctx, stop := s.stoppable(ctx)
+	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	signals, stop := s.signals()
-	defer stop()
-	defer s.cancelOn(signals, cancel)()
 
 	session := client.Session{
 		Command: s.command, Tty: s.tty, Term: s.streams.Env("TERM"),
@@ -214,31 +212,6 @@ func (s *execSession) result(code int, err error) error {
 		return err
 	}
 	return &exitError{code: exitInternal, err: err}
-}
-
-// stopError is the signal that ends a session.
-type stopError struct {
-	os.Signal
-	code int
-}
-
-func (e *stopError) Error() string { return "stopped by " + e.String() }
-
-// cancelOn ends the session with the first signal, until stop is called.
-func (s *execSession) cancelOn(signals <-chan os.Signal, cancel context.CancelCauseFunc) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		select {
-		case sig := <-signals:
-			cancel(&stopError{sig, stopSignals[sig]})
-		case <-done:
-		}
-	}()
-	return func() {
-		close(done)
-		<-ended
-	}
 }
 
 // eof is a stdin with nothing in it.

@@ -77,14 +77,13 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 	if err != nil {
 		return err
 	}
-	tasks := all
-	if len(targets) > 0 {
-		if tasks, err = client.FindAll(all, targets); err != nil {
-			return targetError(err, all, exitFailed)
-		}
+	selected, err := client.Select(all, targets)
+	if err != nil {
+		return targetError(err, all, exitFailed)
 	}
+	tasks := selected.Of(all)
 	if !opts.all {
-		tasks = slices.DeleteFunc(slices.Clone(tasks), (*client.Task).Replaced)
+		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
 	st := statusOf(tasks, client.Labels(all), time.Now())
 	for _, j := range <-jobs {

@@ -64,7 +64,11 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	flags.Var(&a.colour, "color", "use colours: auto, always or never")
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
-	root.AddCommand(a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(), a.execCommand(), a.psCommand(), a.versionCommand())
+	root.AddCommand(
+		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
+		a.execCommand(), a.psCommand(), a.logsCommand(),
+		a.versionCommand(),
+	)
 	return root
 }
 

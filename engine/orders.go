@@ -111,6 +111,12 @@ func (e *Engine) RestartAlloc(ctx context.Context, allocID string, all bool) err
 	return a.Restart(ctx, all)
 }
 
+// CheckSignal says what is wrong with the name of a signal.
+func CheckSignal(name string) error {
+	_, err := drivers.ParseSignal(name)
+	return err
+}
+
 // Signal sends a signal, by Nomad's name, to a running task.
 func (e *Engine) Signal(allocID, task, signal string) error {
 	a, err := e.alloc(allocID)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"time"
@@ -99,11 +100,14 @@ func (s *Server) query(ctx context.Context) (*api.QueryOptions, context.CancelFu
 // explain says what an error of a request means.
 func (s *Server) explain(ctx context.Context, doing string, err error) error {
 	var response api.UnexpectedResponseError
+	var request *url.Error
 	switch {
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case errors.As(err, &response):
 		err = fmt.Errorf("it answered %d: %s", response.StatusCode(), strings.TrimSpace(response.Body()))
+	case errors.As(err, &request):
+		err = request.Err // the rest is long
 	}
 	return fmt.Errorf("cannot %s of %v: %w", doing, s, err)
 }

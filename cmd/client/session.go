@@ -39,12 +39,12 @@ func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	return 0, fmt.Errorf("exec in task %q: %w", t.Name, t.Server.reason(err))
+	return 0, fmt.Errorf("exec in task %q: %w", t.Name, t.Server.Lost(err))
 }
 
-// reason says why a session broke off. An engine tells before it ends a session
+// Lost says why a session or a stream broke off. An engine tells before it ends a session
 // itself; of one that did not, Nomad's client hands on no more than the text.
-func (s *Server) reason(err error) error {
+func (s *Server) Lost(err error) error {
 	var broken *net.OpError
 	switch {
 	case err.Error() != io.ErrUnexpectedEOF.Error() && !errors.As(err, &broken):

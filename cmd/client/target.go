@@ -87,20 +87,37 @@ func Find(tasks []*Task, target string) ([]*Task, error) {
 	return found, nil
 }
 
-// FindAll returns the tasks that any of the targets stands for, in the order of
-// tasks.
-func FindAll(tasks []*Task, targets []string) ([]*Task, error) {
-	wanted := make(map[*Task]bool)
+// Selection is what several targets stand for, now and when there are more
+// tasks. Without targets it is everything.
+type Selection struct {
+	targets []string
+	ranks   []rank
+}
+
+// Select settles what targets stand for. Each has to stand for a task, or the
+// error is an *UnknownError.
+func Select(tasks []*Task, targets []string) (*Selection, error) {
+	s := &Selection{targets: targets}
 	for _, target := range targets {
 		found, err := Find(tasks, target)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range found {
-			wanted[t] = true
-		}
+		s.ranks = append(s.ranks, found[0].rank(target))
 	}
-	return slices.DeleteFunc(slices.Clone(tasks), func(t *Task) bool { return !wanted[t] }), nil
+	return s, nil
+}
+
+// Of returns the selected ones of tasks, in their order.
+func (s *Selection) Of(tasks []*Task) []*Task {
+	return slices.DeleteFunc(slices.Clone(tasks), func(t *Task) bool {
+		for i, target := range s.targets {
+			if t.rank(target) == s.ranks[i] {
+				return false
+			}
+		}
+		return len(s.targets) > 0
+	})
 }
 
 // Pick returns the one running task that a target stands for. The error is an

@@ -35,7 +35,7 @@ func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, pr
 	}
 	asking.Wait()
 	for i, err := range errs {
-		if err != nil && (servers[i].Socket == "" || !gone(err)) {
+		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
 			problems = append(problems, err)
 		}
 	}
@@ -73,25 +73,27 @@ func ListJobs(ctx context.Context, servers []*Server) []Job {
 	return slices.Concat(lists...)
 }
 
-// gone reports whether an engine had ended before it was asked.
-func gone(err error) bool {
+// Gone reports whether an engine had ended before it was asked.
+func Gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }
 
 func (s *Server) tasks(ctx context.Context, job string) ([]*Task, error) {
 	q, cancel := s.query(ctx)
 	defer cancel()
-	var stubs []*api.AllocationListStub
-	var err error
-	if job == "" {
-		stubs, _, err = s.API.Allocations().List(q)
-	} else {
-		stubs, _, err = s.API.Jobs().Allocations(job, false, q)
-	}
+	stubs, _, err := s.list(job, q)
 	if err != nil {
 		return nil, s.explain(q.Context(), "list the tasks", err)
 	}
 	return s.split(stubs), nil
+}
+
+// list returns the allocations of a job or, without one, all.
+func (s *Server) list(job string, q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+	if job == "" {
+		return s.API.Allocations().List(q)
+	}
+	return s.API.Jobs().Allocations(job, false, q)
 }
 
 // split takes allocations apart into tasks.

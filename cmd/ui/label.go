@@ -40,24 +40,33 @@ func newLabels(jobs []*api.Job, columns int) *labels {
 		each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) { owners[inJob(j, g, t, 0)]++ })
 	}
 
-	l := &labels{byTask: make(map[labelKey]string)}
-	limit := maxLabel
-	if columns > 0 {
-		limit = min(limit, max(8, columns/4))
-	}
+	byTask := make(map[labelKey]string)
 	each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) {
 		for i := range *g.Count {
 			label := inJob(j, g, t, i)
 			if owners[inJob(j, g, t, 0)] > 1 {
 				label = *j.ID + "/" + label
 			}
-			if columns > 0 {
-				label = shorten(label, limit)
-			}
-			l.byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label
-			l.width = max(l.width, min(limit, utf8.RuneCountInString(label)))
+			byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label
 		}
 	})
+	return fitLabels(byTask, columns)
+}
+
+// fitLabels makes labels fit into a terminal of so many columns.
+func fitLabels(byTask map[labelKey]string, columns int) *labels {
+	l := &labels{byTask: byTask}
+	limit := maxLabel
+	if columns > 0 {
+		limit = min(limit, max(8, columns/4))
+	}
+	for key, label := range byTask {
+		if columns > 0 {
+			label = shorten(label, limit)
+			byTask[key] = label
+		}
+		l.width = max(l.width, min(limit, utf8.RuneCountInString(label)))
+	}
 	return l
 }
 

@@ -62,20 +62,27 @@ func (s *Style) Note(text string) string { return s.note.Sprint(text) }
 // taskColours gives each task name a colour: that of its hash, or the next one
 // that fewer names have. The same jobs always get the same colours.
 func taskColours(jobs []*api.Job) map[string]int {
-	taken := make([]int, len(taskAttributes))
-	colours := make(map[string]int)
-	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) {
-		if _, ok := colours[t.Name]; ok {
-			return
-		}
-		h := fnv.New32a()
-		h.Write([]byte(t.Name))
-		at := int(h.Sum32() % uint32(len(taken)))
-		for taken[at] > len(colours)/len(taken) {
-			at = (at + 1) % len(taken)
-		}
-		taken[at]++
-		colours[t.Name] = at
-	})
+	colours := make(colours)
+	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { colours.give(t.Name) })
 	return colours
+}
+
+// colours are those of task names, as indexes of Style.tasks.
+type colours map[string]int
+
+func (c colours) give(name string) {
+	if _, ok := c[name]; ok {
+		return
+	}
+	taken := make([]int, len(taskAttributes))
+	for _, at := range c {
+		taken[at]++
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	at := int(h.Sum32() % uint32(len(taken)))
+	for taken[at] > len(c)/len(taken) {
+		at = (at + 1) % len(taken)
+	}
+	c[name] = at
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
 )
 
 // signalAllocation answers PUT /v1/client/allocation/:id/signal: one task, or
@@ -20,6 +22,9 @@ func (s *Server) signalAllocation(w http.ResponseWriter, r *request) (any, error
 	a, ok := s.findAlloc(r.id)
 	if !ok {
 		return nil, unknownAlloc(r.id)
+	}
+	if err := engine.CheckSignal(order.Signal); err != nil {
+		return nil, fail(http.StatusBadRequest, "%v", err) // Nomad would send SIGINT
 	}
 	if order.Task != "" {
 		return done{}, s.engine.Signal(r.id, order.Task, order.Signal)

@@ -1,0 +1,147 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Log says what is to be read of a task's output.
+type Log struct {
+	Stream string // stdout or stderr
+	Follow bool   // and what is still to come, until the server ends
+	Tail   int    // how many of the last lines; negative: all that is kept
+}
+
+// firstTail is how much of an output is looked at first to find its last
+// lines, in bytes.
+const firstTail = 64 << 10
+
+// Started reports whether the task has output to read.
+func (t *Task) Started() bool { return t.Name != "" && !t.State.StartedAt.IsZero() }
+
+// Ended reports whether no task of the allocation will write any more.
+func (t *Task) Ended() bool {
+	switch t.Alloc.ClientStatus {
+	case api.AllocClientStatusComplete, api.AllocClientStatusFailed, api.AllocClientStatusLost:
+		return true
+	}
+	return false
+}
+
+// Open opens an output of a task that has started, across rotated files and
+// restarts. Reading ends with io.EOF when the server has ended well.
+func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
+	var out io.ReadCloser
+	var err error
+	switch {
+	case l.Tail < 0:
+		out, err = t.open(ctx, l, api.OriginStart, 0)
+	case l.Tail == 0 && l.Follow:
+		out, err = t.open(ctx, l, api.OriginEnd, 0)
+	default:
+		out, err = t.openTail(ctx, l)
+	}
+	if err != nil {
+		return nil, t.Server.explain(ctx, fmt.Sprintf("read %s of task %q", l.Stream, t.Name), err)
+	}
+	return out, nil
+}
+
+// open opens an output at an offset from its beginning, or back from its end.
+func (t *Task) open(ctx context.Context, l Log, origin string, offset int64) (io.ReadCloser, error) {
+	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{
+		"task": t.Name, "type": l.Stream, "follow": strconv.FormatBool(l.Follow), "plain": "true",
+		"origin": origin, "offset": strconv.FormatInt(offset, 10),
+	}}
+	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
+}
+
+// openTail opens an output at its last lines. Where they begin is found by
+// reading ever more of its end; to follow it, that much is read once more, for
+// meanwhile the end may have moved.
+func (t *Task) openTail(ctx context.Context, l Log) (io.ReadCloser, error) {
+	for size := int64(firstTail); ; size *= 4 {
+		text, err := t.readEnd(ctx, l, size)
+		if err != nil {
+			return nil, err
+		}
+		all := int64(len(text)) < size
+		last := lastLines(text, l.Tail)
+		if !all && len(last) == len(text) {
+			continue
+		}
+		if !l.Follow {
+			return io.NopCloser(bytes.NewReader(last)), nil
+		}
+		origin, offset := api.OriginEnd, size
+		if all {
+			origin, offset = api.OriginStart, 0
+		}
+		out, err := t.open(ctx, l, origin, offset)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := io.ReadFull(out, text); err != nil {
+			return nil, errors.Join(err, out.Close())
+		}
+		return &tail{io.MultiReader(bytes.NewReader(lastLines(text, l.Tail)), out), out}, nil
+	}
+}
+
+// tail is the last lines of an output with what follows them.
+type tail struct {
+	io.Reader
+	io.Closer
+}
+
+func (t *Task) readEnd(ctx context.Context, l Log, size int64) ([]byte, error) {
+	l.Follow = false
+	out, err := t.open(ctx, l, api.OriginEnd, size)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	return io.ReadAll(out)
+}
+
+// lastLines returns the last n lines of a text; one without an end is one, too.
+func lastLines(text []byte, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	at := len(bytes.TrimSuffix(text, []byte{'\n'}))
+	for ; n > 0 && at >= 0; n-- {
+		at = bytes.LastIndexByte(text[:at], '\n')
+	}
+	return text[at+1:] // of all lines: -1
+}
+
+// watchTime is how long a server may keep a question whose answer does not
+// change.
+const watchTime = 5 * time.Minute
+
+// Watch calls seen with the tasks of a server, and again whenever something
+// about them has changed, until the server has ended or ctx has.
+func (s *Server) Watch(ctx context.Context, job string, seen func([]*Task)) error {
+	for index := uint64(0); ; {
+		q := (&api.QueryOptions{Namespace: s.namespace, WaitIndex: index, WaitTime: watchTime}).WithContext(ctx)
+		stubs, meta, err := s.list(job, q)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil && s.Socket != "":
+			return nil // it has ended
+		case err != nil:
+			return s.explain(ctx, "watch the tasks", err)
+		}
+		seen(s.split(stubs))
+		index = meta.LastIndex
+	}
+}

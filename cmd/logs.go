@@ -1,0 +1,231 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+	"taskrun/engine/event"
+)
+
+type logsOptions struct {
+	connection
+	task           string
+	follow         bool
+	tail           int
+	stdout, stderr bool
+}
+
+func (a *app) logsCommand() *cobra.Command {
+	var opts logsOptions
+	cmd := &cobra.Command{
+		Use:   "logs [TARGET...]",
+		Short: "Show the output of tasks",
+		Long: `Show the output of tasks, on stdout: of those that are named, or of all. Of a
+single task it is shown as it is; of several each line stands behind its task,
+as "up" shows it. What a task wrote to stdout comes before what it wrote to
+stderr, unless --follow shows both as they come.
+
+` + targetHelp + `
+
+Exit codes:
+  0    it is shown; with --follow: the run has ended
+  1    no task is called as TARGET says, or nothing runs
+  2    the call is wrong
+  125  taskrun itself failed, or the run was killed
+  129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
+  141  stdout was closed`,
+		Example: `  taskrun logs web
+  taskrun logs -f --tail 10 web db
+  taskrun logs --stderr app[1]/web | grep ERROR`,
+		ValidArgsFunction: a.completeTargets(&opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.logs(cmd.Context(), args, opts) },
+	}
+	flags := cmd.Flags()
+	opts.bind(flags)
+	flags.StringVar(&opts.task, "task", "", "show this `task` of the TARGETs alone")
+	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
+	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
+	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
+	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")
+	a.completeJobs(cmd, &opts.connection)
+	return cmd
+}
+
+func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) error {
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return err
+	}
+	if len(servers) == 0 {
+		return noRun(exitFailed)
+	}
+	all, err := a.tasks(ctx, servers, opts.job)
+	if err != nil {
+		return err
+	}
+	selected, err := client.Select(all, targets)
+	if err != nil {
+		return targetError(err, all, exitFailed)
+	}
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	l := &logsSession{app: a, opts: opts, selected: selected, reading: make(map[outputKey]bool)}
+	tasks := l.of(all)
+	for _, name := range []string{opts.task, opts.job} {
+		if len(tasks) == 0 && name != "" {
+			return targetError(&client.UnknownError{Target: name}, all, exitFailed)
+		}
+	}
+	l.view = ui.NewLogs(a.streams, a.colour, l.labels(all, tasks))
+	if opts.follow {
+		err = l.follow(ctx, servers)
+	} else {
+		err = l.show(ctx, tasks)
+	}
+	return stopped(ctx, errors.Join(err, l.view.Close()))
+}
+
+// logsSession shows outputs of tasks.
+type logsSession struct {
+	*app
+	opts     logsOptions
+	selected *client.Selection
+	view     *ui.Logs
+
+	mu      sync.Mutex
+	reading map[outputKey]bool // whether an output is or was read
+}
+
+type outputKey struct {
+	alloc, task string
+	stream      event.Stream
+}
+
+// of returns the tasks whose output is to be shown.
+func (l *logsSession) of(tasks []*client.Task) []*client.Task {
+	return slices.DeleteFunc(l.selected.Of(tasks), func(t *client.Task) bool {
+		return t.Name == "" || l.opts.task != "" && t.Name != l.opts.task
+	})
+}
+
+func (l *logsSession) labels(all, tasks []*client.Task) []ui.Label {
+	names := client.Labels(all)
+	labels := make([]ui.Label, len(tasks))
+	for i, t := range tasks {
+		labels[i] = ui.Label{Alloc: t.Alloc.Name, Task: t.Name, Label: names[t]}
+	}
+	return labels
+}
+
+// streams are the outputs that are to be shown of each task.
+func (o *logsOptions) streams() []event.Stream {
+	switch {
+	case o.stderr && !o.stdout:
+		return []event.Stream{event.Stderr}
+	case o.stdout && !o.stderr:
+		return []event.Stream{event.Stdout}
+	}
+	return []event.Stream{event.Stdout, event.Stderr}
+}
+
+// show shows what there is, task by task.
+func (l *logsSession) show(ctx context.Context, tasks []*client.Task) error {
+	started := false
+	for _, t := range tasks {
+		if !t.Started() {
+			continue
+		}
+		started = true
+		for _, stream := range l.opts.streams() {
+			if err := l.read(ctx, t, stream, false); err != nil {
+				return err
+			}
+		}
+	}
+	if !started && len(tasks) == 1 {
+		return (&exitError{code: exitFailed, err: fmt.Errorf("task %q has not started yet", tasks[0].Name)}).
+			withHint("wait for its output with: taskrun logs -f")
+	}
+	return nil
+}
+
+// follow shows what there is and what comes, also of tasks that start later,
+// until no server is left.
+func (l *logsSession) follow(ctx context.Context, servers []*client.Server) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var readers sync.WaitGroup
+	check := func(err error) {
+		if err != nil {
+			cancel(err)
+		}
+	}
+	for _, s := range servers {
+		readers.Go(func() {
+			check(s.Watch(ctx, l.opts.job, func(tasks []*client.Task) {
+				for _, t := range l.of(tasks) {
+					for _, stream := range l.opts.streams() {
+						if t.Started() && l.begin(t, stream) {
+							readers.Go(func() { check(l.read(ctx, t, stream, !t.Ended())) })
+						}
+					}
+				}
+			}))
+		})
+	}
+	readers.Wait()
+	return context.Cause(ctx)
+}
+
+// begin reports whether an output has not been read yet.
+func (l *logsSession) begin(t *client.Task, stream event.Stream) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := outputKey{t.Alloc.ID, t.Name, stream}
+	if l.reading[key] {
+		return false
+	}
+	l.reading[key] = true
+	return true
+}
+
+// pieceSize is how much output is read at a time, in bytes.
+const pieceSize = 64 << 10
+
+// read shows one output of a task until its end.
+func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Stream, follow bool) error {
+	out, err := t.Open(ctx, client.Log{Stream: stream.String(), Follow: follow, Tail: l.opts.tail})
+	switch {
+	case l.opts.follow && t.Server.Socket != "" && client.Gone(err):
+		return nil // the run has ended
+	case err != nil:
+		return err
+	}
+	defer out.Close()
+	alloc := &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
+	buf := make([]byte, pieceSize)
+	for {
+		n, err := out.Read(buf)
+		if n > 0 {
+			if err := l.view.Write(alloc, t.Name, stream, buf[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return l.view.Ended(alloc, t.Name)
+		case err != nil && ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("%s of task %q broke off: %w", stream, t.Name, t.Server.Lost(err))
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// stopError is the signal that ends a command.
+type stopError struct {
+	os.Signal
+	code int
+}
+
+func (e *stopError) Error() string { return "stopped by " + e.String() }
+
+// stoppable returns a context that ends with the first signal to stop, and when
+// stdout is closed, for commands that leave nothing to clean up.
+func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals, unwatch := a.signals()
+	unwatchOut := a.streams.WatchOut(cancel)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case sig := <-signals:
+			cancel(&stopError{sig, stopSignals[sig]})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+		unwatchOut()
+		unwatch()
+	}
+}
+
+// stopped returns the error of a command that may have been stopped.
+func stopped(ctx context.Context, err error) error {
+	var sig *stopError
+	if errors.As(context.Cause(ctx), &sig) {
+		return silent(sig.code)
+	}
+	return err
+}

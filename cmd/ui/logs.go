@@ -1,0 +1,85 @@
+package ui
+
+import (
+	"sync"
+	"time"
+
+	"taskrun/engine/event"
+)
+
+// Label names a task of an allocation.
+type Label struct {
+	Alloc string // <job>.<group>[<index>]
+	Task  string
+	Label string
+}
+
+// partTime is how long the beginning of a line waits for its end before a
+// terminal shows it.
+const partTime = 100 * time.Millisecond
+
+// Logs shows outputs of tasks as a run does, without times: these are not
+// known any more. Into a file or a pipe, that of a single task goes byte by
+// byte. Its methods may be called from several goroutines at once.
+type Logs struct {
+	mu      sync.Mutex
+	printer *printer
+	part    *time.Timer // shows lines that have no end yet
+}
+
+// NewLogs returns what shows the outputs of tasks.
+func NewLogs(s *Streams, colour ColourMode, tasks []Label) *Logs {
+	byTask, colours := make(map[labelKey]string), make(colours)
+	for _, t := range tasks {
+		byTask[labelKey{t.Alloc, t.Task}] = t.Label
+		colours.give(t.Task)
+	}
+	width := 0
+	if s.OutTerm {
+		width = s.Width()
+	}
+	l := &Logs{printer: &printer{
+		screen: newScreen(s), labels: fitLabels(byTask, width), style: s.OutStyle(colour), colours: colours,
+		bare: len(byTask) == 1, terminal: s.OutTerm, cursor: s.OutTerm && s.cursor(),
+		streams: make(map[streamKey]*printed),
+	}}
+	l.part = time.AfterFunc(partTime, l.showParts)
+	return l
+}
+
+// Write shows a piece of output. The error is that of stdout.
+func (l *Logs) Write(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.printer.bare && !l.printer.terminal {
+		l.printer.screen.out().Write(piece)
+	} else {
+		l.printer.output(event.Event{Alloc: alloc, Task: task}, stream, piece)
+		l.part.Reset(partTime)
+	}
+	return l.printer.screen.flush()
+}
+
+// Ended ends the lines of a stream that has ended.
+func (l *Logs) Ended(alloc *event.Alloc, task string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.printer.ended(alloc.ID, task)
+	return l.printer.screen.flush()
+}
+
+func (l *Logs) showParts() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.printer.idle()
+	_ = l.printer.screen.flush() // the error stays for the next Write
+}
+
+// Close ends all lines.
+func (l *Logs) Close() error {
+	l.part.Stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.printer.close()
+	return l.printer.screen.flush()
+}
