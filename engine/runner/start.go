@@ -84,6 +84,7 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		Resources: resources(t.spec().Resources),
 		AllocDir:  a.Dir,
 		Ports:     portsOf(a.Ports),
+		TaskPorts: portsOf(a.TaskPorts[t.name]),
 		DNS:       dnsOf(a.Group),
 		Output:    t.output,
 	}

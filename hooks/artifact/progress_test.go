@@ -18,12 +18,12 @@ func TestProgressIsNoFlood(t *testing.T) {
 		file.begin(10 << 20)
 		file.add(3 << 20)
 		done := make(chan struct{})
-		var got []string
-		go p.report(done, func(line string) { got = append(got, time.Since(start).String()+" "+line) })
+		said := make(chan string, 100)
+		go p.report(done, func(line string) { said <- time.Since(start).String() + " " + line })
 		time.Sleep(4 * time.Second) //nolint:forbidigo // virtual time
 		synctest.Wait()
-		if len(got) > 0 {
-			t.Errorf("spoke early: %q", got)
+		if len(said) > 0 {
+			t.Errorf("spoke early: %q", <-said)
 		}
 		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time
 		p.remove(repository)
@@ -31,6 +31,11 @@ func TestProgressIsNoFlood(t *testing.T) {
 		time.Sleep(10*time.Minute - 6*time.Second) //nolint:forbidigo // virtual time
 		close(done)
 		synctest.Wait()
+		close(said)
+		var got []string
+		for line := range said {
+			got = append(got, line)
+		}
 		want := []string{
 			`5s downloading "https://x/y": 3.0 MiB of 10.0 MiB, 30 %`,
 			`5s downloading "git::https://x/z", for 5s now`,
