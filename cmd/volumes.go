@@ -58,6 +58,7 @@ func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("no folder is lent for host volume %q", v.Source),
 		Detail:   fmt.Sprintf("one of the data directory is used, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
+		Remedy:   fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, v.Source),
 		Path:     at,
 	}
 	if v.Type == "csi" {
