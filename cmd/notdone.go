@@ -18,7 +18,6 @@ var notDone = []gap{
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
-	{"network", isolated, "the tasks use the network of this machine"},
 
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
 	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs as any other"},
@@ -118,18 +117,6 @@ func connects(j *api.Job, _ string) (paths []jobspec.Path) {
 		add(g.Services, jobspec.Root.Index("group", i))
 	}
 	forTasks(j, func(t *api.Task, at jobspec.Path) { add(t.Services, at) })
-	return paths
-}
-
-// isolated finds networks that are not simply the machine's.
-func isolated(j *api.Job, block string) (paths []jobspec.Path) {
-	for i, g := range j.TaskGroups {
-		for n, network := range g.Networks {
-			if network.Mode != "" && network.Mode != "host" || network.DNS != nil || network.CNI != nil {
-				paths = append(paths, jobspec.Root.Index("group", i).Index(block, n))
-			}
-		}
-	}
 	return paths
 }
 

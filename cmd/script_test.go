@@ -64,6 +64,7 @@ func (t leakTest) Run() int {
 // those of testscript is
 //
 //	exits CODE COMMAND...   the command ends with that exit code
+//	no-containers           the script has left no container behind
 //	serve DIR               serves a directory, and archives, at $URL
 //	run NAME FILE TASK...   "taskrun up FILE" is started; each TASK runs
 //	end NAME INT|KILL       it has been sent a signal, and is gone
@@ -82,7 +83,7 @@ func TestJourneys(t *testing.T) {
 	var engines engines
 	var terminals terminals
 	cmds := terminals.commands()
-	cmds["exits"], cmds["serve"] = exits, serve
+	cmds["exits"], cmds["serve"], cmds["no-containers"] = exits, serve, noContainers
 	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
 	cmds["run"], cmds["end"] = engines.run, engines.end
 	testscript.Run(t, testscript.Params{
@@ -142,5 +143,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// noContainers fails when a run of the script has left containers behind.
+func noContainers(ts *testscript.TestScript, _ bool, _ []string) {
+	left, err := dockertest.Left(ts.Getenv("TASKRUN_DATA_DIR"))
+	ts.Check(err)
+	if len(left) > 0 {
+		ts.Fatalf("there are still the containers %s", strings.Join(left, ", "))
 	}
 }

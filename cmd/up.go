@@ -173,6 +173,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, a.unusable(files)...)
 	problems = append(problems, notices(files)...)
+	problems = append(problems, networkNotices(files, a.drivers())...)
 	problems = append(problems, unisolated(files, a.drivers())...)
 	problems = append(problems, noDownload(files)...)
 	problems = append(problems, volumeNotices(files, a.drivers(), lent(files), dataDir)...)

@@ -1,23 +1,10 @@
 package drivers
 
-import "context"
+import (
+	"context"
 
-// Port is a port of a group, or by the deprecated network block of its
-// resources of a task.
-type Port struct {
-	Label  string
-	Value  int    // on the host
-	To     int    // inside a network of its own; 0 or less: Value
-	HostIP string // address of Value
-}
-
-// Inside is the port that a task in a network of its own must bind.
-func (p Port) Inside() int {
-	if p.To > 0 {
-		return p.To
-	}
-	return p.Value
-}
+	"taskrun/jobspec/taskenv"
+)
 
 // DNS is how a task resolves names, instead of as the host does.
 type DNS struct {
@@ -40,10 +27,10 @@ type NetworkManager interface {
 type NetworkRequest struct {
 	AllocID  string
 	AllocDir string
-	Mode     string // bridge or none
-	Hostname string // empty: any
-	DNS      *DNS   // nil: as the host
-	Ports    []Port // that the host hands on
+	Mode     string         // bridge or none
+	Hostname string         // empty: any
+	DNS      *DNS           // nil: as the host
+	Ports    []taskenv.Port // that the host hands on
 }
 
 // NetworkIsolation is a network that the tasks of an allocation share.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/taskenv"
 )
 
 // TaskConfig is all that a driver needs to start a task.
@@ -30,8 +32,8 @@ type TaskConfig struct {
 	Mounts    []Mount
 	Devices   []Device
 
-	Ports     []Port            // of the group
-	TaskPorts []Port            // of the task's deprecated network block
+	Ports     []taskenv.Port    // of the group
+	TaskPorts []taskenv.Port    // of the task's deprecated network block
 	Network   *NetworkIsolation // that the task joins; nil: the host's, or one of its own
 	DNS       *DNS              // of the group; nil: as the host
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
 	"taskrun/engine/event"
 	"taskrun/jobspec/taskenv"
 )
@@ -19,6 +20,14 @@ type Alloc struct {
 	// Sticky is the link by which the data of an ephemeral_disk that sticks is
 	// found again, see engine/allocdir; empty when there is none.
 	Sticky string
+
+	// Network is the driver that makes the network of the group, if it has
+	// tasks of one that must; SetNetwork is told of it before tasks start.
+	Network    drivers.NetworkManager
+	SetNetwork func(*drivers.NetworkIsolation)
+	// Isolation returns what SetNetwork was told; nil: the network is the
+	// machine's.
+	Isolation func() *drivers.NetworkIsolation
 
 	Node  *taskenv.Node
 	Ports []taskenv.Port

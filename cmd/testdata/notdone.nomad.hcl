@@ -13,8 +13,7 @@ job "notdone" {
     scaling { # scaling
       max = 3
     }
-    network { # network
-      mode = "bridge"
+    network {
       port "http" {
         host_network = "public" # host_network
       }

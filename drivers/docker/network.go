@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/api/types/network"
 
 	"taskrun/drivers"
+	"taskrun/jobspec/taskenv"
 )
 
 // joins reports whether the task shares the network of its group.
@@ -56,7 +57,7 @@ func (c *taskConfig) dns(cfg *drivers.TaskConfig) drivers.DNS {
 
 // mapping is a port of this machine that leads to one of the container.
 type mapping struct {
-	drivers.Port
+	taskenv.Port
 	inside int
 }
 
@@ -68,7 +69,7 @@ func (c *taskConfig) mappings(cfg *drivers.TaskConfig) (list []mapping, err erro
 		if !ok {
 			return nil, fmt.Errorf("Port %q not found, check network block", label) //nolint:staticcheck // Nomad's words
 		}
-		list = append(list, mapping{port, port.Inside()})
+		list = append(list, mapping{port, port.Bind()})
 	}
 	inside := merge(c.PortMap)
 	if len(inside) > 0 && len(cfg.TaskPorts) == 0 {
@@ -80,7 +81,7 @@ func (c *taskConfig) mappings(cfg *drivers.TaskConfig) (list []mapping, err erro
 		}
 	}
 	for _, port := range cfg.TaskPorts {
-		to := port.Inside()
+		to := port.Bind()
 		if mapped := inside[port.Label]; mapped != 0 {
 			to = mapped
 		}
@@ -89,13 +90,13 @@ func (c *taskConfig) mappings(cfg *drivers.TaskConfig) (list []mapping, err erro
 	return list, nil
 }
 
-func find(ports []drivers.Port, label string) (drivers.Port, bool) {
+func find(ports []taskenv.Port, label string) (taskenv.Port, bool) {
 	for _, p := range ports {
 		if p.Label == label {
 			return p, true
 		}
 	}
-	return drivers.Port{}, false
+	return taskenv.Port{}, false
 }
 
 // publish has the engine hand the task's ports on, for TCP and UDP.

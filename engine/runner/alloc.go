@@ -79,6 +79,7 @@ type Alloc struct {
 	updates  updates
 
 	created time.Time
+	network *drivers.NetworkIsolation // of the group; set before tasks start
 
 	// Owned by Run, and written with mu held where State reads it.
 	mu          sync.Mutex

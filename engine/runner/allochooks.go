@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
 	"taskrun/engine/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
@@ -18,6 +19,9 @@ func (a *Alloc) newHooks() []hooks.AllocHook {
 	info := hooks.Alloc{
 		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
 		Node: cfg.Node, Ports: cfg.Ports,
+		Network:    a.networkManager(),
+		SetNetwork: func(n *drivers.NetworkIsolation) { a.network = n },
+		Isolation:  func() *drivers.NetworkIsolation { return a.network },
 		Env:        a.env,
 		Publish:    func(at time.Time, body event.Body) { a.publishNow(at, "", body) },
 		ChecksPass: func(pass bool) { a.post(func() { a.unchecked = !pass }) },
@@ -65,6 +69,7 @@ func (a *Alloc) prerun() {
 		}
 		for i, t := range a.tasks {
 			if !a.machine.Mark(i).Ended {
+				t.enterNetwork()
 				a.children.Go(t.run)
 			}
 		}

@@ -4,16 +4,34 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/jobspec/taskenv"
 )
 
-// portsOf are ports in the words of drivers.
-func portsOf(ports []taskenv.Port) []drivers.Port {
-	list := make([]drivers.Port, len(ports))
-	for i, p := range ports {
-		list[i] = drivers.Port(p)
+// networkManager is the driver of the group's tasks that must make its network;
+// nil when there is none.
+func (a *Alloc) networkManager() drivers.NetworkManager {
+	for _, t := range a.tasks {
+		if m, ok := t.driver.(drivers.NetworkManager); ok && t.driver.Capabilities().MustInitiateNetwork {
+			return m
+		}
 	}
-	return list
+	return nil
+}
+
+// enterNetwork tells the task of the network that its group has. Before run.
+func (t *task) enterNetwork() {
+	if n := t.alloc.network; n != nil && n.IP != "" {
+		t.env.SetNetworkStatus(n.Interface, n.IP)
+		t.built = nil
+	}
+}
+
+// isolation is the network that the task is started in. Only tasks of the
+// driver that made it can be; the others stay on that of the machine.
+func (t *task) isolation() *drivers.NetworkIsolation {
+	if n := t.alloc.network; n != nil && n.Driver == t.driver.Info().Name {
+		return n
+	}
+	return nil
 }
 
 // dnsOf is how the tasks of a group resolve names, nil if as the machine does.

@@ -83,9 +83,10 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		User:      t.spec().User,
 		Resources: resources(t.spec().Resources),
 		AllocDir:  a.Dir,
-		Ports:     portsOf(a.Ports),
-		TaskPorts: portsOf(a.TaskPorts[t.name]),
+		Ports:     a.Ports,
+		TaskPorts: a.TaskPorts[t.name],
 		DNS:       dnsOf(a.Group),
+		Network:   t.isolation(),
 		Output:    t.output,
 	}
 	if a.Job.ParentID != nil {

@@ -13,6 +13,7 @@ import (
 	"taskrun/hooks/lent"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/migratedisk"
+	"taskrun/hooks/network"
 	"taskrun/hooks/secrets"
 	"taskrun/hooks/services"
 	"taskrun/hooks/taskdir"
@@ -42,7 +43,7 @@ func New(opts Options) hooks.Catalog {
 	}
 	offered := services.New(opts.Services)
 	return hooks.Catalog{
-		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, offered.Alloc},
+		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, offered.Alloc},
 		Task: []hooks.TaskFactory{
 			taskdir.New,
 			identity.New,

@@ -166,7 +166,11 @@ func (a *alloc) found(key checkKey, c *check.Check, r check.Result) {
 
 // network is where services are reached.
 func (a *alloc) network(of *drivers.Network) service.Network {
-	return service.Network{Ports: a.info.Ports, Host: localhost, Driver: of}
+	n := service.Network{Ports: a.info.Ports, Host: localhost, Driver: of}
+	if isolation := a.info.Isolation; isolation != nil && isolation() != nil {
+		n.Alloc = isolation().IP
+	}
+	return n
 }
 
 func (a *alloc) fail(s *api.Service, err error) error {

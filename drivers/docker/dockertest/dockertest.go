@@ -146,3 +146,24 @@ func TimeOf(t testing.TB, logs io.Reader, line string) string {
 	t.Fatalf("nobody wrote %q", line)
 	return ""
 }
+
+// Left returns the names of the containers that belong to allocations below a
+// directory.
+func Left(dir string) (names []string, err error) {
+	cli, err := Engine()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range list.Items {
+		if strings.HasPrefix(c.Labels["taskrun.alloc_dir"], dir+"/") {
+			names = append(names, c.Names...)
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,73 @@
+package cmd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/jobspec"
+)
+
+// networkNotices tells where the network of a group is not what it asks for.
+func networkNotices(files []jobFile, known map[string]drivers.Driver) (problems jobspec.Problems) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		var found jobspec.Problems
+		for i, g := range f.Job.TaskGroups {
+			if len(g.Networks) == 0 || g.Networks[0] == nil {
+				continue
+			}
+			if p, ok := networkNotice(g, known, jobspec.Root.Index("group", i).Index("network", 0)); ok {
+				found = append(found, p)
+			}
+		}
+		f.Place(found)
+		problems = append(problems, found...)
+	}
+	return problems
+}
+
+func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec.Path) (jobspec.Problem, bool) {
+	n := g.Networks[0]
+	inside, outside := byNetwork(g, known)
+	p := jobspec.Problem{Severity: jobspec.Warning, Path: at}
+	isHost := n.Mode == "" || n.Mode == "host"
+	switch {
+	case isHost && (n.DNS == nil || len(inside) > 0):
+		return p, false
+	case len(inside) == 0:
+		p.Summary = "there is no network of the group's own: the tasks use that of this machine"
+		p.Detail = "only docker tasks can share one"
+		if isHost {
+			p.Summary = "dns has no effect: the tasks resolve names as this machine does"
+			p.Detail = "only docker tasks can do otherwise"
+		}
+	case len(outside) > 0:
+		p.Summary = fmt.Sprintf("task %q stays on the network of this machine", outside[0])
+		if len(outside) > 1 {
+			p.Summary = fmt.Sprintf("tasks %s stay on the network of this machine", strings.Join(outside, ", "))
+		}
+		p.Detail = fmt.Sprintf("the group's own is that of its docker tasks (%s); reach them by NOMAD_ADDR_LABEL", strings.Join(inside, ", "))
+	case strings.HasPrefix(n.Mode, "cni/"):
+		p.Summary = fmt.Sprintf("there is no CNI here: the group gets a bridge of Docker in place of %q", n.Mode)
+	default:
+		return p, false
+	}
+	return p, true
+}
+
+// byNetwork tells which tasks of a group can share a network of its own.
+func byNetwork(g *api.TaskGroup, known map[string]drivers.Driver) (inside, outside []string) {
+	for _, t := range g.Tasks {
+		if d := known[t.Driver]; d != nil && d.Capabilities().MustInitiateNetwork {
+			inside = append(inside, t.Name)
+		} else {
+			outside = append(outside, t.Name)
+		}
+	}
+	return inside, outside
+}

@@ -1,0 +1,114 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+)
+
+var _ drivers.NetworkManager = (*Driver)(nil)
+
+// groupInterface is what a container's interface is called by the engine.
+const groupInterface = "eth0"
+
+// pauseMemory is the memory of a container that only holds a network, in
+// bytes. Engines refuse less than 6 MiB.
+const pauseMemory = 8 << 20
+
+// CreateNetwork makes the network of a group: that of a container which does
+// nothing, and which the containers of the tasks join. It finds one that was
+// made for the allocation before.
+func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest) (*drivers.NetworkIsolation, error) {
+	cli, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	name := "nomad_init_" + req.AllocID // Nomad's
+	if info, err := cli.ContainerInspect(ctx, name, client.ContainerInspectOptions{}); err == nil {
+		if info.Container.State.Running {
+			d.adopt(info.Container.Config.Labels[labelRun])
+			return isolation(req, info.Container), nil
+		}
+		if err := removeContainer(ctx, cli, name); err != nil {
+			return nil, err
+		}
+	}
+	image, err := d.pauseImage(ctx, cli)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := d.pauseOptions(req, name, image)
+	if err != nil {
+		return nil, err
+	}
+	d.used.Store(true)
+	made, err := cli.ContainerCreate(ctx, opts)
+	if err != nil {
+		return nil, engineError("cannot make the network of the group", err)
+	}
+	if _, err = cli.ContainerStart(ctx, made.ID, client.ContainerStartOptions{}); err == nil {
+		var info client.ContainerInspectResult
+		if info, err = cli.ContainerInspect(ctx, made.ID, client.ContainerInspectOptions{}); err == nil {
+			return isolation(req, info.Container), nil
+		}
+	}
+	_ = removeContainer(context.WithoutCancel(ctx), cli, made.ID) // what failed before is the news
+	return nil, engineError("cannot make the network of the group", err)
+}
+
+func (d *Driver) pauseOptions(req *drivers.NetworkRequest, name, image string) (client.ContainerCreateOptions, error) {
+	config := &container.Config{
+		Image: image, Hostname: req.Hostname, Entrypoint: []string{pauseProgram},
+		Labels: map[string]string{labelAlloc: req.AllocID, labelRun: d.config.Run, labelDir: req.AllocDir},
+	}
+	host := &container.HostConfig{
+		NetworkMode: container.NetworkMode(req.Mode),
+		LogConfig:   container.LogConfig{Type: "none"},
+		Resources:   container.Resources{Memory: pauseMemory, MemorySwap: pauseMemory},
+	}
+	if dns := req.DNS; dns != nil {
+		var err error
+		if host.DNS, err = addresses("dns servers", dns.Servers); err != nil {
+			return client.ContainerCreateOptions{}, err
+		}
+		host.DNSSearch, host.DNSOptions = dns.Searches, dns.Options
+	}
+	if !host.NetworkMode.IsNone() {
+		var list []mapping
+		for _, p := range req.Ports {
+			list = append(list, mapping{p, p.Bind()})
+		}
+		var err error
+		if config.ExposedPorts, host.PortBindings, err = publish(list); err != nil {
+			return client.ContainerCreateOptions{}, err
+		}
+	}
+	return client.ContainerCreateOptions{Config: config, HostConfig: host, Name: name}, nil
+}
+
+// isolation describes the network that a container holds.
+func isolation(req *drivers.NetworkRequest, info container.InspectResponse) *drivers.NetworkIsolation {
+	n := &drivers.NetworkIsolation{Driver: "docker", ID: info.ID, Hostname: info.Config.Hostname}
+	if e := info.NetworkSettings.Networks[network.NetworkBridge]; e != nil && req.Mode == "bridge" && e.IPAddress.IsValid() {
+		n.Interface, n.IP, n.Gateway = groupInterface, e.IPAddress.String(), e.Gateway.String()
+	}
+	return n
+}
+
+// DestroyNetwork removes the container that holds a network.
+func (d *Driver) DestroyNetwork(ctx context.Context, n *drivers.NetworkIsolation) error {
+	cli, err := d.connect()
+	if err != nil {
+		return err
+	}
+	if err := removeContainer(ctx, cli, n.ID); err != nil && !errdefs.IsNotFound(err) {
+		return fmt.Errorf("cannot remove the network of the group: %w", err)
+	}
+	return nil
+}
