@@ -180,6 +180,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	node := a.node("", files)
 	problems = append(problems, misplaced(files, node)...)
 	problems = append(problems, a.unlent(files, node)...)
+	problems = append(problems, doubtful(files)...)
 	problems.Sort()
 	problems = opts.strictly(problems)
 	return files, problems, a.refuse(files, problems, opts.mode)

@@ -106,6 +106,16 @@ func nomadAttributes(*host, string) map[string]string {
 	}
 }
 
+// pluginAttributes are those of the plugins that Nomad has built in, with their
+// versions there: providers of secret blocks and of dynamic host volumes.
+func pluginAttributes(*host, string) map[string]string {
+	return map[string]string{
+		"plugins.secrets.nomad.version":     "1.0.0",
+		"plugins.secrets.vault.version":     "1.0.0",
+		"plugins.host_volume.mkdir.version": "0.0.1",
+	}
+}
+
 // signalNames are the signals that a job file may name.
 const signalNames = "SIGABRT,SIGALRM,SIGBUS,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL," +
 	"SIGNULL,SIGPIPE,SIGPROF,SIGQUIT,SIGSEGV,SIGSTOP,SIGSYS,SIGTERM,SIGTRAP,SIGTSTP,SIGTTIN,SIGTTOU," +

@@ -22,6 +22,7 @@ var groups = []group{
 	{"memory", memoryAttributes},
 	{"unique", uniqueAttributes},
 	{"nomad", nomadAttributes},
+	{"plugins", pluginAttributes},
 }
 
 // machineID is empty: the hardware's UUID can be had only from ioreg(8).

@@ -46,6 +46,7 @@ var groups = []group{
 	{"memory", memoryAttributes},
 	{"unique", uniqueAttributes},
 	{"nomad", nomadAttributes},
+	{"plugins", pluginAttributes},
 }
 
 func kernelAttributes(h *host, _ string) map[string]string {
