@@ -97,6 +97,7 @@ var homes = []home{
 	{"github.com/moby/moby", "drivers/docker drivers/docker/dockertest", "", "the Docker engine's API"},
 	{"github.com/containerd/errdefs", "drivers/docker", "", "the kinds of errors of that API"},
 	{"github.com/distribution/reference", "drivers/docker", "", "names of images, as that API's client takes them apart"},
+	{"github.com/docker/go-connections", "drivers/docker", "", "certificates of engines, as that API's client reads them"},
 	{"github.com/docker/go-units", "drivers/docker", "", "ulimits, as that API has them"},
 
 	{"github.com/gorilla/websocket", "engine/httpapi", "", "sessions of commands, as Nomad's client speaks them"},

@@ -14,7 +14,7 @@ import (
 
 // Main runs the command line and returns the exit code.
 func Main() int {
-	if keeper.Main() {
+	if keeper.Main(cleanUp) {
 		return exitOK
 	}
 	a := &app{

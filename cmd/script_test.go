@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
@@ -146,11 +147,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// noContainers fails when a run of the script has left containers behind.
+// noContainers waits until no run of the script has containers.
 func noContainers(ts *testscript.TestScript, _ bool, _ []string) {
-	left, err := dockertest.Left(ts.Getenv("TASKRUN_DATA_DIR"))
-	ts.Check(err)
-	if len(left) > 0 {
-		ts.Fatalf("there are still the containers %s", strings.Join(left, ", "))
+	for deadline := time.Now().Add(patience); ; <-time.After(50 * time.Millisecond) {
+		left, err := dockertest.Left(ts.Getenv("TASKRUN_DATA_DIR"))
+		ts.Check(err)
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("there are still the containers %s", strings.Join(left, ", "))
+		}
 	}
 }

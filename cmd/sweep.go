@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/drivers"
+	"taskrun/drivers/catalog"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/httpapi"
@@ -27,6 +29,16 @@ func recordDir(socket string) string {
 	return filepath.Dir(socket)
 }
 
+// cleanUp removes the tasks of a driver that are no processes, for a run that
+// is dead.
+func cleanUp(ctx context.Context, driver, ref string) error {
+	d, ok := catalog.New()[driver].(drivers.Lasting)
+	if !ok {
+		return fmt.Errorf("cannot clean up after %s tasks: this version of taskrun has no such driver", driver)
+	}
+	return d.CleanUp(ctx, ref)
+}
+
 // sweep cleans up after runs that were killed together with their keeper, and
 // says so. Without any it costs one look at the directory of sockets.
 func (a *app) sweep(cmd *cobra.Command) {
@@ -43,7 +55,7 @@ func (a *app) sweep(cmd *cobra.Command) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), sweepTime)
 	defer cancel()
 	for _, d := range dead {
-		killed, err := d.Sweep(ctx)
+		killed, err := d.Sweep(ctx, cleanUp)
 		if len(killed) > 0 {
 			say("killed %s, which the run of %s left behind when process %d was killed",
 				listProcesses(killed), strings.Join(d.Jobs, ", "), d.PID)

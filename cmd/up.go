@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
+	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/allocdir"
@@ -128,6 +129,11 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		Services: services,
 		OnRun:    watch.Run,
 	})
+	for name, d := range a.drivers() {
+		if d, ok := d.(drivers.Lasting); ok {
+			d.OnUse(func(ref string) { watch.Lasting(name, ref) })
+		}
+	}
 	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID)
 	defer unserve()
 	if warning != "" {

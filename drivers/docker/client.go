@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/docker/go-connections/tlsconfig"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
@@ -20,18 +22,45 @@ import (
 // replyTime is how long an engine may take to answer what is simple.
 const replyTime = 15 * time.Second
 
-// newClient returns a client of the engine at host; empty: where the docker
-// command would look for it. The engine is not asked yet.
-func newClient(host string) (*client.Client, error) {
+// engine is where an engine is, and how it is spoken to.
+type engine struct {
+	Host   string `json:"host"`
+	Certs  string `json:"certs,omitempty"`  // directory of certificates; none for an engine without TLS
+	Verify bool   `json:"verify,omitempty"` // the engine's own certificate
+	API    string `json:"api,omitempty"`    // version; empty: negotiated
+}
+
+// findEngine returns the engine at host or, when that is empty, where the
+// docker command would look for it.
+func findEngine(host string, env func(string) string) engine {
 	if host == "" {
-		host = engineHost(os.Getenv)
+		host = engineHost(env)
 	}
-	if strings.HasPrefix(host, "ssh://") {
-		return nil, fmt.Errorf("cannot use the Docker engine at %q: the volumes of a task must be on this machine", host)
+	return engine{
+		Host: host, Certs: env(client.EnvOverrideCertPath), Verify: env(client.EnvTLSVerify) != "",
+		API: env(client.EnvOverrideAPIVersion),
 	}
-	cli, err := client.New(client.WithHost(host), client.WithTLSClientConfigFromEnv(), client.WithAPIVersionFromEnv())
+}
+
+// client returns a client of the engine, which is not asked yet.
+func (e engine) client() (*client.Client, error) {
+	if strings.HasPrefix(e.Host, "ssh://") {
+		return nil, fmt.Errorf("cannot use the Docker engine at %q: the volumes of a task must be on this machine", e.Host)
+	}
+	opts := []client.Opt{client.WithHost(e.Host), client.WithAPIVersion(e.API)}
+	if e.Certs != "" {
+		config, err := tlsconfig.Client(tlsconfig.Options{
+			CAFile: filepath.Join(e.Certs, "ca.pem"), CertFile: filepath.Join(e.Certs, "cert.pem"),
+			KeyFile: filepath.Join(e.Certs, "key.pem"), InsecureSkipVerify: !e.Verify,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("cannot use the certificates in %q: %w", e.Certs, err)
+		}
+		opts = append([]client.Opt{client.WithHTTPClient(&http.Client{Transport: &http.Transport{TLSClientConfig: config}})}, opts...)
+	}
+	cli, err := client.New(opts...)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the Docker engine at %q: %w", host, err)
+		return nil, fmt.Errorf("cannot use the Docker engine at %q: %w", e.Host, err)
 	}
 	return cli, nil
 }

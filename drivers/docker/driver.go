@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,6 +45,7 @@ type Driver struct {
 	connect   func() (*client.Client, error) // the first call makes the client
 	connected atomic.Bool                    // it was called
 	used      atomic.Bool                    // something was to be made in the engine
+	onUse     func()                         // told before that; may be nil
 	tasks     taskstore.Store[*task]
 
 	mu   sync.Mutex
@@ -69,7 +71,7 @@ func New(config Config) *Driver {
 	d := &Driver{config: config, runs: map[string]bool{config.Run: true}}
 	d.connect = sync.OnceValues(func() (*client.Client, error) {
 		d.connected.Store(true)
-		return newClient(config.Host)
+		return findEngine(config.Host, os.Getenv).client()
 	})
 	return d
 }

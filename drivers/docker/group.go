@@ -47,7 +47,7 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	if err != nil {
 		return nil, err
 	}
-	d.used.Store(true)
+	d.use()
 	made, err := cli.ContainerCreate(ctx, opts)
 	if err != nil {
 		return nil, engineError("cannot make the network of the group", err)

@@ -29,18 +29,6 @@ func (d *Driver) labels(cfg *drivers.TaskConfig) map[string]string {
 	}
 }
 
-// Clean removes every container of a run from the engine at host, with the
-// volumes that have no name, and returns their number. It is for whoever
-// outlives the process that ran them.
-func Clean(ctx context.Context, host, run string) (int, error) {
-	cli, err := newClient(host)
-	if err != nil {
-		return 0, err
-	}
-	defer cli.Close()
-	return removeRun(ctx, cli, run)
-}
-
 // removeRun removes until a look finds nothing: a start may be under way.
 func removeRun(ctx context.Context, cli *client.Client, run string) (removed int, err error) {
 	for {

@@ -30,13 +30,20 @@ func (c *contents) remains() *process.Remains {
 	return r
 }
 
+// A Cleaner removes the tasks of a driver that are no processes, by the line
+// that the driver has told; see drivers.Lasting.
+type Cleaner func(ctx context.Context, driver, ref string) error
+
 // cleanUp kills what is left of a run, and then removes what it left on disk.
 // It returns what it killed.
-func (c *contents) cleanUp(ctx context.Context) (killed []process.Remain, err error) {
+func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process.Remain, err error) {
 	if c.boot == bootID() {
 		killed, err = c.remains().Kill(ctx)
 	}
 	errs := []error{err}
+	for _, l := range c.lasting {
+		errs = append(errs, clean(ctx, l.driver, l.ref))
+	}
 	for _, path := range c.sockets {
 		errs = append(errs, removeSocket(path))
 	}

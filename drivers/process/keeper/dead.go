@@ -115,9 +115,9 @@ func (d *Dead) claim() (release func()) {
 
 // Sweep kills what lives of the run, removes what it left on disk, and closes
 // it. It returns what it killed.
-func (d *Dead) Sweep(ctx context.Context) ([]process.Remain, error) {
+func (d *Dead) Sweep(ctx context.Context, clean Cleaner) ([]process.Remain, error) {
 	defer d.claim()()
-	killed, err := d.contents.cleanUp(ctx)
+	killed, err := d.contents.cleanUp(ctx, clean)
 	if err == nil {
 		err = removeRecord(d.file, d.file.Name())
 	}

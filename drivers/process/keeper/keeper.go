@@ -60,15 +60,15 @@ const memoryLimit = 4 << 20
 // Main is what a program does before anything else: it does the work of a
 // keeper when it was executed as one, and reports whether that was so. A program
 // that runs under a keeper hears of it here.
-func Main() bool {
+func Main(clean Cleaner) bool {
 	switch os.Getenv(roleVar) {
 	case watchRole:
 		settle()
-		watch()
+		watch(clean)
 	case detachedRole:
 		settle()
 		debug.SetMemoryLimit(memoryLimit)
-		keepRun()
+		keepRun(clean)
 	default:
 		join()
 		return false
@@ -90,7 +90,7 @@ func settle() {
 }
 
 // watch waits for the end of the program that runs the jobs, and cleans up.
-func watch() {
+func watch(clean Cleaner) {
 	closeInherited(claimFD)
 	for b := make([]byte, 1); ; {
 		if _, err := unix.Read(pipeFD, b); err != unix.EINTR {
@@ -105,7 +105,7 @@ func watch() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
-	if _, err := c.cleanUp(ctx); err != nil {
+	if _, err := c.cleanUp(ctx, clean); err != nil {
 		return
 	}
 	_ = removeRecord(file, os.Getenv(pathVar)) // then the next command does

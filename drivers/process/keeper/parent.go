@@ -35,6 +35,7 @@ const settleTime = time.Second
 
 // parent is the keeper of a detached run. One goroutine owns it.
 type parent struct {
+	clean    Cleaner
 	adopts   bool // the system gives this program what the other one leaves
 	log      io.Writer
 	record   *record
@@ -56,7 +57,7 @@ type parent struct {
 }
 
 // keepRun is the keeper of a detached run.
-func keepRun() {
+func keepRun(clean Cleaner) {
 	adopts := process.AdoptOrphans()
 	news := make(chan os.Signal, 1)
 	signal.Notify(news, syscall.SIGCHLD)
@@ -64,7 +65,7 @@ func keepRun() {
 	syscall.CloseOnExec(pipeFD)
 	report := os.NewFile(pipeFD, "report")
 	p := &parent{
-		adopts: adopts, log: os.Stderr, report: report, held: map[string]*os.File{},
+		clean: clean, adopts: adopts, log: os.Stderr, report: report, held: map[string]*os.File{},
 		children: map[process.ID]child{}, unwanted: map[process.ID]bool{},
 	}
 	if err := p.run(news); err != nil {
@@ -159,7 +160,7 @@ func (p *parent) cleanUp() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
-	if _, err := c.cleanUp(ctx); err != nil {
+	if _, err := c.cleanUp(ctx, p.clean); err != nil {
 		return err
 	}
 	return p.record.remove()

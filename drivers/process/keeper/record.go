@@ -157,11 +157,15 @@ type contents struct {
 	mark    uint64
 	dirs    []string // of runs, see allocdir.Run
 	sockets []string
+	lasting []lasting
 	started []started
 	intents []intent
 	blank   []cell
 	end     int64
 }
+
+// lasting is what a driver has told of tasks that are no processes.
+type lasting struct{ driver, ref string }
 
 // started is a process that was started.
 type started struct {
@@ -218,6 +222,11 @@ func (c *contents) take(line string, at cell) {
 	case "socket":
 		if _, err := fmt.Sscanf(rest, "%q", &text); err == nil {
 			c.sockets = append(c.sockets, text)
+		}
+	case "lasting":
+		var l lasting
+		if _, err := fmt.Sscanf(rest, "%q %q", &l.driver, &l.ref); err == nil {
+			c.lasting = append(c.lasting, l)
 		}
 	case "process":
 		p := started{cell: at}

@@ -115,6 +115,16 @@ func (w *Watch) Socket(path string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("socket %q", path), 0) })
 }
 
+// Lasting says that a driver has tasks that are no processes, and the line by
+// which it finds them again; see drivers.Lasting. The keeper is needed for
+// them, as for processes.
+func (w *Watch) Lasting(driver, ref string) {
+	w.write(func(r *record) { r.put(fmt.Sprintf("lasting %q %q", driver, ref), 0) })
+	if w.link == nil {
+		w.guard()
+	}
+}
+
 // Intend is for package process: with the first process the keeper is needed.
 // In a detached run a second process is forked only when the first one is in
 // the record, so that there is at most one that nobody knows.
