@@ -35,16 +35,29 @@ func (e *Engine) Allocs() []Alloc {
 	defer e.mu.Unlock()
 	list := make([]Alloc, 0, len(e.allocs))
 	for _, a := range e.allocs {
-		cfg := a.Config()
-		list = append(list, Alloc{
-			Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
-			Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
-		})
+		list = append(list, snapshot(a))
 	}
 	slices.SortFunc(list, func(a, b Alloc) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created))
 	})
 	return list
+}
+
+// Alloc returns one of the allocations of this run.
+func (e *Engine) Alloc(id string) (Alloc, bool) {
+	a, err := e.alloc(id)
+	if err != nil {
+		return Alloc{}, false
+	}
+	return snapshot(a), true
+}
+
+func snapshot(a *runner.Alloc) Alloc {
+	cfg := a.Config()
+	return Alloc{
+		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
+		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
+	}
 }
 
 // Jobs returns the jobs that were submitted. They are read only.

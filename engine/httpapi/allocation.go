@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -17,22 +16,13 @@ func (s *Server) getAllocation(_ http.ResponseWriter, r *request) (any, error) {
 	if len(r.id) != idLength {
 		return nil, fail(http.StatusInternalServerError, "alloc lookup failed: index error: UUID must be 36 characters")
 	}
-	a, ok := s.findAlloc(r.id)
+	a, ok := s.engine.Alloc(r.id)
 	if !ok || !r.inNamespace(*a.Job.Namespace) {
 		return nil, fail(http.StatusNotFound, "alloc not found")
 	}
 	alloc := s.allocation(a)
 	alloc.Job = s.look().job(a.Alloc.Job)
 	return alloc, nil
-}
-
-func (s *Server) findAlloc(id string) (engine.Alloc, bool) {
-	allocs := s.engine.Allocs()
-	i := slices.IndexFunc(allocs, func(a engine.Alloc) bool { return a.ID == id })
-	if i < 0 {
-		return engine.Alloc{}, false
-	}
-	return allocs[i], true
 }
 
 // allocation describes an allocation in Nomad's words, without its job.
@@ -43,7 +33,7 @@ func (s *Server) allocation(a engine.Alloc) *api.Allocation {
 		ID: a.ID, Name: a.Name, Namespace: *a.Job.Namespace, NodeID: s.cfg.Node.ID, NodeName: s.cfg.Node.Name,
 		JobID: a.Alloc.Job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{},
 		DesiredStatus: api.AllocDesiredStatusRun, ClientStatus: a.Status, ClientDescription: a.Description,
-		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.next,
+		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.next, EvalID: known.evaluation,
 		CreateIndex: known.created, ModifyIndex: known.modified, AllocModifyIndex: known.created,
 		CreateTime: a.Created.UnixNano(), ModifyTime: a.Modified.UnixNano(),
 		NetworkStatus: &api.AllocNetworkStatus{},
@@ -75,7 +65,7 @@ func (s *Server) allocStub(a engine.Alloc) *api.AllocationListStub {
 
 // allocationChecks answers GET /v1/client/allocation/:id/checks.
 func (s *Server) allocationChecks(_ http.ResponseWriter, r *request) (any, error) {
-	if _, ok := s.findAlloc(r.id); !ok {
+	if _, ok := s.engine.Alloc(r.id); !ok {
 		return nil, unknownAlloc(r.id)
 	}
 	return s.engine.Services().Checks(r.id), nil
@@ -91,7 +81,7 @@ func (s *Server) restartAllocation(w http.ResponseWriter, r *request) (any, erro
 	if err := r.decode(w, &order); err != nil {
 		return nil, err
 	}
-	if _, ok := s.findAlloc(r.id); !ok {
+	if _, ok := s.engine.Alloc(r.id); !ok {
 		return nil, unknownAlloc(r.id)
 	}
 	var err error

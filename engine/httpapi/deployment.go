@@ -52,16 +52,22 @@ func (s *Server) jobDeployments(_ http.ResponseWriter, r *request) (any, error) 
 }
 
 func (s *Server) findDeployment(r *request) *api.Deployment {
-	run := s.look()
-	j, d := run.job(r.id), deploymentRecord{}
-	if j != nil && r.inNamespace(*j.Namespace) {
-		d, _ = s.tracker.deployment(r.id)
+	if d := s.deployment(s.look(), r.id); d != nil && r.inNamespace(d.Namespace) {
+		return d
 	}
-	if d.body.ID == "" {
+	return nil
+}
+
+// deployment describes the deployment of a job in Nomad's words; nil if there
+// is none.
+func (s *Server) deployment(run *run, job string) *api.Deployment {
+	j := run.job(job)
+	d, ok := s.tracker.deployment(job)
+	if j == nil || !ok {
 		return nil
 	}
 	deployment := &api.Deployment{
-		ID: d.body.ID, Namespace: *j.Namespace, JobID: r.id, JobVersion: *j.Version,
+		ID: d.body.ID, Namespace: *j.Namespace, JobID: job, JobVersion: *j.Version,
 		JobModifyIndex: *j.JobModifyIndex, JobSpecModifyIndex: *j.JobModifyIndex, JobCreateIndex: *j.CreateIndex,
 		TaskGroups: map[string]*api.DeploymentState{}, Status: d.body.Status, StatusDescription: d.body.Description,
 		CreateIndex: d.created, ModifyIndex: d.modified, CreateTime: d.began.UnixNano(), ModifyTime: d.changed.UnixNano(),

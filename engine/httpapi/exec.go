@@ -59,7 +59,7 @@ func (s *Server) parseExec(r *request) (command []string, tty bool, err error) {
 	if r.query.Get("task") == "" {
 		return nil, false, fail(http.StatusBadRequest, "must provide task name")
 	}
-	a, ok := s.findAlloc(r.id)
+	a, ok := s.engine.Alloc(r.id)
 	if !ok {
 		return nil, false, unknownAlloc(r.id)
 	}

@@ -34,14 +34,7 @@ func (s *Server) jobAllocations(_ http.ResponseWriter, r *request) (any, error) 
 	return stubs, nil
 }
 
-// jobEvaluations answers GET /v1/job/:id/evaluations. There is no scheduler
-// here that would make any.
-func (s *Server) jobEvaluations(http.ResponseWriter, *request) (any, error) {
-	return []*api.Evaluation{}, nil
-}
-
-// dispatchJob answers PUT /v1/job/:id/dispatch. There is no evaluation that
-// could be followed.
+// dispatchJob answers PUT /v1/job/:id/dispatch.
 func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobDispatchRequest
 	if err := r.decode(w, &order); err != nil {
@@ -51,7 +44,7 @@ func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &api.JobDispatchResponse{DispatchedJobID: id}, nil
+	return &api.JobDispatchResponse{DispatchedJobID: id, EvalID: s.tracker.evaluate(triggerRegister, id, version(id, 0))}, nil
 }
 
 func (s *Server) findJob(r *request) (*run, *api.Job, error) {

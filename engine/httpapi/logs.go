@@ -104,7 +104,7 @@ func (s *Server) logsQuery(r *request) (q logsQuery, err error) {
 // findLogs finds the files of a task that has started. The name of the task
 // becomes part of a file's name only when the job has such a task.
 func (s *Server) findLogs(q *logsQuery) error {
-	a, ok := s.findAlloc(q.alloc)
+	a, ok := s.engine.Alloc(q.alloc)
 	if !ok {
 		return unknownAlloc(q.alloc)
 	}

@@ -18,7 +18,7 @@ var routes = []struct {
 }{
 	{"GET", "/v1/jobs", read(jobsTopic, (*Server).listJobs)},
 	{"GET", "/v1/job/*/allocations", read(jobAllocsTopic, (*Server).jobAllocations)},
-	{"GET", "/v1/job/*/evaluations", read(static, (*Server).jobEvaluations)},
+	{"GET", "/v1/job/*/evaluations", read(jobEvaluationsTopic, (*Server).jobEvaluations)},
 	{"GET", "/v1/job/*/deployments", read(deploymentTopic, (*Server).jobDeployments)},
 	{"GET", "/v1/job/*/deployment", read(deploymentTopic, (*Server).jobDeployment)},
 	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
@@ -34,6 +34,12 @@ var routes = []struct {
 	{"PUT", "/v1/client/allocation/*/restart", write((*Server).restartAllocation)},
 	{"PUT", "/v1/client/allocation/*/signal", write((*Server).signalAllocation)},
 	{"GET", "/v1/client/fs/logs/*", (*Server).logs},
+
+	{"GET", "/v1/evaluations", read(evaluationsTopic, (*Server).listEvaluations)},
+	{"GET", "/v1/evaluation/*/allocations", read(allocsTopic, (*Server).evaluationAllocations)},
+	{"GET", "/v1/evaluation/*", read(evaluationTopic, (*Server).getEvaluation)},
+
+	{"GET", "/v1/event/stream", (*Server).eventStream},
 
 	{"GET", "/v1/nodes", read(static, (*Server).listNodes)},
 	{"GET", "/v1/node/*/allocations", read(allocsTopic, (*Server).nodeAllocations)},

@@ -60,7 +60,7 @@ type Server struct {
 // New returns a server of an engine, and follows the engine's events from then
 // on: call it before Submit. It must be shut down.
 func New(e *engine.Engine, cfg Config) *Server {
-	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e), outputs: outputs{engine: e}}
+	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{
 		Handler:           s,

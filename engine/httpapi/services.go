@@ -68,7 +68,7 @@ func chosen(instances []*api.ServiceRegistration, choose string) (any, error) {
 
 // allocationServices answers GET /v1/allocation/:id/services.
 func (s *Server) allocationServices(_ http.ResponseWriter, r *request) (any, error) {
-	if _, ok := s.findAlloc(r.id); !ok {
+	if _, ok := s.engine.Alloc(r.id); !ok {
 		return nil, fail(http.StatusNotFound, "alloc not found")
 	}
 	return page(r, s.registrations(r, service.OfAlloc(r.id)), func(i *api.ServiceRegistration) string { return i.ID })

@@ -19,7 +19,7 @@ func (s *Server) signalAllocation(w http.ResponseWriter, r *request) (any, error
 	if err := r.decode(w, &order); err != nil {
 		return nil, err
 	}
-	a, ok := s.findAlloc(r.id)
+	a, ok := s.engine.Alloc(r.id)
 	if !ok {
 		return nil, unknownAlloc(r.id)
 	}

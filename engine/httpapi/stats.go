@@ -9,7 +9,7 @@ import (
 // allocationStats answers GET /v1/client/allocation/:id/stats: what the running
 // tasks use, or one of them, and what they use together.
 func (s *Server) allocationStats(_ http.ResponseWriter, r *request) (any, error) {
-	a, ok := s.findAlloc(r.id)
+	a, ok := s.engine.Alloc(r.id)
 	if !ok {
 		return nil, unknownAlloc(r.id)
 	}

@@ -2,8 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
 	"taskrun/engine/event"
@@ -12,15 +15,18 @@ import (
 // topic names objects that have an index together.
 type topic string
 
-func static(string) topic             { return "" } // what never changes
-func jobsTopic(string) topic          { return "jobs" }
-func jobTopic(id string) topic        { return topic("job/" + id) }
-func jobAllocsTopic(id string) topic  { return topic("job-allocations/" + id) }
-func deploymentTopic(id string) topic { return topic("deployment/" + id) }
-func allocsTopic(string) topic        { return "allocations" }
-func servicesTopic(string) topic      { return "services" }
-func serviceTopic(name string) topic  { return topic("service/" + name) }
-func allocTopic(id string) topic      { return topic("allocation/" + id) }
+func static(string) topic                 { return "" } // what never changes
+func jobsTopic(string) topic              { return "jobs" }
+func jobTopic(id string) topic            { return topic("job/" + id) }
+func jobAllocsTopic(id string) topic      { return topic("job-allocations/" + id) }
+func deploymentTopic(id string) topic     { return topic("deployment/" + id) }
+func allocsTopic(string) topic            { return "allocations" }
+func servicesTopic(string) topic          { return "services" }
+func serviceTopic(name string) topic      { return topic("service/" + name) }
+func evaluationsTopic(string) topic       { return "evaluations" }
+func evaluationTopic(id string) topic     { return topic("evaluation/" + id) }
+func jobEvaluationsTopic(id string) topic { return topic("job-evaluations/" + id) }
+func allocTopic(id string) topic          { return topic("allocation/" + id) }
 
 // firstIndex is that of what has not changed since the server began. It is not
 // 0: clients send it back, and 0 means not to wait.
@@ -33,6 +39,8 @@ type allocRecord struct {
 	next     string // ID of the allocation that has taken its place
 	awaited  bool   // another one will take its place
 	ended    bool
+	// evaluation is the ID of the one because of which it was placed.
+	evaluation string
 }
 
 // waiters wait for the next change of a topic.
@@ -56,17 +64,26 @@ type tracker struct {
 	allocs      map[string]*allocRecord
 	pruneAt     int // how many allocs there are when those are dropped that the engine has forgotten
 	deployments map[string]*deploymentRecord
+	evaluations []evaluationRecord // by age
+	versions    map[string]bool    // versions of jobs that were told of
+	seed        string             // of the IDs of evaluations
+
+	happened []occurrence // at the present index, and not in the feed yet
+	feed     *feed
 }
 
-func newTracker(e *engine.Engine) *tracker {
+func newTracker(e *engine.Engine, node string) *tracker {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &tracker{
 		engine: e, sub: e.Subscribe(false), cancel: cancel, ended: make(chan struct{}),
 		now: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
 		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{},
+		versions: map[string]bool{}, seed: event.NewID(), feed: newFeed(),
 	}
+	t.feed.add(firstIndex, occurrence{topic: api.TopicNode, kind: "NodeRegistration", key: node})
 	go func() {
 		defer close(t.ended)
+		defer t.feed.end()
 		defer t.sub.Close()
 		for ev, ok := t.sub.Next(ctx); ok; ev, ok = t.sub.Next(ctx) {
 			t.observe(ev)
@@ -84,6 +101,20 @@ func (t *tracker) observe(ev event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.now = firstIndex + ev.Seq
+	t.take(ev)
+	t.tell(ev)
+	t.flush()
+}
+
+// flush hands what happened to those who read the event stream. The lock is
+// held.
+func (t *tracker) flush() {
+	t.feed.add(t.now, t.happened...)
+	t.happened = nil
+}
+
+// take takes in what an event changes.
+func (t *tracker) take(ev event.Event) {
 	if d, ok := ev.Body.(event.Deployment); ok {
 		t.observeDeployment(d, ev.Time)
 		t.change(deploymentTopic(d.Job))
@@ -108,15 +139,15 @@ func (t *tracker) observe(ev event.Event) {
 }
 
 func (t *tracker) observeAlloc(ev event.Event) {
+	status, isStatus := ev.Body.(event.AllocStatus)
 	r := t.allocs[ev.Alloc.ID]
 	if r == nil {
 		t.prune()
-		r = &allocRecord{created: t.now}
+		r = &allocRecord{created: t.now, evaluation: t.placed(ev.Alloc, status.Replaces)}
 		t.allocs[ev.Alloc.ID] = r
 	}
 	r.modified = t.now
-	status, ok := ev.Body.(event.AllocStatus)
-	if !ok {
+	if !isStatus {
 		return
 	}
 	r.ended = terminal(status.Status)
@@ -126,6 +157,28 @@ func (t *tracker) observeAlloc(ev event.Event) {
 		t.change(allocTopic(status.Replaces))
 	}
 }
+
+// placed makes the evaluation because of which an allocation was placed, and
+// tells of the version of its job if that is new.
+func (t *tracker) placed(a *event.Alloc, replaces string) (evaluation string) {
+	number := uint64(0)
+	if known, ok := t.engine.Alloc(a.ID); ok {
+		number = *known.Job.Version
+	}
+	job := version(a.Job, number)
+	if !t.versions[job] {
+		t.versions[job] = true
+		t.happened = append(t.happened, occurrence{topic: api.TopicJob, kind: "JobRegistered", key: a.Job})
+		return t.evaluateLocked(triggerRegister, a.Job, job)
+	}
+	if replaces != "" {
+		return t.evaluateLocked(triggerFailure, a.Job, replaces)
+	}
+	return t.evaluationID(triggerRegister, job)
+}
+
+// version names a version of a job.
+func version(job string, number uint64) string { return job + "@" + strconv.FormatUint(number, 10) }
 
 // prune drops what is known of allocations that the engine has forgotten. What
 // that costs is shared by as many new ones as were left.

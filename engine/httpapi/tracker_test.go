@@ -16,7 +16,7 @@ import (
 // newTestTracker follows an engine that does nothing.
 func newTestTracker(t *testing.T) *tracker {
 	t.Helper()
-	tr := newTracker(engine.New(engine.Config{}))
+	tr := newTracker(engine.New(engine.Config{}), "node")
 	t.Cleanup(tr.close)
 	return tr
 }

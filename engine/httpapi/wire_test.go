@@ -31,11 +31,16 @@ type exchange struct {
 // recordedAlloc is the allocation of the recordings.
 const recordedAlloc = "7f5775a9-9340-2f1a-6f37-61f8f32236ed"
 
+// recordedEvaluation is the one because of which it was placed.
+const recordedEvaluation = "69b4f9a2-ff7e-8f4f-1d98-8d45e5ae1eeb"
+
 // differs says why the values of some keys are not compared.
 var differs = map[string]string{
 	"Config":             "the tasks are mocks",
 	"Events":             "those of mocks; the engine's own tests compare them",
-	"EvalID":             "nothing is evaluated here",
+	"EvalID":             "random",
+	"PlanAnnotations":    "there is no scheduler that would make a plan",
+	"SnapshotIndex":      "an index",
 	"Metrics":            "there is no placement to measure",
 	"RequireProgressBy":  "the engine does not tell",
 	"StartedAt":          "a time",
@@ -79,6 +84,7 @@ func TestRecorded(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".json"), func(t *testing.T) {
 			path := strings.ReplaceAll(want.Request.Path, recordedAlloc, alloc.ID)
 			path = strings.ReplaceAll(path, recordedAlloc[:8], alloc.ID[:8])
+			path = strings.ReplaceAll(path, recordedEvaluation, f.alloc(alloc.ID).EvalID)
 			got := f.do(want.Request.Method, path, bytes.NewReader(want.Request.Body))
 			if got.StatusCode != want.Status {
 				t.Errorf("status %d, want %d", got.StatusCode, want.Status)

@@ -1,0 +1,127 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// frames returns the event stream as Nomad's client reads it.
+func (f *fixture) frames(ctx context.Context, topics map[api.Topic][]string, index uint64) <-chan *api.Events {
+	f.Helper()
+	frames, err := f.client.EventStream().Stream(ctx, topics, index, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return frames
+}
+
+// next returns the next event of a stream that is wanted.
+func (f *fixture) next(ctx context.Context, frames <-chan *api.Events, wanted func(api.Event) bool) api.Event {
+	f.Helper()
+	for {
+		select {
+		case frame, ok := <-frames:
+			if !ok || frame.Err != nil {
+				f.Fatalf("the stream ended: %+v", frame)
+			}
+			if i := slices.IndexFunc(frame.Events, wanted); i >= 0 {
+				return frame.Events[i]
+			}
+		case <-ctx.Done():
+			f.Fatal("it was not told")
+		}
+	}
+}
+
+// A client hears of a job, its evaluation and its allocation in that order,
+// and of what becomes of the allocation, though it comes late.
+func TestEventStreamTellsAJobsLife(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	f := serve(t, newJob("job", "batch", newTask("t")))
+	alloc := f.in("t", "dead")
+	var last uint64
+	var seen []string
+	frames := f.frames(ctx, nil, 0)
+	f.next(ctx, frames, func(e api.Event) bool {
+		if e.Index < last {
+			t.Errorf("index %d comes behind %d", e.Index, last)
+		}
+		last = e.Index
+		seen = append(seen, string(e.Topic)+" "+e.Type)
+		if e.Topic != api.TopicAllocation {
+			return false
+		}
+		a, err := e.Allocation()
+		if err != nil || a.ID != alloc.ID || a.Job != nil || !slices.Contains(e.FilterKeys, "job") {
+			t.Errorf("%+v: allocation %+v, %v", e, a, err)
+		}
+		return a.ClientStatus == api.AllocClientStatusComplete
+	})
+	want := []string{"Node NodeRegistration", "Job JobRegistered", "Evaluation JobRegistered", "Allocation PlanResult"}
+	if len(seen) < len(want) || !slices.Equal(seen[:len(want)], want) {
+		t.Errorf("heard %q, want first %q", seen, want)
+	}
+}
+
+// One hears only of what it asked for.
+func TestEventStreamTopics(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	f := serve(t, newJob("a", "batch", newTask("t", "run_for", "1h")), newJob("b", "batch", newTask("t", "run_for", "1h")))
+	f.running("t")
+	f.running("t")
+	for _, topics := range []map[api.Topic][]string{
+		{api.TopicAllocation: {"b"}},
+		{api.TopicJob: {"b"}, api.TopicDeployment: {"*"}},
+		{api.TopicAll: {"b"}},
+	} {
+		e := f.next(ctx, f.frames(ctx, topics, 0), func(api.Event) bool { return true })
+		if e.Key != "b" && !slices.Contains(e.FilterKeys, "b") {
+			t.Errorf("%v: heard of %s %q", topics, e.Topic, e.Key)
+		}
+	}
+}
+
+// What is still to come is not waited for: the last event comes once more.
+func TestEventStreamFromAnIndex(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
+	f.running("t")
+	all := func(api.Event) bool { return true }
+	first := f.next(ctx, f.frames(ctx, nil, 0), all)
+	second := f.next(ctx, f.frames(ctx, nil, first.Index+1), all)
+	if second.Index <= first.Index {
+		t.Errorf("from index %d on: %d", first.Index+1, second.Index)
+	}
+	if last := f.next(ctx, f.frames(ctx, nil, 1<<40), all); last.Index <= second.Index || last.Index >= 1<<40 {
+		t.Errorf("from an index to come: %d", last.Index)
+	}
+}
+
+func TestEventStreamBeginsWithAHeartbeat(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	resp := f.do("GET", "/v1/event/stream", nil)
+	lines := json.NewDecoder(resp.Body)
+	var first, second api.Events
+	if err := lines.Decode(&first); err != nil || !first.IsHeartbeat() {
+		t.Errorf("first %+v, %v", first, err)
+	}
+	if err := lines.Decode(&second); err != nil || second.IsHeartbeat() || second.Events[0].Topic != api.TopicNode {
+		t.Errorf("then %+v, %v", second, err)
+	}
+	for _, topic := range []string{"Job:a:b", ":a", "Job:"} {
+		if resp := f.do("GET", "/v1/event/stream?topic="+topic, nil); resp.StatusCode != 400 {
+			t.Errorf("topic %q: status %d", topic, resp.StatusCode)
+		}
+	}
+}
