@@ -191,7 +191,7 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 			dead = append(dead, e)
 			synctest.Wait() // a dead engine does nothing more to files
 			<-time.After(away)
-			e, died = begin(point > 20 && lives < 50) // those who die young would die forever
+			e, died = begin(point > 20 && lives < 6) // those who die young would die forever
 			sub := e.Subscribe(false)
 			if err := e.Recover(engine.Run{Dir: dir, Lock: dupFile(t, lock)}); err != nil {
 				t.Fatalf("point %d: %v", point, err)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -210,7 +211,9 @@ func TestLeaveAndRecover(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		world, dataDir := newMachine(), t.TempDir()
-		dir := leave(t, world, dataDir, newJob("service", newTask("t", "run_for", "1h")), time.Minute)
+		submitted := newJob("service", newTask("t", "run_for", "1h", "exit_code", int64(9007199254740993), "stdout_repeat", 0))
+		submitted.Meta = map[string]string{"a": "<b>"}
+		dir := leave(t, world, dataDir, submitted, time.Minute)
 		if found, err := engine.Interrupted(dataDir); err != nil || len(found) != 1 || found[0] != dir {
 			t.Fatalf("interrupted: %v, %v", found, err)
 		}
@@ -222,6 +225,13 @@ func TestLeaveAndRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
+		was, err := json.Marshal(submitted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is, err := json.Marshal(e.Jobs()[0]); err != nil || string(is) != string(was) {
+			t.Errorf("the job is %s, %v\nwas %s", is, err, was)
+		}
 		allocs := e.Allocs()
 		if len(allocs) != 1 || allocs[0].Tasks["t"].State != "running" || allocs[0].Healthy == nil || len(allocs[0].Tasks["t"].Events) != 3 {
 			t.Fatalf("recovered %+v", allocs)

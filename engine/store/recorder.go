@@ -136,7 +136,7 @@ func (c *Change) record() (*record, error) {
 }
 
 // Of the events the latest of each kind is stored, and the first of each
-// allocation.
+// allocation and deployment.
 const past = "event"
 
 // remember adds numbered events to a record: as lines of the history and as
@@ -159,10 +159,7 @@ func remember(rec *record, events []event.Event, j *journal) error {
 			return err
 		}
 		rec.Put[pastKey(e)] = value
-		if e.Alloc == nil {
-			continue
-		}
-		if first := KeyOf(past, e.Alloc.ID, "", "first"); j.values[first] == nil && rec.Put[first] == nil {
+		if first := firstKey(e); j.values[first] == nil && rec.Put[first] == nil {
 			rec.Put[first] = value
 		}
 	}
@@ -185,6 +182,17 @@ func pastKey(e event.Event) Key {
 		return KeyOf(past, "", e.Task, kind)
 	}
 	return KeyOf(past, e.Alloc.ID, e.Task, kind)
+}
+
+// firstKey is where the first event of an allocation or deployment is stored.
+func firstKey(e event.Event) Key {
+	if d, ok := e.Body.(event.Deployment); ok {
+		return KeyOf(past, "", d.Job, "first")
+	}
+	if e.Alloc == nil {
+		return KeyOf(past, "", "", "first")
+	}
+	return KeyOf(past, e.Alloc.ID, "", "first")
 }
 
 // Repeats reports whether an event says nothing but what the latest of its
