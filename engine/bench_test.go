@@ -26,7 +26,7 @@ func BenchmarkTasks(b *testing.B) {
 		for name, shape := range map[string]func(int) *api.Job{"group": oneGroup, "count": manyAllocs} {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				for b.Loop() {
-					runOnce(b, shape(n))
+					runOnce(b, shape(n), false)
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/task")
 			})
@@ -48,12 +48,12 @@ func manyAllocs(n int) *api.Job {
 	return job
 }
 
-func runOnce(b *testing.B, job *api.Job) {
+func runOnce(b *testing.B, job *api.Job, durable bool) {
 	b.Helper()
 	job.Canonicalize()
 	e := engine.New(engine.Config{
 		DataDir: b.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
-		Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
+		Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{}, Durable: durable,
 	})
 	if err := e.Submit(job); err != nil {
 		b.Fatal(err)
@@ -118,4 +118,18 @@ func heap() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// BenchmarkDurable is BenchmarkTasks with all that a later engine needs to take
+// up the run.
+func BenchmarkDurable(b *testing.B) {
+	for name, durable := range map[string]bool{"foreground": false, "durable": true} {
+		b.Run(name, func(b *testing.B) {
+			const n = 1000
+			for b.Loop() {
+				runOnce(b, manyAllocs(n), durable)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/n, "µs/task")
+		})
+	}
 }

@@ -34,7 +34,7 @@ var scenarios = map[string]scenario{
 		return newJob("batch",
 			hook(newTask("stop", "run_for", "1s"), "poststop", false),
 			hook(newTask("post", "run_for", "1s"), "poststart", false),
-			newTask("main", "run_for", "5s", "exit_code", 3, "stdout_string", "out"),
+			newTask("main", "run_for", "5s", "exit_code", 3),
 			hook(newTask("side", "run_for", "1h"), "prestart", true),
 			hook(newTask("pre", "run_for", "1s"), "prestart", false),
 		)

@@ -79,7 +79,7 @@ func (t *task) key(kind string) store.Key { return store.KeyOf(kind, t.alloc.cfg
 // Forget adds to a change that nothing of an allocation is stored any more.
 func Forget(c *store.Change, id string) {
 	for _, kind := range []string{allocKey, taskKey, startKey, handleKey, hooksKey} {
-		c.Drop(store.KeyOf(kind, id))
+		c.DropAll(store.KeyOf(kind, id))
 	}
 	c.ForgetAlloc(id)
 }

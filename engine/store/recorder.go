@@ -60,6 +60,7 @@ func (r *Recorder) Durable() bool { return r.journal != nil }
 type Change struct {
 	puts   map[Key]any
 	drops  []Key
+	all    []Key // to be dropped with all below them
 	events []event.Event
 }
 
@@ -72,9 +73,12 @@ func (c *Change) Put(key Key, value any) {
 	c.puts[key] = value
 }
 
-// Drop removes what is stored under a key and below it, before any Put of the
-// same change.
-func (c *Change) Drop(prefix Key) { c.drops = append(c.drops, prefix) }
+// Drop removes what is stored under a key, before any Put of the same change.
+func (c *Change) Drop(key Key) { c.drops = append(c.drops, key) }
+
+// DropAll removes what is stored under a key and below it. It takes as long as
+// there is much.
+func (c *Change) DropAll(prefix Key) { c.all = append(c.all, prefix) }
 
 // Add adds an event.
 func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
@@ -83,10 +87,10 @@ func (c *Change) Add(e event.Event) { c.events = append(c.events, e) }
 func (c *Change) Reset() {
 	clear(c.puts)
 	clear(c.events)
-	c.drops, c.events = c.drops[:0], c.events[:0]
+	c.drops, c.all, c.events = c.drops[:0], c.all[:0], c.events[:0]
 }
 
-func (c *Change) isEmpty() bool { return len(c.puts)+len(c.drops)+len(c.events) == 0 }
+func (c *Change) isEmpty() bool { return len(c.puts)+len(c.drops)+len(c.all)+len(c.events) == 0 }
 
 // Commit stores a change and publishes its events.
 func (r *Recorder) Commit(c Change) {
@@ -124,7 +128,7 @@ func (r *Recorder) told(err error) (news string) {
 
 // record is the change as it is stored, without its events.
 func (c *Change) record() (*record, error) {
-	rec := &record{Drop: c.drops, Put: make(map[Key]json.RawMessage, len(c.puts)+len(c.events))}
+	rec := &record{Drop: c.drops, All: c.all, Put: make(map[Key]json.RawMessage, len(c.puts)+len(c.events))}
 	for key, value := range c.puts {
 		text, err := json.Marshal(value)
 		if err != nil {
@@ -211,7 +215,7 @@ func (r *Recorder) Repeats(e event.Event) bool {
 
 // ForgetAlloc adds to a change that what is known of an allocation's events is
 // dropped.
-func (c *Change) ForgetAlloc(id string) { c.Drop(KeyOf(past, id)) }
+func (c *Change) ForgetAlloc(id string) { c.DropAll(KeyOf(past, id)) }
 
 // Past returns the events that are remembered, in order, and the number of the
 // last one there was.

@@ -66,7 +66,14 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 	for n := range 10 {
 		commit(r, n)
 	}
-	r.Commit(Change{drops: []Key{KeyOf("number", "a/b", "1")}})
+	var c Change
+	c.Put(KeyOf("other", "1", "x"), 1)
+	r.Commit(c)
+	c.Reset()
+	c.Drop(KeyOf("number", "a/b", "1"))
+	c.Drop(KeyOf("number", "a/b")) // which is no key
+	c.DropAll(KeyOf("other", "1"))
+	r.Commit(c)
 	if !HasState(dir) {
 		t.Error("there is no state")
 	}
@@ -80,7 +87,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]int{}
-	for _, key := range back.Keys(KeyOf("number")) {
+	for _, key := range append(back.Keys(KeyOf("number")), back.Keys(KeyOf("other"))...) {
 		var n int
 		if _, err := back.Get(key, &n); err != nil {
 			t.Fatal(err)
@@ -366,7 +373,7 @@ func FuzzReadState(f *testing.F) {
 	f.Add(text)
 	f.Add(text[:len(text)-3])
 	f.Add([]byte("00000000 {}\n"))
-	more, err := appendLine(text, &record{Seq: 4, Drop: []Key{KeyOf("a")}})
+	more, err := appendLine(text, &record{Seq: 4, All: []Key{KeyOf("a")}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -31,7 +31,8 @@ type header struct {
 type record struct {
 	Seq  uint64                  `json:"seq"`            // of the latest event
 	At   int64                   `json:"at"`             // where in the history its lines belong
-	Drop []Key                   `json:"drop,omitempty"` // with all below them; comes before Put
+	Drop []Key                   `json:"drop,omitempty"` // comes before Put
+	All  []Key                   `json:"all,omitempty"`  // to be dropped, with all below them
 	Put  map[Key]json.RawMessage `json:"put,omitempty"`
 	Text string                  `json:"text,omitempty"` // lines of the history
 }
@@ -49,11 +50,13 @@ func newState() *state { return &state{values: map[Key]json.RawMessage{}} }
 
 func (s *state) apply(r *record) {
 	s.seq, s.at, s.text = r.Seq, r.At, r.Text
-	for _, prefix := range r.Drop {
-		for key, value := range s.values {
-			if key.below(prefix) {
-				s.live -= size(key, value)
-				delete(s.values, key)
+	for _, key := range r.Drop {
+		s.drop(key)
+	}
+	if len(r.All) > 0 {
+		for key := range s.values {
+			if slices.ContainsFunc(r.All, key.below) {
+				s.drop(key)
 			}
 		}
 	}
@@ -63,6 +66,13 @@ func (s *state) apply(r *record) {
 		}
 		s.live += size(key, value)
 		s.values[key] = value
+	}
+}
+
+func (s *state) drop(key Key) {
+	if value, ok := s.values[key]; ok {
+		s.live -= size(key, value)
+		delete(s.values, key)
 	}
 }
 

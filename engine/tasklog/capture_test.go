@@ -2,6 +2,7 @@ package tasklog
 
 import (
 	"bytes"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -239,5 +240,48 @@ func TestOutputSurvivesTheEngine(t *testing.T) {
 	}
 	if got[common:] != want.String()[common+missing:] {
 		t.Errorf("the output is not whole after byte %d", common)
+	}
+}
+
+func TestLeaveKeepsTheOutputForTheNext(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cfg := Config{Dir: dir, Task: "web", MaxFiles: 1, MaxFileSize: 1 << 20}
+	first, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, stderr, err := first.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdout.Close()
+	defer stderr.Close()
+	write := func(text string) {
+		t.Helper()
+		if _, err := stdout.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("before\n")
+	first.Drain()
+	if err := errors.Join(first.Leave(), first.Leave(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	write("between\n")
+	second, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	write("after\n")
+	second.Drain()
+	if got := allOnDisk(t, dir, event.Stdout); got != "before\nbetween\nafter\n" {
+		t.Errorf("on disk: %q", got)
+	}
+	if err := second.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -111,9 +111,18 @@ func (l *Log) drain() {
 // Close drains and then ends the capture and removes the FIFOs. A process that
 // still holds one blocks when it has filled it. Pieces that are retained stay
 // readable. Closing twice does nothing.
-func (l *Log) Close() error {
+func (l *Log) Close() error { return l.end(true) }
+
+// Leave ends the capture and leaves the FIFOs, and what is in them, to another
+// Log that resumes. A task blocks meanwhile when it has filled one. Leaving or
+// closing twice does nothing.
+func (l *Log) Leave() error { return l.end(false) }
+
+func (l *Log) end(forGood bool) error {
 	l.mu.Lock()
-	l.drain()
+	if forGood {
+		l.drain()
+	}
 	closed := l.closed
 	l.closed = true
 	l.mu.Unlock()
@@ -122,7 +131,7 @@ func (l *Log) Close() error {
 	}
 	var errs []error
 	for _, s := range l.streams {
-		errs = append(errs, l.closeStream(s))
+		errs = append(errs, l.closeStream(s, forGood))
 	}
 	errs = append(errs, l.root.Close())
 	if err := errors.Join(errs...); err != nil {
@@ -133,13 +142,15 @@ func (l *Log) Close() error {
 
 // closeStream works without the lock, which a reader needs to end. Nobody else
 // uses the stream once the Log is closed.
-func (l *Log) closeStream(s *stream) error {
+func (l *Log) closeStream(s *stream, forGood bool) error {
 	var err error
 	if s.fifo != nil {
 		err = s.fifo.Close()
 		s.readers.Wait()
-		if rmErr := l.root.Remove(s.fifoName); !errors.Is(rmErr, os.ErrNotExist) {
-			err = errors.Join(err, rmErr)
+		if forGood {
+			if rmErr := l.root.Remove(s.fifoName); !errors.Is(rmErr, os.ErrNotExist) {
+				err = errors.Join(err, rmErr)
+			}
 		}
 	}
 	l.recovered(s)

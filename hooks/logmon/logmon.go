@@ -56,6 +56,16 @@ func (h *hook) config() tasklog.Config {
 	}
 }
 
+// Shutdown leaves the output to the next engine.
+func (h *hook) Shutdown() {
+	if h.log == nil {
+		return
+	}
+	if err := h.log.Leave(); err != nil {
+		h.task.Publish(time.Now(), event.Notice{Text: err.Error()})
+	}
+}
+
 // Stop ends the capture. What the task wrote was drained at its end.
 func (h *hook) Stop(context.Context) error {
 	if h.log == nil {
