@@ -77,6 +77,7 @@ func (a *app) completeExec(opts *execOptions) cobra.CompletionFunc {
 }
 
 func (a *app) exec(ctx context.Context, args []string, opts execOptions) error {
+	collectRarely()
 	target, command, err := opts.parse(args)
 	if err != nil {
 		return err

@@ -111,8 +111,8 @@ func unread(err error) jobspec.Problem {
 }
 
 // collectRarely makes the garbage collector wait until the heap is five times
-// of what lives, for a command that ends as soon as it has read its files: what
-// parsing leaves behind is large, and most of it lives until then anyway.
+// of what lives, for a command of which little lives: that ends as soon as it
+// has read its files, or passes a stream on.
 func collectRarely() { debug.SetGCPercent(400) }
 
 // check canonicalises the jobs of files that have no errors and validates

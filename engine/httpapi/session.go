@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,7 @@ var errSessionOver = errors.New("the session is over")
 type session struct {
 	conn   *websocket.Conn
 	term   string          // the kind of the client's terminal
+	out    []byte          // the latest message to the client
 	ctx    context.Context // done: the command is to be killed
 	cancel context.CancelCauseFunc
 
@@ -157,9 +159,23 @@ func (c *session) Term() string { return c.term }
 
 // Send sends a message to the client.
 func (c *session) Send(m *api.ExecStreamingOutput) error {
-	body, err := json.Marshal(m)
-	if err != nil {
-		return err
+	var err error
+	switch {
+	case m.Stdout != nil && len(m.Stdout.Data) > 0:
+		c.out = appendData(c.out[:0], `{"stdout":{"data":"`, m.Stdout.Data)
+	case m.Stderr != nil && len(m.Stderr.Data) > 0:
+		c.out = appendData(c.out[:0], `{"stderr":{"data":"`, m.Stderr.Data)
+	default:
+		if c.out, err = json.Marshal(m); err != nil {
+			return err
+		}
 	}
-	return c.conn.WriteMessage(websocket.TextMessage, body)
+	return c.conn.WriteMessage(websocket.TextMessage, c.out)
+}
+
+// appendData is json.Marshal for output, which is almost all that is sent.
+func appendData(dst []byte, head string, data []byte) []byte {
+	dst = append(dst, head...)
+	dst = base64.StdEncoding.AppendEncode(dst, data)
+	return append(dst, `"}}`...)
 }

@@ -44,6 +44,10 @@ func nomad(path string) runner {
 		args: func(_, file string) []string {
 			return []string{"job", "run", "-detach", "-address=" + address, file}
 		},
+		exec: func(command []string) []string {
+			job := fmt.Sprintf("bench%d", jobs)
+			return append([]string{path, "alloc", "exec", "-t=false", "-address=" + address, "-task", "t0", "-job", job}, command...)
+		},
 	}
 }
 

@@ -21,6 +21,10 @@ type runner struct {
 	// start starts the agent that the tasks are handed to and returns what stops
 	// it; nil for a runner that runs them itself.
 	start func() (stop func(), err error)
+
+	// exec is the line that runs a command in the first task, nil for a runner
+	// that cannot.
+	exec func(command []string) []string
 }
 
 // command returns the command that runs the tasks, with its files in dir.
@@ -38,6 +42,8 @@ func (r runner) command(dir string, tasks []string) (*exec.Cmd, error) {
 func taskrun(path, view string) runner {
 	return runner{name: "taskrun", path: path, file: jobFile, args: func(dir, file string) []string {
 		return []string{"up", "--output", view, "--data-dir", filepath.Join(dir, "data"), file}
+	}, exec: func(command []string) []string {
+		return append([]string{path, "exec", "t0", "--"}, command...)
 	}}
 }
 
@@ -84,6 +90,8 @@ func withAgent(n int, r runner, f func(turn int, r runner) error) error {
 func shell() runner {
 	return runner{name: "sh -c", path: "/bin/sh", file: shellScript, args: func(_, file string) []string {
 		return []string{file}
+	}, exec: func(command []string) []string {
+		return append([]string{"/bin/sh", "-c", `"$@"`, "sh"}, command...)
 	}}
 }
 
