@@ -35,7 +35,7 @@ func TestARecoveredEngineHasTheSameIndexes(t *testing.T) {
 				DataDir: dataDir, Drivers: map[string]drivers.Driver{"mock_driver": driver},
 				Hooks: catalog.New(catalog.Options{}), Node: &taskenv.Node{}, Durable: true,
 			})
-			return e, newTracker(e)
+			return e, newTracker(e, "node")
 		}
 		end := func(e *engine.Engine, tr *tracker) {
 			<-e.Done()
