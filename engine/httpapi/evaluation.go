@@ -60,9 +60,18 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 }
 
 func (t *tracker) evaluationID(trigger, subject string) string {
-	sum := sha256.Sum256([]byte(t.seed + "\x00" + trigger + "\x00" + subject))
+	sum := sha256.Sum256([]byte(t.seedLocked() + "\x00" + trigger + "\x00" + subject))
 	h := hex.EncodeToString(sum[:16])
 	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
+}
+
+// seedLocked keeps the IDs of one run from being those of another. They are the
+// same again in an engine that recovers the run.
+func (t *tracker) seedLocked() string {
+	if runs := t.engine.Runs(); t.seed == "" && len(runs) > 0 {
+		t.seed = runs[0].Dir
+	}
+	return t.seed
 }
 
 // evaluated returns the evaluations that are known, oldest first.

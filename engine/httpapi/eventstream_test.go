@@ -89,6 +89,9 @@ func TestEventStreamTopics(t *testing.T) {
 	}
 }
 
+// firstEvents is an index that comes after those of a job's registration.
+const firstEvents = 4
+
 // What is still to come is not waited for: the last event comes once more.
 func TestEventStreamFromAnIndex(t *testing.T) {
 	t.Parallel()
@@ -97,6 +100,9 @@ func TestEventStreamFromAnIndex(t *testing.T) {
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	f.running("t")
 	all := func(api.Event) bool { return true }
+	f.next(ctx, f.frames(ctx, nil, 0), func(e api.Event) bool { // later than the first by two indexes at least
+		return e.Topic == api.TopicAllocation && e.Index > firstEvents
+	})
 	first := f.next(ctx, f.frames(ctx, nil, 0), all)
 	second := f.next(ctx, f.frames(ctx, nil, first.Index+1), all)
 	if second.Index <= first.Index {

@@ -78,7 +78,7 @@ func newTracker(e *engine.Engine, node string) *tracker {
 		engine: e, sub: e.Subscribe(false), cancel: cancel, ended: make(chan struct{}),
 		now: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
 		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{},
-		versions: map[string]bool{}, seed: event.NewID(), feed: newFeed(),
+		versions: map[string]bool{}, feed: newFeed(),
 	}
 	t.feed.add(firstIndex, occurrence{topic: api.TopicNode, kind: "NodeRegistration", key: node})
 	go func() {
