@@ -27,16 +27,17 @@ import (
 
 type upOptions struct {
 	jobOptions
-	drivers  replacements
-	mode     ui.Mode
-	time     ui.TimeFormat
-	timeout  time.Duration
-	until    until
-	failFast bool
-	codeFrom string
-	dataDir  string
-	now      bool
-	enforce  bool // memory limits
+	drivers   replacements
+	mode      ui.Mode
+	time      ui.TimeFormat
+	timeout   time.Duration
+	until     until
+	failFast  bool
+	codeFrom  string
+	dataDir   string
+	now       bool
+	hostPaths bool
+	enforce   bool // memory limits
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -84,6 +85,7 @@ completed does not count as failed.`,
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
+	flags.BoolVar(&opts.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
@@ -129,6 +131,9 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		Services: services,
 		OnRun:    watch.Run,
 	})
+	if !opts.hostPaths {
+		lendHostPaths(a.drivers(), dataDir)
+	}
 	for name, d := range a.drivers() {
 		if d, ok := d.(drivers.Lasting); ok {
 			d.OnUse(func(ref string) { watch.Lasting(name, ref) })
@@ -180,6 +185,9 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	problems = append(problems, a.unusable(files)...)
 	problems = append(problems, notices(files)...)
 	problems = append(problems, networkNotices(files, a.drivers())...)
+	if !opts.hostPaths {
+		problems = append(problems, hostPathNotices(files, a.drivers(), dataDir)...)
+	}
 	problems = append(problems, unisolated(files, a.drivers())...)
 	problems = append(problems, noDownload(files)...)
 	problems = append(problems, volumeNotices(files, a.drivers(), lent(files), dataDir)...)

@@ -42,10 +42,11 @@ type Driver struct {
 	eventer.Eventer
 
 	config    Config
-	connect   func() (*client.Client, error) // the first call makes the client
-	connected atomic.Bool                    // it was called
-	used      atomic.Bool                    // something was to be made in the engine
-	onUse     func()                         // told before that; may be nil
+	connect   func() (*client.Client, error)    // the first call makes the client
+	connected atomic.Bool                       // it was called
+	used      atomic.Bool                       // something was to be made in the engine
+	onUse     func()                            // told before that; may be nil
+	hostPath  func(path string) (string, error) // nil: the path itself
 	tasks     taskstore.Store[*task]
 
 	mu   sync.Mutex

@@ -127,7 +127,7 @@ func (d *Driver) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Moun
 
 // source returns the path on this machine of what a job wants mounted:
 // relative ones lie in the task's directory, and those of the task's own
-// directories, by the names inside, where they are here.
+// directories, by the names inside, where they are here. "" is nothing.
 func (d *Driver) source(cfg *drivers.TaskConfig, path string) (string, error) {
 	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
 	if !filepath.IsAbs(path) {
@@ -139,10 +139,10 @@ func (d *Driver) source(cfg *drivers.TaskConfig, path string) (string, error) {
 			return filepath.Join(dir, rest), nil
 		}
 	}
-	if _, ok := below(cfg.AllocDir, path); ok {
+	if _, ok := below(cfg.AllocDir, path); ok || d.hostPath == nil {
 		return path, nil
 	}
-	return path, nil
+	return d.hostPath(path)
 }
 
 // below returns the part of a path below a directory.
