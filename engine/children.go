@@ -101,7 +101,7 @@ func newChild(parent *api.Job, id string) *api.Job {
 func (r *jobRun) launch(child *api.Job, c store.Change) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ended || r.engine.settled.Err() != nil {
+	if r.ended || r.settled.Err() != nil {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
 	if r.recorder.Durable() {
@@ -122,10 +122,12 @@ func (r *jobRun) begin(child *api.Job) {
 func (r *jobRun) beginLocked(child *api.Job) {
 	c := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
 	c.hostEnv = r.hostEnv
-	r.known[*child.ID] = true
+	r.known[*child.ID] = c
 	r.live++
 	r.children.Go(func() {
+		c.restoreStop()
 		c.runGroups()
+		c.finish()
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.live--

@@ -41,7 +41,7 @@ func (r *jobRun) deploy() {
 			status = d.Status
 		}
 	}
-	stopping := r.engine.stopping.Done()
+	stopping := r.stopping.Done()
 	for {
 		again := d.Tick(time.Now())
 		r.tell(d, d.Status != status)

@@ -80,6 +80,8 @@ type Engine struct {
 
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // living and ended ones, by ID
+	unwanted  map[*runner.Alloc]string // why they are not to run on
+	purged    map[string]bool          // jobs that are forgotten, by ID
 	runs      []*jobRun
 	submitted bool
 	closed    bool
@@ -93,7 +95,7 @@ func New(cfg Config) *Engine {
 	if cfg.Services == nil {
 		cfg.Services = &service.Catalog{}
 	}
-	e := &Engine{cfg: cfg, ports: port.NewClaims(cfg.PortDir), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}}
+	e := &Engine{cfg: cfg, ports: port.NewClaims(cfg.PortDir), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.leaving, e.leave = context.WithCancel(context.Background())

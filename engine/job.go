@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -26,21 +27,40 @@ type jobRun struct {
 	verdicts chan verdict
 	over     chan struct{} // closed when the last allocation has ended
 
+	stopping context.Context // done: the job is to end
+	settled  context.Context // done: nothing new begins
+	cancel   []context.CancelFunc
+
 	static   []int // ports that are claimed until the job has ended
 	reserved bool  // these are all static ones
 
 	children sync.WaitGroup // jobs that run in the name of this one
 	mu       sync.Mutex
-	live     int             // children
-	known    map[string]bool // children by ID
-	restored []*api.Job      // children that an earlier engine has left
-	ended    bool            // no more children
+	live     int                // children
+	known    map[string]*jobRun // children by ID
+	slots    []*slot            // whose allocations run, or are about to
+	stopped  bool               // by an order for this job
+	purged   bool               // it is to be forgotten when it has ended
+	restored []*api.Job         // children that an earlier engine has left
+	ended    bool               // no more children
 }
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
-	return &jobRun{
+	r := &jobRun{
 		engine: e, job: job, dir: dir, memory: memory, recorder: recorder, hostEnv: e.cfg.HostEnv,
-		verdicts: make(chan verdict), over: make(chan struct{}), known: map[string]bool{},
+		verdicts: make(chan verdict), over: make(chan struct{}), known: map[string]*jobRun{},
+	}
+	var stop, settle context.CancelFunc
+	r.stopping, stop = context.WithCancel(e.stopping)
+	r.settled, settle = context.WithCancel(e.settled)
+	r.cancel = []context.CancelFunc{stop, settle}
+	return r
+}
+
+// stop has the job end.
+func (r *jobRun) stop() {
+	for _, cancel := range r.cancel {
+		cancel()
 	}
 }
 
@@ -56,6 +76,7 @@ func (r *jobRun) run() {
 	if !r.recorder.Durable() { // else the recorder keeps it
 		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
 	}
+	r.restoreStop()
 	for _, child := range r.restored {
 		r.begin(child)
 	}
@@ -64,13 +85,11 @@ func (r *jobRun) run() {
 		r.runPeriodic()
 	case r.job.IsParameterized():
 		r.notice("job %q waits to be dispatched", *r.job.ID)
-		<-r.engine.settled.Done()
+		<-r.settled.Done()
 	default:
 		r.runGroups()
 	}
-	r.mu.Lock()
-	r.ended = true
-	r.mu.Unlock()
+	r.finish()
 	r.children.Wait()
 	if r.engine.leaving.Err() != nil {
 		r.leave()
@@ -89,6 +108,17 @@ func (r *jobRun) run() {
 	}
 	if err := r.close(); err != nil {
 		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
+	}
+}
+
+// finish ends what the job itself does; its children may go on.
+func (r *jobRun) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+	r.stop() // there is nothing left to end
+	if r.purged {
+		r.engine.forgetJob(*r.job.ID)
 	}
 }
 
@@ -141,7 +171,7 @@ func (r *jobRun) sleepUntil(t time.Time) bool {
 	select {
 	case <-timer.C:
 		return true
-	case <-r.engine.settled.Done():
+	case <-r.settled.Done():
 		return false
 	}
 }

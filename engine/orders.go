@@ -22,6 +22,9 @@ type Alloc struct {
 	Job      *api.Job // read only
 	Dir      string   // its directory
 	Replaces string   // ID of the allocation in whose place this one runs
+	// Unwanted says why the allocation is not to run on, in Nomad's words;
+	// empty as long as nobody wants it to end.
+	Unwanted string
 	// Ports are those of the group, TaskPorts those of tasks by the deprecated
 	// network blocks of their resources.
 	Ports     []taskenv.Port
@@ -35,7 +38,7 @@ func (e *Engine) Allocs() []Alloc {
 	defer e.mu.Unlock()
 	list := make([]Alloc, 0, len(e.allocs))
 	for _, a := range e.allocs {
-		list = append(list, snapshot(a))
+		list = append(list, e.snapshot(a))
 	}
 	slices.SortFunc(list, func(a, b Alloc) int {
 		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created))
@@ -45,17 +48,21 @@ func (e *Engine) Allocs() []Alloc {
 
 // Alloc returns one of the allocations of this run.
 func (e *Engine) Alloc(id string) (Alloc, bool) {
-	a, err := e.alloc(id)
-	if err != nil {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	a, ok := e.allocs[id]
+	if !ok {
 		return Alloc{}, false
 	}
-	return snapshot(a), true
+	return e.snapshot(a), true
 }
 
-func snapshot(a *runner.Alloc) Alloc {
+// snapshot is called with the lock held.
+func (e *Engine) snapshot(a *runner.Alloc) Alloc {
 	cfg := a.Config()
 	return Alloc{
-		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
+		Unwanted: e.unwanted[a],
+		Alloc:    *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
 		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
 	}
 }
@@ -64,9 +71,11 @@ func snapshot(a *runner.Alloc) Alloc {
 func (e *Engine) Jobs() []*api.Job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	jobs := make([]*api.Job, len(e.runs))
-	for i, r := range e.runs {
-		jobs[i] = r.job
+	jobs := make([]*api.Job, 0, len(e.runs))
+	for _, r := range e.runs {
+		if !e.purged[*r.job.ID] {
+			jobs = append(jobs, r.job)
+		}
 	}
 	return jobs
 }
@@ -102,6 +111,16 @@ func (e *Engine) forget(a *runner.Alloc) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.allocs, a.Config().Alloc.ID)
+	delete(e.unwanted, a)
+}
+
+// desire says why an allocation is not to run on.
+func (e *Engine) desire(a *runner.Alloc, unwanted string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.unwanted[a] == "" {
+		e.unwanted[a] = unwanted
+	}
 }
 
 // RestartTask restarts a running task of an allocation, without counting it as

@@ -20,7 +20,7 @@ func (r *jobRun) runPeriodic() {
 		next, err := nextLaunch(r.job.Periodic, after)
 		if err != nil {
 			r.notice("job %q will not be launched: %v", *r.job.ID, err)
-			<-r.engine.settled.Done()
+			<-r.settled.Done()
 			return
 		}
 		r.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))

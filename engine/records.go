@@ -13,6 +13,7 @@ import (
 //
 //	run                              runRecord
 //	order                            how it is to end: orderStop or orderKill
+//	stopped     <job ID>             whether that job alone is to end
 //	job         <job ID>             each job of the run, an api.Job
 //	slot        <job ID> <group> <i> slotRecord
 //	deployment  <job ID>             deploymentRecord
@@ -20,6 +21,7 @@ import (
 const (
 	runKey        = "run"
 	orderKey      = "order"
+	stoppedKey    = "stopped"
 	jobKey        = "job"
 	slotKey       = "slot"
 	deploymentKey = "deployment"

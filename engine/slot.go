@@ -24,21 +24,33 @@ type slot struct {
 	claimed   []int           // ports of the present one
 	kept      []*runner.Alloc // that have ended, as the first of Placed
 	forgotten store.Change    // those that are not kept, for the next placement
+
+	// Guarded by the job's mu.
+	present *runner.Alloc
+	again   bool // another one is to run in its place, whatever becomes of it
 }
 
 // runSlot runs an allocation, and another in its place for as long as the
 // group's reschedule policy wants it.
 func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 	s := &slot{jobRun: r, group: g, index: index, policy: restart.ReschedulePolicyOf(g.ReschedulePolicy)}
+	r.mu.Lock()
+	r.slots = append(r.slots, s)
+	r.mu.Unlock()
 	next := s.restore()
 	for {
 		if next == nil {
-			if r.engine.settled.Err() != nil {
+			if r.settled.Err() != nil {
 				return
 			}
 			next = s.place()
 		}
 		result := s.run(next)
+		if s.wantedAgain() {
+			s.replace(next)
+			next = nil
+			continue
+		}
 		if result.Status != api.AllocClientStatusFailed {
 			return
 		}
@@ -46,7 +58,8 @@ func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
 		if !ok || !r.sleepUntil(result.Failed.Add(delay)) {
 			return
 		}
-		s.replace(next, delay)
+		s.Earlier = s.policy.Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		s.replace(next)
 		next = nil
 	}
 }
@@ -104,16 +117,37 @@ func (s *slot) place() *runner.Alloc {
 // run runs an allocation until it has ended or was left.
 func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	e := s.engine
-	defer context.AfterFunc(e.stopping, alloc.Stop)()
+	s.hold(alloc)
+	defer s.hold(nil)
+	defer context.AfterFunc(s.stopping, func() {
+		e.desire(alloc, notNeeded)
+		alloc.Stop()
+	})()
 	defer context.AfterFunc(e.leaving, alloc.Leave)()
 	defer s.releasePorts(s.claimed)
 	return alloc.Run(e.hard)
 }
 
-// replace makes room for an allocation in place of one that has failed.
-func (s *slot) replace(failed *runner.Alloc, delay time.Duration) {
-	s.Earlier = s.policy.Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
-	if s.kept = append(s.kept, failed); len(s.kept) <= keptAllocs {
+// hold makes an allocation the one that orders are for; nil: there is none.
+func (s *slot) hold(alloc *runner.Alloc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.present = alloc
+}
+
+// wantedAgain reports, once, whether another allocation is to take the place of
+// one that was ordered to end.
+func (s *slot) wantedAgain() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.again
+	s.again = false
+	return again && s.settled.Err() == nil
+}
+
+// replace makes room for an allocation in place of one that has ended.
+func (s *slot) replace(ended *runner.Alloc) {
+	if s.kept = append(s.kept, ended); len(s.kept) <= keptAllocs {
 		return // it is saved with the next placement
 	}
 	oldest := s.kept[0]
@@ -163,7 +197,7 @@ func (s *slot) config(p placement) runner.Config {
 // replaced; negative when it is not.
 func (s *slot) retry(failed time.Time) time.Duration {
 	delay, ok := s.policy.Next(failed, s.Earlier)
-	if !ok || s.engine.stopping.Err() != nil {
+	if !ok || s.stopping.Err() != nil {
 		return -1
 	}
 	return delay

@@ -41,7 +41,10 @@ func (s *Server) allocation(a engine.Alloc) *api.Allocation {
 	if a.Modified.IsZero() {
 		alloc.ModifyTime = alloc.CreateTime
 	}
-	if known.next != "" {
+	switch {
+	case a.Unwanted != "":
+		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, a.Unwanted
+	case known.next != "":
 		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
 	}
 	if d, ok := s.tracker.deployment(a.Alloc.Job); ok {

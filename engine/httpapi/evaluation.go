@@ -16,8 +16,10 @@ const keptEvaluations = 1000
 
 // Why there is an evaluation, in Nomad's words.
 const (
-	triggerRegister = "job-register"
-	triggerFailure  = "alloc-failure"
+	triggerRegister   = "job-register"
+	triggerDeregister = "job-deregister"
+	triggerFailure    = "alloc-failure"
+	triggerStop       = "alloc-stop"
 )
 
 // evaluationRecord is what is known of an evaluation. There is no scheduler
@@ -52,8 +54,15 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 	t.evaluations = append(t.evaluations, evaluationRecord{id, job, trigger, time.Now(), t.now})
 	t.change(evaluationsTopic(""), evaluationTopic(id), jobEvaluationsTopic(job))
 	kind := "EvaluationUpdated"
-	if trigger == triggerRegister {
+	switch trigger {
+	case triggerRegister:
 		kind = "JobRegistered"
+	case triggerDeregister:
+		kind = "JobDeregistered"
+		t.change(jobsTopic(""), jobTopic(job))
+		t.happened = append(t.happened, occurrence{topic: api.TopicJob, kind: kind, key: job})
+	case triggerStop:
+		kind = "AllocationUpdateDesiredStatus"
 	}
 	t.happened = append(t.happened, occurrence{topic: api.TopicEvaluation, kind: kind, key: id, filters: []string{job}})
 	return id

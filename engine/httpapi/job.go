@@ -66,7 +66,7 @@ func (s *Server) withState(run *run, j *api.Job) *api.Job {
 	}
 	job.SubmitTime = new(submitted.UnixNano())
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &created
-	job.Status = new(s.jobStatus(run, j))
+	job.Status, job.Stop = new(s.jobStatus(run, j)), new(s.engine.Stopped(*j.ID))
 	return &job
 }
 

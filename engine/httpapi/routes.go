@@ -23,10 +23,12 @@ var routes = []struct {
 	{"GET", "/v1/job/*/deployment", read(deploymentTopic, (*Server).jobDeployment)},
 	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
 	{"PUT", "/v1/job/*/dispatch", write((*Server).dispatchJob)},
+	{"DELETE", "/v1/job/*", write((*Server).stopJob)},
 	{"GET", "/v1/job/*", read(jobTopic, (*Server).getJob)},
 
 	{"GET", "/v1/allocations", read(allocsTopic, (*Server).listAllocations)},
 	{"GET", "/v1/allocation/*/services", read(allocTopic, (*Server).allocationServices)},
+	{"PUT", "/v1/allocation/*/stop", write((*Server).stopAllocation)},
 	{"GET", "/v1/allocation/*", read(allocTopic, (*Server).getAllocation)},
 	{"GET", "/v1/client/allocation/*/checks", read(allocTopic, (*Server).allocationChecks)},
 	{"GET", "/v1/client/allocation/*/exec", (*Server).exec},

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -170,6 +171,9 @@ func (t *tracker) placed(a *event.Alloc, replaces string) (evaluation string) {
 		t.versions[job] = true
 		t.happened = append(t.happened, occurrence{topic: api.TopicJob, kind: "JobRegistered", key: a.Job})
 		return t.evaluateLocked(triggerRegister, a.Job, job)
+	}
+	if stopped := t.evaluationID(triggerStop, replaces); slices.ContainsFunc(t.evaluations, func(e evaluationRecord) bool { return e.id == stopped }) {
+		return stopped
 	}
 	if replaces != "" {
 		return t.evaluateLocked(triggerFailure, a.Job, replaces)

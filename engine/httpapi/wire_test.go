@@ -41,6 +41,8 @@ var differs = map[string]string{
 	"EvalID":             "random",
 	"PlanAnnotations":    "there is no scheduler that would make a plan",
 	"SnapshotIndex":      "an index",
+	"Index":              "an index",
+	"EvalCreateIndex":    "an index",
 	"Metrics":            "there is no placement to measure",
 	"RequireProgressBy":  "the engine does not tell",
 	"StartedAt":          "a time",
@@ -108,16 +110,17 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recordings are in an order in which orders come last, and restarts after
-// signals, which need a task that runs.
+// recordings are in an order in which orders come last, and what ends a task
+// after what needs one that runs.
 func recordings(t *testing.T) []string {
 	t.Helper()
 	names, err := filepath.Glob("testdata/wire/*.json")
 	if err != nil || len(names) == 0 {
 		t.Fatal("there are no recordings", err)
 	}
+	last := []string{"alloc-services", "alloc-signal", "alloc-restart-unknown", "alloc-restart", "alloc-stop", "job-stop"}
 	slices.SortStableFunc(names, func(a, b string) int {
-		order := func(name string) int { return strings.Count(name, "alloc-") + strings.Count(name, "alloc-restart") }
+		order := func(name string) int { return slices.Index(last, strings.TrimSuffix(filepath.Base(name), ".json")) }
 		return order(a) - order(b)
 	})
 	return names

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/store"
+)
+
+// The intended states of allocations that are not to run on, in Nomad's words.
+const (
+	notNeeded = "alloc not needed due to job update"
+	migrated  = "alloc is being migrated"
+)
+
+// find returns a job of this engine, which may run in the name of another.
+func (e *Engine) find(id string) (*jobRun, error) {
+	e.mu.Lock()
+	runs := e.runs
+	e.mu.Unlock()
+	for _, r := range runs {
+		if *r.job.ID == id {
+			return r, nil
+		}
+		if child := r.child(id); child != nil {
+			return child, nil
+		}
+	}
+	return nil, fmt.Errorf("job not found: %q", id)
+}
+
+func (r *jobRun) child(id string) *jobRun {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[id]
+}
+
+// StopJob stops a job as `nomad job stop` would: kill signals, grace periods,
+// poststop tasks. A periodic or parameterized one is launched no more; what it
+// has launched goes on. With purge the job is forgotten when it has ended. It
+// returns at once, and reports whether there was anything to stop.
+func (e *Engine) StopJob(id string, purge bool) (bool, error) {
+	r, err := e.find(id)
+	if err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.purged = r.purged || purge
+	if r.purged && r.ended {
+		e.forgetJob(id)
+	}
+	if r.stopped || r.ended || r.stopping.Err() != nil {
+		return false, nil
+	}
+	r.stopped = true
+	var c store.Change
+	c.Put(r.stoppedKey(), true)
+	r.recorder.Commit(c)
+	r.stop()
+	return true, nil
+}
+
+// forgetJob forgets a job that has ended, and its allocations.
+func (e *Engine) forgetJob(id string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, a := range e.allocs {
+		if cfg := a.Config(); *cfg.Job.ID == id {
+			delete(e.allocs, cfg.Alloc.ID)
+			delete(e.unwanted, a)
+		}
+	}
+	e.purged[id] = true
+}
+
+// Stopped reports whether a job was ordered to stop.
+func (e *Engine) Stopped(id string) bool {
+	r, err := e.find(id)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped || r.stopping.Err() != nil && !r.ended
+}
+
+func (r *jobRun) stoppedKey() store.Key { return store.KeyOf(stoppedKey, *r.job.ID) }
+
+// restoreStop stops a job that was ordered to stop when an earlier engine ran
+// it.
+func (r *jobRun) restoreStop() {
+	if !r.recorder.Durable() {
+		return
+	}
+	if _, err := r.recorder.Get(r.stoppedKey(), &r.stopped); err != nil {
+		r.notice("job %q: %v", *r.job.ID, err)
+	}
+	if r.stopped {
+		r.stop()
+	}
+}
+
+// StopAlloc stops an allocation as `nomad alloc stop` would: another one runs
+// in its place. One of a batch job is replaced only if it is to be rescheduled.
+// It returns at once.
+func (e *Engine) StopAlloc(id string, reschedule bool) error {
+	a, err := e.alloc(id)
+	if err != nil {
+		return err
+	}
+	cfg := a.Config()
+	r, err := e.find(*cfg.Job.ID)
+	if err != nil {
+		return err
+	}
+	again := reschedule
+	switch *cfg.Job.Type {
+	case api.JobTypeService, api.JobTypeSystem:
+		again = true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.slots {
+		if s.present == a {
+			s.again = again
+			e.desire(a, migrated)
+			a.Stop()
+		}
+	}
+	return nil
+}
