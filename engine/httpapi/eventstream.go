@@ -154,6 +154,7 @@ func (s *Server) payload(o occurrence) (namespace string, payload map[string]any
 		return service.Namespace, map[string]any{"Service": &service}
 	case api.TopicNode:
 		return "", map[string]any{"Node": s.node(s.ctx)}
+	case api.TopicNodePool, api.TopicAll: // nothing happens there
 	}
 	return "", nil
 }

@@ -36,6 +36,11 @@ var routes = []struct {
 	{"PUT", "/v1/client/allocation/*/restart", write((*Server).restartAllocation)},
 	{"PUT", "/v1/client/allocation/*/signal", write((*Server).signalAllocation)},
 	{"GET", "/v1/client/fs/logs/*", (*Server).logs},
+	{"GET", "/v1/client/fs/ls/*", write((*Server).listFiles)},
+	{"GET", "/v1/client/fs/stat/*", write((*Server).statFile)},
+	{"GET", "/v1/client/fs/cat/*", (*Server).catFile},
+	{"GET", "/v1/client/fs/readat/*", (*Server).readFileAt},
+	{"GET", "/v1/client/fs/stream/*", (*Server).streamFile},
 
 	{"GET", "/v1/evaluations", read(evaluationsTopic, (*Server).listEvaluations)},
 	{"GET", "/v1/evaluation/*/allocations", read(allocsTopic, (*Server).evaluationAllocations)},

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -42,8 +43,14 @@ func TestStopJob(t *testing.T) {
 	if evaluation, _, err := f.client.Jobs().Deregister("a", true, nil); err != nil || evaluation != "" {
 		t.Errorf("stopped again: %q, %v", evaluation, err)
 	}
-	if jobs, _, err := f.client.Jobs().List(&api.QueryOptions{Prefix: "a"}); err != nil || len(jobs) != 0 {
-		t.Errorf("purged: %+v, %v", jobs, err)
+	for deadline := time.Now().Add(patience); ; { // the job may still be at its very end
+		jobs, _, err := f.client.Jobs().List(&api.QueryOptions{Prefix: "a"})
+		if err == nil && len(jobs) == 0 {
+			break
+		}
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("purged: %+v, %v", jobs, err)
+		}
 	}
 	if evaluation, _, err := f.client.Jobs().Deregister("nope", true, nil); err != nil || evaluation != "" {
 		t.Errorf("unknown job: %q, %v", evaluation, err)

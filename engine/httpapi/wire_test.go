@@ -43,6 +43,8 @@ var differs = map[string]string{
 	"SnapshotIndex":      "an index",
 	"Index":              "an index",
 	"EvalCreateIndex":    "an index",
+	"ModTime":            "a time",
+	"Size":               "of what mocks write, and of directories",
 	"Metrics":            "there is no placement to measure",
 	"RequireProgressBy":  "the engine does not tell",
 	"StartedAt":          "a time",
