@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +32,19 @@ type machine struct {
 	*mock.Driver
 	mu     sync.Mutex
 	starts map[string]int // by task
+}
+
+// started is how often a task was started.
+func (m *machine) started(task string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.starts[task]
+}
+
+func (m *machine) counts() map[string]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.starts)
 }
 
 // link is the driver of one engine: it has the tasks that the engine has
@@ -143,7 +156,6 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 	begun := time.Now()
 	var (
 		dir     string
-		lock    *os.File
 		dead    []*engine.Engine
 		current atomic.Pointer[engine.Engine]
 	)
@@ -156,6 +168,7 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 			Hooks:   hookcatalog.New(hookcatalog.Options{}),
 			Node:    &taskenv.Node{},
 			Durable: true,
+			OnRun:   func(d string) { dir = d },
 		})
 		points = 0
 		engine.OnRecorder(e, func(r *store.Recorder) {
@@ -176,7 +189,6 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 		t.Fatal(err)
 	}
 	current.Store(e)
-	dir, lock = e.Runs()[0].Dir, dupLock(t, e)
 	for after, do := range s.actions {
 		defer time.AfterFunc(after, func() { do(current.Load()) }).Stop()
 	}
@@ -193,7 +205,7 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 			<-time.After(away)
 			e, died = begin(point > 20 && lives < 6) // those who die young would die forever
 			sub := e.Subscribe(false)
-			if err := e.Recover(engine.Run{Dir: dir, Lock: dupFile(t, lock)}); err != nil {
+			if err := e.Recover(engine.Run{Dir: dir, Lock: lockOf(dead)}); err != nil {
 				t.Fatalf("point %d: %v", point, err)
 			}
 			current.Store(e)
@@ -205,7 +217,7 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 		}
 		break
 	}
-	out = outcome{History: readHistory(t, dir), States: map[string]string{}, Starts: world.starts}
+	out = outcome{History: readHistory(t, dir), States: map[string]string{}, Starts: world.counts()}
 	for _, a := range e.Allocs() {
 		for name, state := range a.Tasks {
 			text := fmt.Sprintf("%s %s failed %v restarts %d;", a.Status, state.State, state.Failed, state.Restarts)
@@ -222,22 +234,21 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 			t.Error(err)
 		}
 	}
-	lock.Close()
 	if left, err := engine.Interrupted(dataDir); err != nil || len(left) > 0 {
 		t.Errorf("point %d: left behind: %v, %v", point, left, err)
 	}
 	return out, points
 }
 
-func dupLock(t *testing.T, e *engine.Engine) *os.File { return dupFile(t, e.Runs()[0].Lock) }
-
-func dupFile(t *testing.T, f *os.File) *os.File {
-	t.Helper()
-	fd, err := syscall.Dup(int(f.Fd()))
-	if err != nil {
-		t.Fatal(err)
+// lockOf returns the lock of a job's name as dead engines have left it; nil if
+// they had given it up.
+func lockOf(dead []*engine.Engine) *os.File {
+	for _, e := range dead {
+		if runs := e.Runs(); len(runs) > 0 {
+			return runs[0].Lock
+		}
 	}
-	return os.NewFile(uintptr(fd), f.Name())
+	return nil
 }
 
 // checkNumbers checks that the events' numbers only grow.

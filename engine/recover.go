@@ -19,19 +19,22 @@ import (
 type Run struct {
 	JobID string
 	Dir   string
-	// Lock is the lock of the job's name. Whoever inherits the file keeps the
-	// name locked while there is no engine, and hands it to the next one. May
-	// be nil when nobody has.
+	// Lock is a descriptor of the lock of the job's name. Whoever inherits it
+	// keeps the name locked while there is no engine, and hands it to the next
+	// one. May be nil when nobody has.
 	Lock *os.File
 }
 
-// Runs returns the runs of this engine.
+// Runs returns the runs of this engine that have not ended. The locks are for
+// the caller, who must close them.
 func (e *Engine) Runs() []Run {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	runs := make([]Run, len(e.runs))
-	for i, r := range e.runs {
-		runs[i] = Run{JobID: *r.job.ID, Dir: r.dir.Dir, Lock: r.dir.Lock()}
+	var runs []Run
+	for _, r := range e.runs {
+		if lock, err := r.dir.ShareLock(); err == nil { // else it has ended
+			runs = append(runs, Run{JobID: *r.job.ID, Dir: r.dir.Dir, Lock: lock})
+		}
 	}
 	return runs
 }

@@ -181,7 +181,9 @@ func leave(t *testing.T, world *machine, dataDir string, job *api.Job, after tim
 		t.Fatal(err)
 	}
 	<-time.After(after)
-	dir = e.Runs()[0].Dir
+	run := e.Runs()[0]
+	dir = run.Dir
+	run.Lock.Close()
 	e.Leave()
 	<-e.Done()
 	if err := e.Close(context.Background()); err != nil {
@@ -247,8 +249,8 @@ func TestLeaveAndRecover(t *testing.T) {
 			t.Error(err)
 		}
 		<-time.After(time.Second)
-		if world.starts["t"] != 2 {
-			t.Errorf("%d starts", world.starts["t"])
+		if world.started("t") != 2 {
+			t.Errorf("%d starts", world.started("t"))
 		}
 		e.Stop()
 		<-e.Done()
@@ -284,7 +286,9 @@ func TestATaskThatIsLost(t *testing.T) {
 					t.Fatal(err)
 				}
 				<-time.After(time.Minute)
-				dir, lock := first.Runs()[0].Dir, dupLock(t, first)
+				run := first.Runs()[0]
+				dir := run.Dir
+				run.Lock.Close()
 				if tt.stop {
 					first.Stop()
 					<-time.After(time.Second)
@@ -299,7 +303,6 @@ func TestATaskThatIsLost(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				lock.Close()
 
 				e := durable(newMachine(), copied) // on which nothing runs
 				sub := e.Subscribe(false)
@@ -370,7 +373,7 @@ func TestRunsThatCannotBeRecovered(t *testing.T) {
 			t.Errorf("error %v", err)
 		}
 		<-e.Done() // the good one goes on to its end
-		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "complete" || world.starts["t"] != 2 {
+		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "complete" || world.started("t") != 2 {
 			t.Errorf("%+v", allocs)
 		}
 		<-time.After(2 * time.Minute) // the task of the other one ends as well

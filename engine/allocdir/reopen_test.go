@@ -4,18 +4,17 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"testing"
 )
 
 // inherited is the lock of a run as a process has it that inherited it.
 func inherited(t *testing.T, r *Run) *os.File {
 	t.Helper()
-	fd, err := syscall.Dup(int(r.Lock().Fd()))
+	f, err := r.ShareLock()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return os.NewFile(uintptr(fd), "lock")
+	return f
 }
 
 func TestReopenRun(t *testing.T) {

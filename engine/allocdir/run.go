@@ -21,7 +21,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Run is the directory of one run of a job. It holds the lock of the job's
@@ -29,7 +32,9 @@ import (
 type Run struct {
 	Dir    string // <data>/jobs/<job>/runs/<run ID>
 	jobDir string
-	lock   *os.File
+
+	mu   sync.Mutex // guards lock, which anybody may ask for
+	lock *os.File
 }
 
 // OpenRun makes the directory of a run, or opens it when it exists, and takes
@@ -64,7 +69,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 
 // ReopenRun opens the directory of a run that was interrupted. The lock, unless
 // it is nil, was inherited from whoever held the lock of the job's name
-// meanwhile (see Run.Lock), and belongs to the Run from now on.
+// meanwhile (see ShareLock), and belongs to the Run from now on.
 func ReopenRun(dir string, lock *os.File) (*Run, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -89,9 +94,21 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 	return r, nil
 }
 
-// Lock is the file that is locked as long as the run is open or any other
-// process has inherited the file.
-func (r *Run) Lock() *os.File { return r.lock }
+// ShareLock returns another descriptor of the lock of the job's name: the name
+// is locked until the run is closed and this one is as well, by whoever has
+// inherited it.
+func (r *Run) ShareLock() (*os.File, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lock == nil {
+		return nil, fmt.Errorf("cannot share the lock of a run: %w", os.ErrClosed)
+	}
+	fd, err := unix.FcntlInt(r.lock.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("cannot share the lock of a run: %w", err)
+	}
+	return os.NewFile(uintptr(fd), r.lock.Name()), nil
+}
 
 // PortsFile is where the ports of the job's runs are remembered.
 func (r *Run) PortsFile() string { return filepath.Join(r.jobDir, "ports") }
@@ -102,6 +119,8 @@ func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.Dir, "all
 // Leave closes the run without giving up the lock of the job's name, for those
 // that have inherited it. Without any it is given up all the same.
 func (r *Run) Leave() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.lock == nil {
 		return nil
 	}
@@ -112,6 +131,8 @@ func (r *Run) Leave() error {
 
 // Close releases the lock of the job's name. Closing twice does nothing.
 func (r *Run) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.lock == nil {
 		return nil
 	}

@@ -50,7 +50,9 @@ func TestARecoveredEngineHasTheSameIndexes(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(100 * time.Second) // the first allocation has failed and was replaced
-		dir := first.Runs()[0].Dir
+		run := first.Runs()[0]
+		dir := run.Dir
+		run.Lock.Close()
 		first.Leave()
 		end(first, before)
 

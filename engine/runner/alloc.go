@@ -159,8 +159,9 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	default:
 		a.begin()
 	}
+	prerun := a.prerunHooks()
 	a.commit()
-	a.children.Go(a.prerun)
+	a.children.Go(func() { a.prerun(prerun) })
 	defer a.endHealth()
 
 	stop, hard := a.stop, ctx.Done()

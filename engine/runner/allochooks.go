@@ -43,9 +43,9 @@ func (a *Alloc) newHooks() []hooks.AllocHook {
 
 // prerun calls the hooks before the first task and reports how that went. It
 // runs beside the owner, since a hook may take its time.
-func (a *Alloc) prerun() {
+func (a *Alloc) prerun(called []hooks.AllocHook) {
 	var failure error
-	for _, h := range a.prerunHooks() {
+	for _, h := range called {
 		h, ok := h.(hooks.AllocPrerun)
 		if !ok {
 			continue
