@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +42,7 @@ func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, ne
 	var found []*service.Instance
 	for i, s := range services {
 		s = interpolate(s, env)
-		if !serviceName.MatchString(s.Name) {
+		if !isServiceName(s.Name) {
 			return nil, fmt.Errorf("service name %q is not valid: it must be letters, digits and dashes, no dash first or last, and at most 63 of them", s.Name)
 		}
 		ip, port, err := where.Address(s.AddressMode, s.PortLabel, s.Address)
@@ -71,8 +71,17 @@ func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, ne
 	return o, nil
 }
 
-// serviceName is RFC 1123's rule for labels.
-var serviceName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
+// isServiceName reports whether a name follows RFC 1123's rule for labels.
+func isServiceName(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-':
+		default:
+			return false
+		}
+	}
+	return name == strings.Trim(name, "-") && name != "" && len(name) <= 63
+}
 
 func (a *alloc) instance(task string, s *api.Service, ip string, port int) *service.Instance {
 	return &service.Instance{

@@ -322,3 +322,19 @@ func TestBadServices(t *testing.T) {
 		f.end()
 	})
 }
+
+func TestServiceNames(t *testing.T) {
+	t.Parallel()
+	for name, bad := range map[string]bool{
+		"a": false, "a-1": false, "A9": false, strings.Repeat("a", 63): false,
+		"": true, "-a": true, "a-": true, "a_b": true, "a.b": true, "ä": true, strings.Repeat("a", 64): true,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, []*api.Service{{Name: name}}, nil)
+			if err := f.alloc.(hooks.AllocPrerun).Prerun(t.Context()); (err != nil) != bad {
+				t.Errorf("%q: %v", name, err)
+			}
+			f.end()
+		})
+	}
+}
