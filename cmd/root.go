@@ -67,6 +67,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	root.AddCommand(
 		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
 		a.execCommand(), a.psCommand(), a.logsCommand(),
+		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(),
 		a.versionCommand(),
 	)
 	return root
@@ -166,7 +167,7 @@ func wrongCall(cmd *cobra.Command, err error) error {
 
 // singleDash are the flags that a user of Nomad is used to write with one dash.
 var singleDash = append([]string{
-	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address",
+	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta",
 }, clusterFlags...)
 
 // nomadSpelling lets flags be written with one dash where a user of Nomad is

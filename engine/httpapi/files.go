@@ -61,11 +61,11 @@ func (s *Server) place(r *request) (*place, error) {
 	if err != nil {
 		return nil, fileError(err, a.Dir)
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+	resolved, err := filepath.EvalSymlinks(filepath.Join(dir, name))
 	if err != nil {
 		return nil, fileError(err, a.Dir)
 	}
-	inside, err := filepath.Rel(dir, real)
+	inside, err := filepath.Rel(dir, resolved)
 	if err != nil || !filepath.IsLocal(inside) {
 		return nil, errEscapes
 	}

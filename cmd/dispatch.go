@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+type dispatchOptions struct {
+	connection
+	mode    ui.Mode
+	meta    []string
+	payload string
+}
+
+func (a *app) dispatchCommand() *cobra.Command {
+	opts := dispatchOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "dispatch JOB",
+		Short: "Run a parameterized job",
+		Long: `Run a parameterized job, which "up" has waiting, with meta and a payload of its
+own, and print the ID of the job that it runs as.
+
+With --address the job is dispatched in a Nomad cluster. What belongs to Nomad in
+the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.
+
+Output:
+  plain  the ID
+  json   one object of type "dispatched"
+
+Exit codes:
+  0    the job runs
+  1    no such job runs here
+  2    the call is wrong
+  125  taskrun itself failed, or the run refused`,
+		Example: `  taskrun dispatch import --meta day=2024-05-01 --payload data.json
+  date | taskrun dispatch import --payload -`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeDispatch(&opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.dispatch(cmd.Context(), args[0], opts) },
+	}
+	flags := cmd.Flags()
+	opts.bind(flags)
+	if err := flags.MarkHidden("job"); err != nil {
+		panic(err) // there is no such flag
+	}
+	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` of the job's meta; may be repeated")
+	flags.StringVar(&opts.payload, "payload", "", "`file` with the payload, - for stdin")
+	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	return cmd
+}
+
+func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	meta := map[string]string{}
+	for _, pair := range opts.meta {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return usageError("cannot use --meta %s: it has to be key=value", pair)
+		}
+		meta[key] = value
+	}
+	payload, err := a.readPayload(opts.payload)
+	if err != nil {
+		return err
+	}
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return err
+	}
+	job, err := findJob(client.ListJobs(ctx, servers), id)
+	if err != nil {
+		return err
+	}
+	child, err := job.Dispatch(ctx, meta, payload)
+	if err != nil {
+		return err
+	}
+	return ui.WriteDispatched(a.streams, opts.mode, time.Now(), job.ID, child)
+}
+
+// completeDispatch completes the jobs that can be dispatched.
+func (a *app) completeDispatch(c *connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) (ids []string, only cobra.ShellCompDirective) {
+		only = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 || a.configure(cmd) != nil {
+			return nil, only
+		}
+		servers, err := a.servers(*c)
+		if err != nil {
+			return nil, only
+		}
+		for _, j := range client.ListJobs(cmd.Context(), servers) {
+			if j.ParameterizedJob && strings.HasPrefix(j.ID, prefix) {
+				ids = append(ids, j.ID)
+			}
+		}
+		return ids, only
+	}
+}
+
+func (a *app) readPayload(name string) (payload []byte, err error) {
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		payload, err = io.ReadAll(a.streams.In)
+	default:
+		payload, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return nil, usageError("cannot read the payload: %w", err)
+	}
+	return payload, nil
+}
+
+// findJob returns the one job of an ID.
+func findJob(jobs []client.Job, id string) (*client.Job, error) {
+	found := slices.DeleteFunc(slices.Clone(jobs), func(j client.Job) bool { return j.ID != id })
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		return nil, &exitError{code: exitFailed, err: fmt.Errorf("job %q runs %d times: %v and %v", id, len(found), found[0].Server, found[1].Server)}
+	case len(jobs) == 0:
+		return nil, noRun(exitFailed)
+	}
+	var ids []string
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	return nil, (&exitError{code: exitFailed, err: fmt.Errorf("no job is called %q", id)}).withHint("jobs are: %s", strings.Join(ids, ", "))
+}

@@ -1,0 +1,133 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+type orderOptions struct {
+	connection
+	mode     ui.Mode
+	allTasks bool // restart
+}
+
+const orderHelp = `
+
+Output:
+  plain  a line for each
+  json   one object a line for each
+  quiet  nothing
+
+Exit codes:
+  0    it is done
+  1    no task is called as TARGET says, or none of them runs
+  2    the call is wrong
+  125  taskrun itself failed, or the run refused`
+
+func (a *app) restartCommand() *cobra.Command {
+	opts := orderOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "restart TARGET...",
+		Short: "Restart tasks",
+		Long: `Restart every running task that TARGET stands for: kill signal, grace period,
+start. It is no failure and does not count for the restart policy. The command
+returns when the old runs have ended.
+
+` + targetHelp + orderHelp,
+		Example: `  taskrun restart web
+  taskrun restart --all-tasks app[1]`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTargets(&opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.restart(cmd.Context(), args, opts) },
+	}
+	flags := cmd.Flags()
+	a.bindOrder(cmd, &opts)
+	flags.BoolVar(&opts.allTasks, "all-tasks", false, "restart whole allocations, tasks that have ended as well")
+	return cmd
+}
+
+// bindOrder adds the flags of commands that tell tasks what to do.
+func (a *app) bindOrder(cmd *cobra.Command, opts *orderOptions) {
+	opts.bind(cmd.Flags())
+	cmd.Flags().Var(&opts.mode, "output", "plain, json or quiet")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	a.completeJobs(cmd, &opts.connection)
+}
+
+func (a *app) restart(ctx context.Context, targets []string, opts orderOptions) error {
+	tasks, labels, err := a.ordered(ctx, targets, opts)
+	if err != nil {
+		return err
+	}
+	if !opts.allTasks {
+		return a.carryOut(opts.mode, "restarted", tasks, labels, func(t *client.Task) error { return t.Restart(ctx) })
+	}
+	whole := client.Allocs(tasks)
+	for _, t := range whole {
+		labels[t] = t.Alloc.Name
+	}
+	return a.carryOut(opts.mode, "restarted", whole, labels, func(t *client.Task) error { return t.RestartAlloc(ctx) })
+}
+
+// ordered returns the running tasks that targets stand for.
+func (a *app) ordered(ctx context.Context, targets []string, opts orderOptions) ([]*client.Task, map[*client.Task]string, error) {
+	a.jsonErrors = opts.mode == ui.JSON
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(servers) == 0 {
+		return nil, nil, noRun(exitFailed)
+	}
+	all, err := a.tasks(ctx, servers, opts.job)
+	if err != nil {
+		return nil, nil, err
+	}
+	labels := client.Labels(all)
+	var tasks []*client.Task
+	for _, target := range targets {
+		found, err := client.Find(all, target)
+		if err != nil {
+			return nil, nil, targetError(err, all, exitFailed)
+		}
+		running := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !t.Running() })
+		if len(running) == 0 {
+			return nil, nil, &exitError{code: exitFailed, err: &client.NotRunningError{Target: target, Matches: found, Labels: labels}}
+		}
+		for _, t := range running {
+			if !slices.Contains(tasks, t) {
+				tasks = append(tasks, t)
+			}
+		}
+	}
+	return tasks, labels, nil
+}
+
+// carryOut does something with each task, and tells of those with which it
+// worked, up to the first with which it did not.
+func (a *app) carryOut(mode ui.Mode, what string, tasks []*client.Task, labels map[*client.Task]string, do func(*client.Task) error) error {
+	for _, t := range tasks {
+		if err := do(t); err != nil {
+			return err
+		}
+		if err := ui.WriteDone(a.streams, mode, what, []ui.Done{doneOf(t, labels)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func doneOf(t *client.Task, labels map[*client.Task]string) ui.Done {
+	d := ui.Done{
+		Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: labels[t],
+	}
+	if d.Label == d.Alloc {
+		d.Task = "" // the whole of it
+	}
+	return d
+}

@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers"
+)
+
+func (a *app) signalCommand() *cobra.Command {
+	opts := orderOptions{mode: ui.Plain}
+	targets := a.completeTargets(&opts.connection)
+	cmd := &cobra.Command{
+		Use:   "signal TARGET SIGNAL",
+		Short: "Send a signal to tasks",
+		Long: `Send a signal to every running task that TARGET stands for. SIGNAL is a name such
+as SIGHUP, hup or USR1.
+
+` + targetHelp + orderHelp,
+		Example: `  taskrun signal web SIGHUP
+  taskrun signal app[1]/web usr1`,
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return targets(cmd, args, prefix)
+			}
+			return drivers.SignalNames(), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.signal(cmd.Context(), args[0], args[1], opts) },
+	}
+	a.bindOrder(cmd, &opts)
+	return cmd
+}
+
+func (a *app) signal(ctx context.Context, target, name string, opts orderOptions) error {
+	signal := strings.ToUpper(name)
+	if !strings.HasPrefix(signal, "SIG") {
+		signal = "SIG" + signal
+	}
+	if _, err := drivers.ParseSignal(signal); err != nil {
+		return usageError("unknown signal %q", name).withHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
+	}
+	tasks, labels, err := a.ordered(ctx, []string{target}, opts)
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		if err := t.Signal(ctx, signal); err != nil {
+			return err
+		}
+		done := doneOf(t, labels)
+		done.Signal = signal
+		if err := ui.WriteDone(a.streams, opts.mode, "signalled", []ui.Done{done}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+func (a *app) statsCommand() *cobra.Command {
+	opts := orderOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "stats [TARGET...]",
+		Short: "Show what tasks use of CPU and memory",
+		Long: `Show what the running tasks use now, each with the processes that it has started:
+CPU in percent of one core and in MHz, and memory.
+
+` + targetHelp + `
+
+Output:
+  plain  a table
+  json   one object of type "stats" a line for each task
+
+Exit codes:
+  0    it is shown, even if nothing runs
+  1    no task is called as TARGET says
+  2    the call is wrong
+  125  taskrun itself failed, or the run refused`,
+		Example: `  taskrun stats
+  taskrun stats --output json web | jq .memory_bytes`,
+		ValidArgsFunction: a.completeTargets(&opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.stats(cmd.Context(), args, opts) },
+	}
+	a.bindOrder(cmd, &opts)
+	return cmd
+}
+
+func (a *app) stats(ctx context.Context, targets []string, opts orderOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return err
+	}
+	all, err := a.tasks(ctx, servers, opts.job)
+	if err != nil {
+		return err
+	}
+	selected, err := client.Select(all, targets)
+	if err != nil {
+		return targetError(err, all, exitFailed)
+	}
+	tasks := slices.DeleteFunc(selected.Of(all), func(t *client.Task) bool { return !t.Running() })
+	if len(tasks) == 0 && opts.mode == ui.Plain {
+		fmt.Fprintln(a.streams.Err, "no task runs")
+		return nil
+	}
+	used, err := client.Stats(ctx, tasks)
+	if err != nil {
+		return err
+	}
+	labels := client.Labels(all)
+	var list []ui.Usage
+	for _, t := range tasks {
+		if u := used[t]; u != nil {
+			list = append(list, usageOf(t, labels[t], u.ResourceUsage))
+		}
+	}
+	return ui.WriteUsage(a.streams, opts.mode, a.colour, time.Now(), list)
+}
+
+func usageOf(t *client.Task, label string, used *api.ResourceUsage) ui.Usage {
+	u := ui.Usage{
+		Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: label,
+	}
+	if cpu := used.CpuStats; cpu != nil {
+		u.CPUPercent, u.CPUMHz = cpu.Percent, cpu.TotalTicks
+	}
+	if memory := used.MemoryStats; memory != nil {
+		u.Memory = max(memory.RSS, memory.Usage) // drivers tell one of the two
+	}
+	return u
+}

@@ -1,0 +1,57 @@
+package ui
+
+import (
+	"bufio"
+	"time"
+)
+
+// Done is an order that was carried out on a task.
+type Done struct {
+	Job     string `json:"job"`
+	Group   string `json:"group"`
+	Alloc   string `json:"alloc"`
+	AllocID string `json:"alloc_id"`
+	Task    string `json:"task,omitempty"` // empty: on the allocation as a whole
+	Signal  string `json:"signal,omitempty"`
+
+	Label string `json:"target"` // by which other commands find it
+}
+
+// WriteDone writes orders that were carried out to stdout: what was done with
+// each label, an object of that kind, or nothing.
+func WriteDone(s *Streams, mode Mode, what string, done []Done) error {
+	out := bufio.NewWriter(s.Out)
+	for _, d := range done {
+		switch mode {
+		case JSON:
+			writeJSON(out, struct {
+				jsonHead
+				Done
+			}{head(what, time.Now()), d})
+		case Quiet:
+		default:
+			line := what + " " + d.Label
+			if d.Signal != "" {
+				line += " with " + d.Signal
+			}
+			out.WriteString(line + "\n")
+		}
+	}
+	return out.Flush()
+}
+
+// WriteDispatched writes the ID of a job that a parameterized one runs as.
+func WriteDispatched(s *Streams, mode Mode, at time.Time, job, child string) error {
+	out := bufio.NewWriter(s.Out)
+	switch mode {
+	case JSON:
+		writeJSON(out, struct {
+			jsonHead
+			Job        string `json:"job"`
+			Dispatched string `json:"dispatched_job"`
+		}{head("dispatched", at), job, child})
+	default:
+		out.WriteString(child + "\n")
+	}
+	return out.Flush()
+}
