@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -49,6 +50,40 @@ func (s *Server) jobDeployments(_ http.ResponseWriter, r *request) (any, error) 
 		list = append(list, d)
 	}
 	return list, nil
+}
+
+// listDeployments answers GET /v1/deployments.
+func (s *Server) listDeployments(_ http.ResponseWriter, r *request) (any, error) {
+	run, list := s.look(), []*api.Deployment{}
+	for _, j := range run.jobs {
+		d := s.deployment(run, *j.ID)
+		if d != nil && r.inNamespace(d.Namespace) && strings.HasPrefix(plainID(d.ID), plainID(r.query.Get("prefix"))) {
+			list = append(list, d)
+		}
+	}
+	return page(r, list, func(d *api.Deployment) string { return d.ID })
+}
+
+// getDeployment answers GET /v1/deployment/:id.
+func (s *Server) getDeployment(_ http.ResponseWriter, r *request) (any, error) {
+	run := s.look()
+	for _, j := range run.jobs {
+		if d := s.deployment(run, *j.ID); d != nil && d.ID == r.id && r.inNamespace(d.Namespace) {
+			return d, nil
+		}
+	}
+	return nil, fail(http.StatusNotFound, "deployment not found")
+}
+
+// deploymentAllocations answers GET /v1/deployment/allocations/:id.
+func (s *Server) deploymentAllocations(_ http.ResponseWriter, r *request) (any, error) {
+	stubs := []*api.AllocationListStub{}
+	for _, a := range s.engine.Allocs() {
+		if d, ok := s.tracker.deployment(a.Alloc.Job); ok && d.body.ID == r.id && r.inNamespace(*a.Job.Namespace) {
+			stubs = append(stubs, s.allocStub(a))
+		}
+	}
+	return stubs, nil
 }
 
 func (s *Server) findDeployment(r *request) *api.Deployment {

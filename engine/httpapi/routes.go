@@ -22,6 +22,9 @@ var routes = []struct {
 	{"GET", "/v1/job/*/deployments", read(deploymentTopic, (*Server).jobDeployments)},
 	{"GET", "/v1/job/*/deployment", read(deploymentTopic, (*Server).jobDeployment)},
 	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
+	{"GET", "/v1/job/*/versions", read(jobTopic, (*Server).jobVersions)},
+	{"GET", "/v1/job/*/scale", read(jobAllocsTopic, (*Server).scaleStatus)},
+	{"PUT", "/v1/validate/job", write((*Server).validateJob)},
 	{"PUT", "/v1/job/*/dispatch", write((*Server).dispatchJob)},
 	{"DELETE", "/v1/job/*", write((*Server).stopJob)},
 	{"GET", "/v1/job/*", read(jobTopic, (*Server).getJob)},
@@ -46,6 +49,10 @@ var routes = []struct {
 	{"GET", "/v1/evaluation/*/allocations", read(allocsTopic, (*Server).evaluationAllocations)},
 	{"GET", "/v1/evaluation/*", read(evaluationTopic, (*Server).getEvaluation)},
 
+	{"GET", "/v1/deployments", read(deploymentsTopic, (*Server).listDeployments)},
+	{"GET", "/v1/deployment/allocations/*", read(allocsTopic, (*Server).deploymentAllocations)},
+	{"GET", "/v1/deployment/*", read(deploymentsTopic, (*Server).getDeployment)},
+
 	{"GET", "/v1/event/stream", (*Server).eventStream},
 
 	{"GET", "/v1/nodes", read(static, (*Server).listNodes)},
@@ -57,6 +64,12 @@ var routes = []struct {
 	{"DELETE", "/v1/service/*", write((*Server).deleteService)},
 
 	{"GET", "/v1/agent/self", write((*Server).agentSelf)},
+	{"GET", "/v1/agent/members", write((*Server).agentMembers)},
+	{"GET", "/v1/agent/health", write((*Server).agentHealth)},
+	{"GET", "/v1/status/leader", write((*Server).statusLeader)},
+	{"GET", "/v1/status/peers", write((*Server).statusPeers)},
+	{"GET", "/v1/namespaces", read(static, (*Server).listNamespaces)},
+	{"GET", "/v1/namespace/*", read(static, (*Server).getNamespace)},
 	{"GET", "/v1/regions", write((*Server).listRegions)},
 	{"PUT", "/v1/search", read(static, (*Server).search)},
 }

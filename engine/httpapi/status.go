@@ -20,7 +20,7 @@ func (s *Server) agentSelf(http.ResponseWriter, *request) (any, error) {
 			"Region": n.Region, "Datacenter": n.Datacenter, "Version": s.cfg.Version,
 			"UI": map[string]any{"Enabled": false, "ShowCLIHints": false},
 		},
-		Member: api.AgentMember{Name: n.Name, Tags: map[string]string{"region": n.Region, "dc": n.Datacenter}, Status: "alive"},
+		Member: s.member(),
 		Stats:  map[string]map[string]string{"client": {"node_id": n.ID}, "taskrun": {"version": s.cfg.Version}},
 	}, nil
 }

@@ -21,6 +21,7 @@ func jobsTopic(string) topic              { return "jobs" }
 func jobTopic(id string) topic            { return topic("job/" + id) }
 func jobAllocsTopic(id string) topic      { return topic("job-allocations/" + id) }
 func deploymentTopic(id string) topic     { return topic("deployment/" + id) }
+func deploymentsTopic(string) topic       { return "deployments" }
 func allocsTopic(string) topic            { return "allocations" }
 func servicesTopic(string) topic          { return "services" }
 func serviceTopic(name string) topic      { return topic("service/" + name) }
@@ -118,7 +119,7 @@ func (t *tracker) flush() {
 func (t *tracker) take(ev event.Event) {
 	if d, ok := ev.Body.(event.Deployment); ok {
 		t.observeDeployment(d, ev.Time)
-		t.change(deploymentTopic(d.Job))
+		t.change(deploymentTopic(d.Job), deploymentsTopic(""))
 		return
 	}
 	if ev.Alloc == nil {
@@ -135,7 +136,7 @@ func (t *tracker) take(ev event.Event) {
 			t.change(jobTopic(parent))
 		}
 	case event.AllocHealth:
-		t.change(deploymentTopic(ev.Alloc.Job))
+		t.change(deploymentTopic(ev.Alloc.Job), deploymentsTopic(""))
 	}
 }
 

@@ -43,6 +43,7 @@ var differs = map[string]string{
 	"SnapshotIndex":      "an index",
 	"Index":              "an index",
 	"EvalCreateIndex":    "an index",
+	"Warnings":           "in words of taskrun's own",
 	"ModTime":            "a time",
 	"Size":               "of what mocks write, and of directories",
 	"Metrics":            "there is no placement to measure",
@@ -75,7 +76,7 @@ var differs = map[string]string{
 var missing = []string{
 	".SigningKeyID", ".SharedResources", ".TaskLifecycles", ".ReservedCores", ".SecretsMB", ".CSIPluginConfig",
 	".Paused", ".DesiredTransition", ".AutoPromote", ".EvalPriority", ".Services[0].Namespace",
-	"[0].Multiregion", "[0].NodePool",
+	"[0].Multiregion", "[0].NodePool", "[0].Hash",
 }
 
 func TestRecorded(t *testing.T) {
