@@ -45,3 +45,19 @@ func TestSummaryOfNothingIsNotWell(t *testing.T) {
 		t.Errorf("summary %q, want %q", got, want)
 	}
 }
+
+func TestSummaryCountsTestsByWord(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	sum := newSummary(&got, "docker")
+	err := sum.read(strings.NewReader(`{"Action":"pass","Package":"x/docker","Test":"TestA"}
+{"Action":"skip","Package":"x","Test":"TestJourneys/docker"}
+{"Action":"pass","Package":"x","Test":"TestB"}
+`))
+	if err != nil || !sum.close() {
+		t.Errorf("it is not well: %v", err)
+	}
+	if !strings.Contains(got.String(), "docker: 1 passed, 0 failed, 1 skipped\n2 passed, 0 failed, 1 skipped\n") {
+		t.Errorf("it says %q", got.String())
+	}
+}

@@ -29,10 +29,16 @@ type summary struct {
 	failures                map[string]int            // of a package
 	passed, failed, skipped int
 	skips                   []string
+	words                   []string
+	counts                  map[string]map[string]int // of tests by word and action
 }
 
-func newSummary(out io.Writer) *summary {
-	return &summary{out: out, running: map[test]*strings.Builder{}, failures: map[string]int{}}
+func newSummary(out io.Writer, words ...string) *summary {
+	s := &summary{out: out, running: map[test]*strings.Builder{}, failures: map[string]int{}, words: words, counts: map[string]map[string]int{}}
+	for _, word := range words {
+		s.counts[word] = map[string]int{}
+	}
+	return s
 }
 
 // read takes events until the end of the input. Lines that are no events, such
@@ -82,6 +88,11 @@ func (s *summary) endTest(t test, action string) {
 	output := ""
 	if b := s.running[t]; b != nil {
 		output = b.String()
+	}
+	for _, word := range s.words {
+		if strings.Contains(strings.ToLower(t.pkg+" "+t.name), word) {
+			s.counts[word][action]++
+		}
 	}
 	switch action {
 	case "pass":
@@ -133,6 +144,10 @@ func (s *summary) unfinished(pkg string) []test {
 func (s *summary) close() bool {
 	for _, skip := range s.skips {
 		fmt.Fprintf(s.out, "skipped: %s\n", skip)
+	}
+	for _, word := range s.words {
+		c := s.counts[word]
+		fmt.Fprintf(s.out, "%s: %d passed, %d failed, %d skipped\n", word, c["pass"], c["fail"], c["skip"])
 	}
 	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 	return s.failed == 0 && s.passed > 0
