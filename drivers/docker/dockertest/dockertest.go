@@ -54,16 +54,22 @@ var Engine = sync.OnceValues(func() (*client.Client, error) {
 	return cli, importBusybox(ctx, cli)
 })
 
-// importBusybox makes the image of the machine's own busybox.
-func importBusybox(ctx context.Context, cli *client.Client) error {
+// busyboxLayer is the tar of a root directory with the machine's own busybox,
+// and a mark by which it differs from others.
+func busyboxLayer(ctx context.Context, mark string) (io.Reader, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
-		return fmt.Errorf("install busybox-static: %w", err)
+		return nil, fmt.Errorf("install busybox-static: %w", err)
 	}
 	if dynamic, err := isDynamic(path); err != nil || dynamic {
-		return errors.Join(fmt.Errorf("%s is not static: install busybox-static", path), err)
+		return nil, errors.Join(fmt.Errorf("%s is not static: install busybox-static", path), err)
 	}
-	layer, err := rootFS(ctx, path)
+	return rootFS(ctx, path, mark)
+}
+
+// importBusybox makes the image of the machine's own busybox.
+func importBusybox(ctx context.Context, cli *client.Client) error {
+	layer, err := busyboxLayer(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -92,7 +98,7 @@ func isDynamic(path string) (bool, error) {
 }
 
 // rootFS is the tar of a root directory with busybox and little else.
-func rootFS(ctx context.Context, busybox string) (io.Reader, error) {
+func rootFS(ctx context.Context, busybox, mark string) (io.Reader, error) {
 	program, err := os.ReadFile(busybox)
 	if err != nil {
 		return nil, err
@@ -116,6 +122,7 @@ func rootFS(ctx context.Context, busybox string) (io.Reader, error) {
 	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/passwd", Mode: 0o644},
 		[]byte("root:x:0:0:root:/:/bin/sh\nworker:x:1234:1234:worker:/tmp:/bin/sh\n"))
 	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/group", Mode: 0o644}, []byte("root:x:0:\nworker:x:1234:\naudio:x:29:\n"))
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/mark", Mode: 0o644}, []byte(mark))
 	add(tar.Header{Typeflag: tar.TypeReg, Name: "bin/busybox", Mode: 0o755}, program)
 	for command := range bytes.FieldsSeq(commands) {
 		if string(command) != "busybox" {

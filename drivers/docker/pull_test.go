@@ -1,0 +1,162 @@
+package docker_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker"
+	"taskrun/drivers/docker/dockertest"
+	"taskrun/drivers/drivertest"
+)
+
+// pull starts a task that ends at once, and returns what was said of it.
+func pull(t *testing.T, image, more string) (said []string, err error) {
+	t.Helper()
+	d := docker.New(docker.Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	events, err := d.TaskEvents(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = d.Shutdown(context.Background()) })
+	listened := make(chan struct{})
+	go func() {
+		defer close(listened)
+		for e := range events {
+			if e.Message == "that was all" {
+				return
+			}
+			said = append(said, e.Message)
+		}
+	}()
+	cfg, _ := drivertest.Task(t, d, fmt.Sprintf("image = %q\ncommand = \"true\"\n%s", image, more))
+	_, _, err = d.StartTask(t.Context(), cfg)
+	if err == nil {
+		if r := result(t, d, cfg.ID); r.ExitCode != 0 {
+			t.Errorf("it ended with %+v", r)
+		}
+		if err := d.DestroyTask(cfg.ID, false); err != nil {
+			t.Error(err)
+		}
+	}
+	d.Emit(drivers.TaskEvent{Message: "that was all"})
+	<-listened
+	return said, err
+}
+
+func TestPull(t *testing.T) {
+	t.Parallel()
+	r := dockertest.NewRegistry(t)
+	for _, c := range []struct {
+		image, more string
+		said        string
+	}{
+		{r.Image + ":1", "", "Downloading image"},
+		{r.Image + ":1", "", ""},
+		{"https://" + r.Image + ":1", "force_pull = true", "Downloading image"},
+		{r.Image, "", "Downloading image"}, // the latest may be another one each time
+	} {
+		if said, err := pull(t, c.image, c.more); strings.Join(said, "; ") != c.said || err != nil {
+			t.Errorf("%s %s: it says %q, %v", c.image, c.more, said, err)
+		}
+	}
+	if n := r.Pulls.Load(); n != 1 {
+		t.Errorf("the layer was fetched %d times", n)
+	}
+}
+
+func TestPullFails(t *testing.T) {
+	t.Parallel()
+	r := dockertest.NewRegistry(t)
+	// A registry that takes calls and never answers.
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	for _, c := range []struct{ name, image, more, want string }{
+		{"no such image", r.Image + ":2", "", "Failed to pull `" + r.Image + ":2`: "},
+		{"nobody there", "127.0.0.1:1/x:1", "", "Failed to pull `127.0.0.1:1/x:1`: "},
+		{"no answer", silent.Addr().String() + "/x:1", `image_pull_timeout = "1s"`, "image_pull_timeout of 1s"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			said, err := pull(t, c.image, c.more)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !drivers.IsRecoverable(err) || len(said) != 1 {
+				t.Errorf("it says %q, %v (recoverable: %v)", said, err, drivers.IsRecoverable(err))
+			}
+		})
+	}
+	if _, err := pull(t, "not an image", ""); err == nil || drivers.IsRecoverable(err) {
+		t.Errorf("a name that is none: %v", err)
+	}
+}
+
+func TestLatestThatIsHereIsUsedWhenTheRegistryIsNot(t *testing.T) {
+	t.Parallel()
+	cli := dockertest.Need(t)
+	const image = "127.0.0.1:1/here"
+	if _, err := cli.ImageTag(t.Context(), client.ImageTagOptions{Source: dockertest.Image, Target: image + ":latest"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dockertest.RemoveImage(cli, image) })
+	said, err := pull(t, image, "")
+	if err != nil || len(said) != 2 || !strings.HasPrefix(said[1], "Using the image "+image+" that is here: Failed to pull") {
+		t.Errorf("it says %q, %v", said, err)
+	}
+	if _, err := pull(t, image, "force_pull = true"); err == nil {
+		t.Error("force_pull did without the registry")
+	}
+}
+
+// TestCredentials shows those of the task, of the docker command's file and of
+// a helper.
+func TestCredentials(t *testing.T) {
+	r := dockertest.NewRegistry(t)
+	r.Demand = "me:secret"
+	dir := t.TempDir()
+	t.Setenv("DOCKER_CONFIG", dir)
+	server, _, _ := strings.Cut(r.Image, "/")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	try := func(name, more string, well bool) {
+		t.Helper()
+		said, err := pull(t, r.Image+":1", "force_pull = true\n"+more)
+		if well != (err == nil) {
+			t.Errorf("%s: it says %q, %v", name, said, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: a secret is told: %v", name, err)
+		}
+	}
+	try("nobody", "", false)
+	try("the task", "auth {\nusername = \"me\"\npassword = \"secret\"\n}", true)
+	try("the wrong one", "auth {\nusername = \"me\"\npassword = \"no\"\n}", false)
+	write("config.json", fmt.Sprintf(`{"auths": {%q: {"auth": "bWU6c2VjcmV0"}}}`, server))
+	try("the file", "", true)
+	write("config.json", `{"credsStore": "taskrun-test"}`)
+	write("docker-credential-taskrun-test", fmt.Sprintf(`#!/bin/sh
+read s; [ "$1 $s" = "get %s" ] || exit 9
+echo '{"Username": "me", "Secret": "secret"}'
+`, server))
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	try("the helper", "", true)
+	write("docker-credential-taskrun-test", "#!/bin/sh\necho broken helper; exit 1\n")
+	try("a broken helper", "", false)
+	try("a broken helper, softly", "auth_soft_fail = true", false) // for the registry asks
+	write("config.json", "{")
+	try("a broken file", "", false)
+}
