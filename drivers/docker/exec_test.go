@@ -22,15 +22,29 @@ func start(t *testing.T, config string, change ...func(*drivers.TaskConfig)) (*d
 	t.Helper()
 	dockertest.Need(t)
 	d := docker.New(docker.Config{})
+	cfg, output := drivertest.Task(t, d, config)
+	for _, f := range change {
+		f(cfg)
+	}
+	run(t, d, cfg)
+	return d, cfg, output
+}
+
+// startWith starts a task in a driver.
+func startWith(t *testing.T, d *docker.Driver, config string) *drivers.TaskConfig {
+	t.Helper()
+	cfg, _ := drivertest.Task(t, d, config)
+	run(t, d, cfg)
+	return cfg
+}
+
+func run(t *testing.T, d *docker.Driver, cfg *drivers.TaskConfig) {
+	t.Helper()
 	t.Cleanup(func() {
 		if n, err := d.Shutdown(context.Background()); n != 0 || err != nil {
 			t.Errorf("%d containers were left, %v", n, err)
 		}
 	})
-	cfg, output := drivertest.Task(t, d, config)
-	for _, f := range change {
-		f(cfg)
-	}
 	if _, _, err := d.StartTask(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +53,6 @@ func start(t *testing.T, config string, change ...func(*drivers.TaskConfig)) (*d
 			t.Error(err)
 		}
 	})
-	return d, cfg, output
 }
 
 const forever = "trap 'exit 0' TERM; echo ready; sleep 1000 & wait $!"

@@ -137,3 +137,11 @@ func securityOptions(options []string) ([]string, error) {
 	}
 	return all, nil
 }
+
+var _ drivers.MemoryEnforcer = (*Driver)(nil)
+
+// EnforceMemory does nothing: the engine enforces the limits of all containers.
+func (d *Driver) EnforceMemory() error { return nil }
+
+// EnforcesMemory reports that it does.
+func (d *Driver) EnforcesMemory() bool { return true }
