@@ -36,6 +36,7 @@ type upOptions struct {
 	codeFrom  string
 	dataDir   string
 	now       bool
+	http      string // address of the API; empty: none
 	hostPaths bool
 	enforce   bool // memory limits
 }
@@ -86,6 +87,7 @@ completed does not count as failed.`,
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
 	flags.BoolVar(&opts.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
+	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
@@ -139,7 +141,11 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 			d.OnUse(func(ref string) { watch.Lasting(name, ref) })
 		}
 	}
-	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID)
+	port, err := a.listenHTTP(opts.http)
+	if err != nil {
+		return err
+	}
+	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID, port)
 	defer unserve()
 	if warning != "" {
 		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
