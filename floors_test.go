@@ -32,7 +32,7 @@ var floors = []floor{
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/client", "", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
-	{"cmd", "cmd/... engine engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper hooks hooks/catalog hooks/lent hooks/secrets hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
+	{"cmd", "cmd/... engine engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/secrets hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
@@ -62,6 +62,7 @@ var floors = []floor{
 	{"drivers/cgroup", "", "", "control groups know no drivers"},
 	{"drivers/bare", "drivers drivers/rawexec", "", "raw_exec under other names: what exec and java share"},
 	{"drivers/exec", "drivers drivers/bare", "drivers/drivertest", "an implementation, of raw_exec's parts"},
+	{"drivers/rehearsal", "drivers drivers/mock", "", "mock_driver in the role of another one"},
 	{"drivers/java", "drivers drivers/bare", "drivers/drivertest", "an implementation, of raw_exec's parts"},
 	{"drivers/schema", "", "", "words in which drivers describe their config block"},
 	{"drivers/docker/dockertest", "", "", "what tests need of a Docker engine"},

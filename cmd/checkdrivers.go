@@ -87,7 +87,7 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 		return nil
 	case isNomads:
 		p.Summary = fmt.Sprintf("taskrun does not have Nomad's driver %q", name)
-		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s", name, standIn)
+		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s, or rehearse the job: --rehearse", name, standIn)
 	case near != "":
 		p.Remedy = fmt.Sprintf("did you mean %q?", near)
 	case lookOnly:

@@ -36,9 +36,11 @@ type upOptions struct {
 	codeFrom  string
 	dataDir   string
 	now       bool
-	http      string // address of the API; empty: none
 	hostPaths bool
 	enforce   bool // memory limits
+	rehearse  bool
+	offline   bool
+	ownData   bool // the run has a data directory for itself alone
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -58,8 +60,13 @@ Output:
   quiet  the tasks' output alone: of a single task byte for byte, of several
          each line behind its task; and what failed
 
+With --rehearse no command is run, and no driver is needed: variables, ports,
+templates, artifacts, services and the order of the tasks are as in a run, and
+checks pass. It ends by itself, leaves nothing behind, and fails where something
+does or is not lent.
+
 Exit codes:
-  0    all allocations are complete, or --until was fulfilled
+  0    all allocations are complete, or --until or --rehearse came to its end
   1    a task or an allocation failed
   2    a job file or the call is wrong; nothing was started
   124  --timeout passed
@@ -71,7 +78,11 @@ completed does not count as failed.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun up --until running=30s --timeout 5m --output json job.nomad.hcl
   taskrun up --exit-code-from tests --driver docker=mock_driver job.nomad.hcl`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.up(cmd.Context(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// What environment and config file say is for runs.
+			opts.ownData = opts.rehearse && !cmd.Flags().Changed("data-dir")
+			return a.up(cmd.Context(), args, opts)
+		},
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
@@ -87,7 +98,8 @@ completed does not count as failed.`,
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
 	flags.BoolVar(&opts.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
-	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
+	flags.BoolVar(&opts.rehearse, "rehearse", false, "run no command: have everything else done, with stand-ins for all tasks, and tell whether it works")
+	flags.BoolVar(&opts.offline, "offline", false, "with --rehearse: download no artifacts")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
@@ -97,18 +109,30 @@ completed does not count as failed.`,
 
 func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	dataDir, err := a.dataDir(opts.dataDir)
+	if opts.offline && !opts.rehearse {
+		return usageError("--offline is for rehearsals: use it with --rehearse")
+	}
+	dataDir, removeData, err := a.dataDirFor(opts)
 	if err != nil {
 		return err
 	}
-	files, warnings, err := a.readToRun(ctx, args, opts, dataDir)
+	defer removeData()
+	var stage *rehearsalRun
+	if opts.rehearse {
+		stage = a.rehearse(opts.offline)
+	}
+	files, warnings, err := a.readToRun(ctx, args, opts, dataDir, stage)
 	if err != nil {
 		return err
+	}
+	if stage != nil {
+		warnings = append(warnings, stage.notice())
 	}
 	p, err := opts.policy(files)
 	if err != nil {
 		return err
 	}
+	p.rehearse = stage
 	if opts.enforce {
 		warnings = append(warnings, opts.strictly(enforceMemory(files, a.drivers()))...)
 		if err := a.refuse(files, warnings, opts.mode); err != nil {
@@ -126,12 +150,14 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
 			DataDir: dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
+			Unprobed: opts.rehearse, Offline: opts.offline,
 		}),
-		Node:     node,
-		HostEnv:  a.environ,
-		PortDir:  filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
-		Services: services,
-		OnRun:    watch.Run,
+		Node:         node,
+		HostEnv:      a.environ,
+		PortDir:      filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
+		Services:     services,
+		LogicalPorts: opts.rehearse,
+		OnRun:        watch.Run,
 	})
 	if !opts.hostPaths {
 		lendHostPaths(a.drivers(), dataDir)
@@ -141,11 +167,10 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 			d.OnUse(func(ref string) { watch.Lasting(name, ref) })
 		}
 	}
-	port, err := a.listenHTTP(opts.http)
-	if err != nil {
-		return err
+	socket, warning, unserve := "", "", func() {}
+	if !opts.rehearse { // of which nobody else is to hear
+		socket, warning, unserve = a.serve(e, node, *jobs(files)[0].ID)
 	}
-	socket, warning, unserve := a.serve(e, node, *jobs(files)[0].ID, port)
 	defer unserve()
 	if warning != "" {
 		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
@@ -177,7 +202,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 
 // readToRun reads the files and tells of everything that keeps them from being
 // run; the error is silent then. The warnings are for the view of the run.
-func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, dataDir string) ([]jobFile, jobspec.Problems, error) {
+func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobFile, jobspec.Problems, error) {
 	if err := opts.drivers.check(a.drivers()); err != nil {
 		return nil, nil, err
 	}
@@ -187,19 +212,29 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	}
 	problems = append(problems, override(files)...)
 	problems = append(problems, check(files)...)
+	if stage != nil {
+		stage.admit(files, opts.drivers)
+	}
 	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
 	problems = append(problems, a.unusable(files)...)
 	problems = append(problems, notices(files)...)
-	problems = append(problems, networkNotices(files, a.drivers())...)
+	if stage == nil {
+		problems = append(problems, networkNotices(files, a.drivers())...)
+		problems = append(problems, volumeNotices(files, a.drivers(), lent(files), dataDir)...)
+	}
 	if !opts.hostPaths {
 		problems = append(problems, hostPathNotices(files, a.drivers(), dataDir)...)
 	}
 	problems = append(problems, unisolated(files, a.drivers())...)
 	problems = append(problems, noDownload(files)...)
-	problems = append(problems, volumeNotices(files, a.drivers(), lent(files), dataDir)...)
 	node := a.node("", files)
-	problems = append(problems, misplaced(files, node)...)
-	problems = append(problems, a.unlent(files, node)...)
+	misplaced, unlent := misplaced(files, node), a.unlent(files, node)
+	if stage != nil {
+		problems = append(problems, stage.cast(files, node)...)
+		stage.judge(misplaced, unlent)
+	}
+	problems = append(problems, misplaced...)
+	problems = append(problems, unlent...)
 	problems = append(problems, doubtful(files)...)
 	problems.Sort()
 	problems = opts.strictly(problems)

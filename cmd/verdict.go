@@ -22,6 +22,7 @@ type policy struct {
 	timeout  time.Duration // for what is said about it
 	failFast bool          // the first failed allocation ends the run
 	codeFrom *codeFrom     // nil: the exit code is that of the run
+	rehearse *rehearsalRun // nil: it is none
 }
 
 // action is what is to be done with the run now.
@@ -69,15 +70,25 @@ func (v *verdict) observe(e event.Event) (action, string) {
 	if v.cause.text != "" {
 		return carryOn, ""
 	}
-	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.failFast || v.until > 0 || v.healthy) {
+	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.failFast || v.until > 0 || v.healthy || v.rehearse != nil) {
 		return v.stop(cause{text: e.Alloc.Name + " failed", code: exitFailed})
 	}
 	if d, ok := e.Body.(event.Deployment); ok && v.healthy {
 		return v.deployed(d)
 	}
+	if v.rehearse != nil {
+		if why := v.rehearse.observe(e); why != "" {
+			return v.stop(cause{text: why, code: exitFailed, own: true})
+		}
+	}
 	if v.codeFrom != nil {
 		if code, ok := v.codeFrom.code(v.model, v.jobs); ok {
 			return v.stop(cause{text: fmt.Sprintf("task %q has ended", v.codeFrom), code: code, own: true})
+		}
+	}
+	if v.rehearse != nil && v.rehearse.staged(v.model.Final()) {
+		if at, ok := v.allRun(); ok && !at.IsZero() {
+			return v.stop(cause{text: "all that should run has been rehearsed"})
 		}
 	}
 	return carryOn, ""
@@ -101,6 +112,13 @@ func (v *verdict) due() (at time.Time, ok bool) {
 	if v.until <= 0 || v.cause.text != "" {
 		return time.Time{}, false
 	}
+	at, ok = v.allRun()
+	return at.Add(v.until), ok && !at.IsZero()
+}
+
+// allRun reports whether every task runs that should, and since when; that is
+// zero if all have ended.
+func (v *verdict) allRun() (at time.Time, ok bool) {
 	final := v.model.Final()
 	if len(final) < allocations(v.jobs) {
 		return time.Time{}, false
@@ -116,7 +134,7 @@ func (v *verdict) due() (at time.Time, ok bool) {
 			}
 		}
 	}
-	return at.Add(v.until), !at.IsZero()
+	return at, true
 }
 
 // tick takes in that time has passed.

@@ -46,6 +46,9 @@ type Config struct {
 	// PortDir is where engines of this user tell each other which ports they
 	// gave out. Empty: they do not.
 	PortDir string
+	// LogicalPorts: nobody listens on the ports that are given out, so it does
+	// not matter who else has them.
+	LogicalPorts bool
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
@@ -95,7 +98,11 @@ func New(cfg Config) *Engine {
 	if cfg.Services == nil {
 		cfg.Services = &service.Catalog{}
 	}
-	e := &Engine{cfg: cfg, ports: port.NewClaims(cfg.PortDir), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
+	ports := port.NewClaims(cfg.PortDir)
+	if cfg.LogicalPorts {
+		ports = port.NewLogical()
+	}
+	e := &Engine{cfg: cfg, ports: ports, done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.leaving, e.leave = context.WithCancel(context.Background())

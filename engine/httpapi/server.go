@@ -67,16 +67,15 @@ func New(e *engine.Engine, cfg Config) *Server {
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		BaseContext:       s.context,
+		BaseContext:       func(net.Listener) context.Context { return s.ctx },
 		ErrorLog:          log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
 	}
 	return s
 }
 
 // Serve answers what comes in until Shutdown, which makes it return nil. It
-// closes the listener. That has to be one that nobody but the user can reach,
-// such as Listen returns, or one of ListenTCP: whoever is answered can run
-// commands. It may be called for several listeners.
+// closes the listener, which has to be one that nobody but the user can reach,
+// such as Listen returns: whoever can connect can run commands.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -122,9 +121,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := guard(r); err != nil {
-		return err
-	}
-	if err := checkToken(r); err != nil {
 		return err
 	}
 	serve, id, err := find(r.Method, r.URL.Path)

@@ -34,6 +34,10 @@ type Options struct {
 	Lent template.Lender
 	// Services is where services are registered.
 	Services *service.Catalog
+	// Unprobed: the checks of services pass without a look.
+	Unprobed bool
+	// Offline: no artifact is downloaded.
+	Offline bool
 }
 
 // New returns the hooks.
@@ -42,6 +46,13 @@ func New(opts Options) hooks.Catalog {
 		opts.Lent = lent.New(standin.Nothing(), nil)
 	}
 	offered := services.New(opts.Services)
+	if opts.Unprobed {
+		offered = services.NewUnprobed(opts.Services)
+	}
+	download := artifact.New(artifact.Config{})
+	if opts.Offline {
+		download = func(hooks.Task) hooks.TaskHook { return nil }
+	}
 	return hooks.Catalog{
 		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, offered.Alloc},
 		Task: []hooks.TaskFactory{
@@ -53,7 +64,7 @@ func New(opts Options) hooks.Catalog {
 			logmon.New,
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
-			artifact.New(artifact.Config{}),
+			download,
 			template.New(template.Config{Lent: opts.Lent, Services: known{opts.Services}}),
 			offered.Task,
 		},

@@ -17,7 +17,8 @@ import (
 
 // Hooks makes the hooks of one engine.
 type Hooks struct {
-	catalog *service.Catalog
+	catalog  *service.Catalog
+	unprobed bool
 
 	mu     sync.Mutex
 	allocs map[string]*alloc // by ID, from Alloc to Postrun
@@ -25,6 +26,14 @@ type Hooks struct {
 
 // New returns the hooks that keep a catalog.
 func New(c *service.Catalog) *Hooks { return &Hooks{catalog: c, allocs: map[string]*alloc{}} }
+
+// NewUnprobed returns hooks whose checks pass without a look, for services that
+// nobody offers.
+func NewUnprobed(c *service.Catalog) *Hooks {
+	h := New(c)
+	h.unprobed = true
+	return h
+}
 
 // Alloc makes the hook of an allocation. It is a hooks.AllocFactory.
 func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {

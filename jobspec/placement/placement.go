@@ -5,6 +5,7 @@ package placement
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -17,16 +18,56 @@ import (
 // nodes (distinct_hosts, distinct_property) hold on a single one as long as
 // nothing else runs there, and are left out.
 func Check(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
+	failed(job, node, func(c *api.Constraint, reason string, at jobspec.Path) {
+		problems = append(problems, jobspec.Problem{
+			Severity: jobspec.Warning,
+			Summary:  fmt.Sprintf("this machine fails the constraint %s", describe(c)),
+			Detail:   reason,
+			Remedy:   "on a cluster the job would run on another node; here it runs all the same",
+			Path:     at,
+		})
+	})
+	return problems
+}
+
+// Unknown returns an error for each constraint that the node fails because
+// nobody says what it asks for: whether a node of a cluster would pass cannot
+// be told.
+func Unknown(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
+	failed(job, node, func(c *api.Constraint, _ string, at jobspec.Path) {
+		for _, target := range []string{c.LTarget, c.RTarget} {
+			if _, ok := node.Lookup(target); ok || target == "" {
+				continue
+			}
+			problems = append(problems, jobspec.Problem{
+				Summary: fmt.Sprintf("the constraint %s asks for %q, which nobody lends", describe(c), target),
+				Remedy:  "add to taskrun.hcl: " + lend(target),
+				Path:    at,
+			})
+			return
+		}
+	})
+	return problems
+}
+
+// lend shows how stand-ins say what a node is.
+func lend(target string) string {
+	name := strings.TrimSuffix(strings.TrimPrefix(target, "${"), "}")
+	if key, ok := strings.CutPrefix(name, "meta."); ok {
+		return fmt.Sprintf("node { meta = { %q = \"…\" } }", key)
+	}
+	if key, ok := strings.CutPrefix(name, "attr."); ok {
+		return fmt.Sprintf("node { attributes = { %q = \"…\" } }", key)
+	}
+	return fmt.Sprintf("node { %s = \"…\" }", strings.TrimPrefix(name, "node."))
+}
+
+// failed calls f with each constraint that the node fails.
+func failed(job *api.Job, node *taskenv.Node, f func(c *api.Constraint, reason string, at jobspec.Path)) {
 	check := func(constraints []*api.Constraint, at jobspec.Path) {
 		for i, c := range constraints {
 			if reason := failure(c, node); reason != "" {
-				problems = append(problems, jobspec.Problem{
-					Severity: jobspec.Warning,
-					Summary:  fmt.Sprintf("this machine fails the constraint %s", describe(c)),
-					Detail:   reason,
-					Remedy:   "on a cluster the job would run on another node; here it runs all the same",
-					Path:     at.Index("constraint", i),
-				})
+				f(c, reason, at.Index("constraint", i))
 			}
 		}
 	}
@@ -38,7 +79,6 @@ func Check(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
 			check(t.Constraints, group.Index("task", j))
 		}
 	}
-	return problems
 }
 
 // describe returns the constraint as one would say it.

@@ -35,6 +35,10 @@
 //	  env {
 //	    LOG_LEVEL = "debug"
 //	  }
+//	  rehearse {                             # what it does in a rehearsal
+//	    run_for   = "2s"
+//	    exit_code = 0
+//	  }
 //	}
 //
 // Values may call the functions of job files; relative paths start in the

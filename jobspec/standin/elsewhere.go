@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"taskrun/jobspec"
 )
@@ -45,8 +46,26 @@ func (p *parser) volumes(forms []*volumeForm) {
 func (p *parser) overrides(forms []*taskForm) {
 	for _, f := range forms {
 		p.world.Tasks = append(p.world.Tasks, Task{
-			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env,
+			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env, Rehearsal: p.rehearsal(f.Rehearse),
 			At: jobspec.RangeOf(f.block.Header),
 		})
 	}
+}
+
+// rehearsal reads what a task does in a rehearsal.
+func (p *parser) rehearsal(f *rehearseForm) *Rehearsal {
+	if f == nil {
+		return nil
+	}
+	r := &Rehearsal{ExitCode: f.ExitCode}
+	if f.block.Has("run_for") {
+		var err error
+		if r.RunFor, err = time.ParseDuration(f.RunFor); err != nil || r.RunFor < 0 {
+			p.fault(f.block.At("run_for"), "this is no duration", "", `write one such as "2s" or "1m30s"`)
+		}
+	}
+	if f.ExitCode < 0 || f.ExitCode > 255 {
+		p.fault(f.block.At("exit_code"), "this is no exit code", fmt.Sprintf("%d is not between 0 and 255", f.ExitCode), "")
+	}
+	return r
 }

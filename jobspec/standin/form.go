@@ -78,10 +78,17 @@ type tokenForm struct {
 }
 
 type taskForm struct {
-	Target string            `hcl:",label"`
-	Driver string            `hcl:"driver,optional"`
-	User   *string           `hcl:"user,optional"`
-	Config map[string]any    `hcl:"config,block"`
-	Env    map[string]string `hcl:"env,either"`
+	Target   string            `hcl:",label"`
+	Driver   string            `hcl:"driver,optional"`
+	User     *string           `hcl:"user,optional"`
+	Config   map[string]any    `hcl:"config,block"`
+	Env      map[string]string `hcl:"env,either"`
+	Rehearse *rehearseForm     `hcl:"rehearse,block"`
+	placed
+}
+
+type rehearseForm struct {
+	RunFor   string `hcl:"run_for,optional"`
+	ExitCode int    `hcl:"exit_code,optional"`
 	placed
 }

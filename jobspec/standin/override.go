@@ -21,7 +21,7 @@ func (w *World) Override(job *api.Job, at jobspec.Positions) (used map[int]bool)
 		for k, t := range g.Tasks {
 			path := strings.Join([]string{text(job.ID, job.Name), text(g.Name), t.Name}, "/")
 			for n, o := range w.Tasks {
-				if o.Target == path || strings.HasSuffix(path, "/"+o.Target) {
+				if o.isFor(path) {
 					used[n] = true
 					o.apply(t, at, jobspec.Root.Index("group", i).Index("task", k))
 				}
@@ -29,6 +29,11 @@ func (w *World) Override(job *api.Job, at jobspec.Positions) (used map[int]bool)
 		}
 	}
 	return used
+}
+
+// isFor reports whether the target is a task, JOB/GROUP/TASK.
+func (o Task) isFor(path string) bool {
+	return o.Target == path || strings.HasSuffix(path, "/"+o.Target)
 }
 
 func text(candidates ...*string) string {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -76,12 +77,32 @@ type HostVolume struct {
 
 // Task is how a task of the job file runs here.
 type Task struct {
-	Target string // JOB/GROUP/TASK, or an end of it
-	Driver string // empty: that of the job file
-	Config map[string]any
-	Env    map[string]string // added
-	User   *string           // nil: that of the job file
-	At     jobspec.Range
+	Target    string // JOB/GROUP/TASK, or an end of it
+	Driver    string // empty: that of the job file
+	Config    map[string]any
+	Env       map[string]string // added
+	User      *string           // nil: that of the job file
+	Rehearsal *Rehearsal        // nil: as the lifecycle of the task asks for
+	At        jobspec.Range
+}
+
+// Rehearsal is what a task does in a rehearsal.
+type Rehearsal struct {
+	RunFor   time.Duration
+	ExitCode int
+}
+
+// Rehearsal returns what a task does in a rehearsal; nil: nothing is said of it.
+func (w *World) Rehearsal(job, group, task string) (found *Rehearsal) {
+	if w == nil {
+		return nil
+	}
+	for _, t := range w.Tasks {
+		if t.Rehearsal != nil && t.isFor(job+"/"+group+"/"+task) {
+			found = t.Rehearsal
+		}
+	}
+	return found
 }
 
 // HostVolume returns the directory for a host volume.

@@ -1,0 +1,207 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/catalog"
+	"taskrun/drivers/rehearsal"
+	"taskrun/engine/allocdir"
+	"taskrun/jobspec"
+	"taskrun/jobspec/placement"
+	"taskrun/jobspec/taskenv"
+)
+
+// rehearsalRun is a run in which no task runs anything: everything around them
+// happens as it would. Tasks that others wait for end at once with 0; those that
+// would run on do so until all that should run has.
+type rehearsalRun struct {
+	known   map[string]drivers.Driver // in the roles of the real ones
+	offline bool
+	scripts map[role]rehearsalScript
+	left    []string // what is not run
+	acts    map[act]bool
+	offered map[string]int // services that were registered, by allocation
+	expect  map[string]int // and those that are to be, by job and group
+}
+
+// role is a task of a job, act one of an allocation.
+type (
+	role struct{ job, group, task string }
+	act  struct{ alloc, task string }
+)
+
+type rehearsalScript struct {
+	rehearsal.Script
+	asked bool // by the stand-ins: the rehearsal lasts until it has been played
+}
+
+// rehearse puts mock tasks in the place of those of every driver.
+func (a *app) rehearse(offline bool) *rehearsalRun {
+	r := &rehearsalRun{
+		known: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsalScript{},
+		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
+	}
+	for name, d := range a.drivers() {
+		r.known[name] = rehearsal.New(rehearsal.RoleOf(d), r.script)
+	}
+	a.drivers = func() map[string]drivers.Driver { return r.known }
+	return r
+}
+
+func (r *rehearsalRun) script(cfg *drivers.TaskConfig) rehearsal.Script {
+	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}].Script
+}
+
+// admit takes in the drivers of Nomad that taskrun does not have: to rehearse
+// their tasks it is enough to know their config block.
+func (r *rehearsalRun) admit(files []jobFile, instead replacements) {
+	for _, j := range jobs(files) {
+		forTasks(j, func(t *api.Task, _ jobspec.Path) {
+			schema := catalog.Schema(t.Driver)
+			if _, replaced := instead[t.Driver]; replaced || r.known[t.Driver] != nil || schema == nil {
+				return
+			}
+			seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll}
+			if t.Driver == "exec2" {
+				seen.FS = drivers.FSIsolationUnveil
+			}
+			r.known[t.Driver] = rehearsal.New(seen, r.script)
+		})
+	}
+}
+
+// cast gives every task its script, and finds what the rehearsal lacks that a
+// run would do without.
+func (r *rehearsalRun) cast(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		found := placement.Unknown(f.Job, node)
+		for i, g := range f.Job.TaskGroups {
+			r.castGroup(f, g)
+			found = append(found, unlentVolumes(f, g, jobspec.Root.Index("group", i))...)
+		}
+		f.Place(found)
+		problems = append(problems, found...)
+		f.Job.Periodic, f.Job.ParameterizedJob = nil, nil // it is now, and once
+	}
+	return problems
+}
+
+func (r *rehearsalRun) castGroup(f jobFile, g *api.TaskGroup) {
+	g.ShutdownDelay = nil
+	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
+	for _, t := range g.Tasks {
+		t.ShutdownDelay = 0
+		s := rehearsalScript{Script: rehearsal.Script{RunFor: runFor(f.Job, g, t)}}
+		if asked := f.lent.Rehearsal(*f.Job.ID, *g.Name, t.Name); asked != nil {
+			s = rehearsalScript{rehearsal.Script{RunFor: asked.RunFor, ExitCode: asked.ExitCode}, true}
+		}
+		r.scripts[role{*f.Job.ID, *g.Name, t.Name}] = s
+		if !isHook(t, api.TaskLifecycleHookPoststop) {
+			r.expect[*f.Job.ID+"/"+*g.Name] += len(t.Services)
+		}
+		r.left = append(r.left, fmt.Sprintf("%s of %s (%s)", command(t), t.Name, t.Driver))
+		if r.offline && len(t.Artifacts) > 0 {
+			r.left = append(r.left, fmt.Sprintf("the download of %d artifacts of %s", len(t.Artifacts), t.Name))
+		}
+	}
+}
+
+func isHook(t *api.Task, hook string) bool { return t.Lifecycle != nil && t.Lifecycle.Hook == hook }
+
+// runFor is how long a task must run for those that wait for it: a main task of
+// a batch job as long as others are to start beside it.
+func runFor(j *api.Job, g *api.TaskGroup, t *api.Task) time.Duration {
+	batch := *j.Type == api.JobTypeBatch || *j.Type == api.JobTypeSysbatch
+	switch {
+	case t.Lifecycle != nil && !t.Lifecycle.Sidecar:
+		return 0
+	case t.Lifecycle == nil && batch && !slices.ContainsFunc(g.Tasks, func(t *api.Task) bool {
+		return isHook(t, api.TaskLifecycleHookPoststart)
+	}):
+		return 0
+	}
+	return rehearsal.Forever
+}
+
+// command is what a task would run, as far as its config says.
+func command(t *api.Task) string {
+	for _, option := range []string{"image", "command", "jar_path", "class", "image_path"} {
+		if text, ok := t.Config[option].(string); ok && text != "" {
+			return text
+		}
+	}
+	return "what there is to run"
+}
+
+// unlentVolumes finds host volumes that nobody lends.
+func unlentVolumes(f jobFile, g *api.TaskGroup, at jobspec.Path) (problems jobspec.Problems) {
+	for name, v := range g.Volumes {
+		if v.Type != "host" || !isMounted(g, name) {
+			continue
+		}
+		source := v.Source
+		if v.PerAlloc {
+			source += "[0]"
+		}
+		if _, _, isLent := f.lent.HostVolume(source); !isLent {
+			problems = append(problems, jobspec.Problem{
+				Summary: fmt.Sprintf("no folder is lent for host volume %q", source),
+				Remedy:  fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, source),
+				Path:    at.Label("volume", name),
+			})
+		}
+	}
+	return problems
+}
+
+// judge makes an error of each service that nobody offers, and none of ports
+// that several machines would have.
+func (r *rehearsalRun) judge(misplaced, unlent jobspec.Problems) {
+	for i := range misplaced {
+		misplaced[i].Severity = jobspec.Warning
+	}
+	for i := range unlent {
+		unlent[i].Severity = jobspec.Error
+	}
+}
+
+// notice says what is not run.
+func (r *rehearsalRun) notice() jobspec.Problem {
+	const shown = 20
+	left := r.left
+	if len(left) > shown {
+		left = append(slices.Clone(left[:shown]), fmt.Sprintf("and %d more", len(left)-shown))
+	}
+	return jobspec.Problem{
+		Severity: jobspec.Warning,
+		Summary:  "this is a rehearsal: no command is run, no service is probed, no port is opened",
+		Detail:   "not run: " + strings.Join(left, ", "),
+	}
+}
+
+// dataDirFor returns the data directory of a run; one of its own is removed at
+// the end.
+func (a *app) dataDirFor(opts upOptions) (dir string, remove func(), err error) {
+	if !opts.ownData {
+		dir, err = a.dataDir(opts.dataDir)
+		return dir, func() {}, err
+	}
+	if dir, err = os.MkdirTemp("", "taskrun-rehearsal-"); err != nil {
+		return "", nil, fmt.Errorf("cannot make a data directory for the rehearsal: %w", err)
+	}
+	return dir, func() {
+		if err := allocdir.Remove(dir); err != nil {
+			fmt.Fprintln(a.streams.Err, "cannot remove the data directory of the rehearsal:", err)
+		}
+	}, nil
+}

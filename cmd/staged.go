@@ -1,0 +1,52 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/event"
+)
+
+// observe takes in an event, and says what has failed, if that is none of the
+// tasks' own doing.
+func (r *rehearsalRun) observe(e event.Event) (failure string) {
+	switch body := e.Body.(type) {
+	case event.Service:
+		if body.Registered && e.Alloc != nil {
+			r.offered[e.Alloc.ID]++
+		}
+	case event.TaskEvent:
+		switch body.Type {
+		case api.TaskTerminated:
+			if body.Details["exit_code"] == "0" {
+				r.acts[act{e.Alloc.ID, e.Task}] = true
+			}
+		case api.TaskSetupFailure, api.TaskArtifactDownloadFailed, api.TaskFailedValidation, api.TaskDriverFailure,
+			event.TaskHookFailed:
+			return fmt.Sprintf("%s, task %q: %s: %s", e.Alloc.Name, e.Task, body.Type, body.DisplayMessage)
+		}
+		if event.Fails(body.TaskEvent) && body.Type == api.TaskKilling {
+			return fmt.Sprintf("%s, task %q: %s", e.Alloc.Name, e.Task, body.DisplayMessage)
+		}
+	}
+	return ""
+}
+
+// staged reports whether of all allocations the services are registered and the
+// tasks whose script the stand-ins tell have played it.
+func (r *rehearsalRun) staged(final []*ui.Alloc) bool {
+	for _, a := range final {
+		if r.offered[a.ID] < r.expect[a.Job+"/"+a.Group] {
+			return false
+		}
+		for _, t := range a.Tasks {
+			asked := r.scripts[role{a.Job, a.Group, t.Name}].asked
+			if asked && !t.Poststop() && t.State != "dead" && !r.acts[act{a.ID, t.Name}] {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,93 @@
+// Package rehearsal is the driver of a rehearsal: it takes the place of another
+// one, with its name, its config block and its view of the file system, and
+// runs nothing. Its tasks are those of mock_driver, with a script that whoever
+// rehearses writes.
+package rehearsal
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+)
+
+// Forever is how long a task runs that runs until it is stopped.
+const Forever time.Duration = math.MaxInt64
+
+// Script is what a task does.
+type Script struct {
+	RunFor   time.Duration // 0: it ends at once
+	ExitCode int
+}
+
+// Role is what the driver takes over from the one whose place it takes.
+type Role struct {
+	Name   string
+	Schema hcldec.Spec // of the config block
+	FS     drivers.FSIsolation
+	Mounts drivers.MountSupport
+}
+
+// RoleOf is the role of a driver.
+func RoleOf(d drivers.Driver) Role {
+	c := d.Capabilities()
+	return Role{Name: d.Info().Name, Schema: d.TaskConfigSchema(), FS: c.FSIsolation, Mounts: c.Mounts}
+}
+
+// Driver plays scripts in the role of another driver.
+type Driver struct {
+	*mock.Driver
+	role   Role
+	script func(*drivers.TaskConfig) Script
+}
+
+var _ drivers.Driver = (*Driver)(nil)
+
+// New returns a driver without tasks. The script is asked for at each start of
+// a task.
+func New(role Role, script func(*drivers.TaskConfig) Script) *Driver {
+	return &Driver{mock.New(), role, script}
+}
+
+// Info names the driver whose place it takes.
+func (d *Driver) Info() drivers.Info {
+	return drivers.Info{Name: d.role.Name, Version: d.Driver.Info().Version}
+}
+
+// TaskConfigSchema is that of the driver whose place it takes.
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.role.Schema }
+
+// Capabilities are those of mock_driver, but tasks see their files where those
+// of the other driver do.
+func (d *Driver) Capabilities() drivers.Capabilities {
+	c := d.Driver.Capabilities()
+	c.FSIsolation, c.Mounts = d.role.FS, d.role.Mounts
+	return c
+}
+
+// Fingerprint says that the driver is there, whether it is or not.
+func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
+	ch := make(chan drivers.Fingerprint, 1)
+	ch <- drivers.Fingerprint{
+		Health: drivers.HealthHealthy, HealthDescription: "Healthy",
+		Attributes: map[string]string{"driver." + d.role.Name: "1"},
+	}
+	context.AfterFunc(ctx, func() { close(ch) })
+	return ch, nil
+}
+
+// StartTask starts a task that plays its script, whatever its config says.
+func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
+	s := d.script(cfg)
+	played := *cfg
+	played.Config = cty.ObjectVal(map[string]cty.Value{
+		"run_for":   cty.StringVal(s.RunFor.String()),
+		"exit_code": cty.NumberIntVal(int64(s.ExitCode)),
+	})
+	return d.Driver.StartTask(ctx, &played)
+}
