@@ -17,9 +17,6 @@ import (
 	"time"
 )
 
-// patience is how long anything may take to happen.
-const patience = 30 * time.Second
-
 // endTime is how long processes of a run may live when it has ended.
 const endTime = 4 * time.Second
 

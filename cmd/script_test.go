@@ -19,6 +19,9 @@ import (
 	"taskrun/drivers/docker/dockertest"
 )
 
+// patience is how long anything may take to happen.
+const patience = 30 * time.Second
+
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
 		"taskrun": func() { os.Exit(Main()) },
