@@ -19,8 +19,11 @@ import (
 type app struct {
 	streams *ui.Streams
 	environ []string // "K=V"
-	drivers func() map[string]drivers.Driver
-	signals func() (signals <-chan os.Signal, stop func())
+	args    []string // of the command line
+	// handedOver is where a run in the background finds its jobs.
+	handedOver string
+	drivers    func() map[string]drivers.Driver
+	signals    func() (signals <-chan os.Signal, stop func())
 
 	// Flags of every command.
 	colour     ui.ColourMode
@@ -66,7 +69,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
 	root.AddCommand(
 		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
-		a.execCommand(), a.psCommand(), a.logsCommand(),
+		a.attachCommand(), a.stopCommand(), a.execCommand(), a.psCommand(), a.logsCommand(),
 		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(),
 		a.versionCommand(),
 	)

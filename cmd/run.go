@@ -22,30 +22,53 @@ const sweepTime = 10 * time.Second
 // killed.
 const readTime = time.Second
 
-// run is a run of jobs in the foreground. Two goroutines follow the events:
+// run is a run of jobs. Two goroutines follow the events:
 // one shows them, and may have to wait for whoever reads stdout; the other
 // decides, and waits for nobody.
 type run struct {
 	engine  *engine.Engine
 	watch   *keeper.Watch
-	display *ui.Display
+	display screen
 	verdict *verdict
 	signals <-chan os.Signal
+	orders  chan bool     // from clients: true is to kill the run
+	over    chan struct{} // closed when nobody takes orders any more
+	began   time.Time
 	now     bool // periodic jobs are launched at once
+
+	// Of a run in the background.
+	detached bool
+	memory   *os.File          // outlives the engine; nil for a run that does not
+	resume   func() error      // instead of submitting the jobs
+	stands   func(error) error // reports whether the run stands
+	dirs     map[string]string // of the runs, by job
+	dataDir  string
+	failure  error // what could not be gone on with
+
+	remembered cause
+}
+
+// screen is where a run is shown.
+type screen interface {
+	Run(ctx context.Context, events *event.Subscription)
+	Say(text string)
+	Broken() <-chan error
+	End(ui.Result)
 }
 
 // run runs jobs until they have ended and returns the exit code. On error they
 // were not started.
 func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	ctx = context.WithoutCancel(ctx) // a run ends by its signals
-	shown, decided := r.engine.Subscribe(true), r.engine.Subscribe(false)
-	if err := r.engine.Submit(jobs...); err != nil {
+	if r.began.IsZero() {
+		r.began = time.Now()
+	}
+	shown, decided := r.engine.Subscribe(!r.detached), r.engine.Subscribe(false)
+	if err := r.start(jobs); err != nil {
 		shown.Close()
 		decided.Close()
-		return 0, errors.Join(err, r.close(ctx))
-	}
-	if r.now {
-		r.launch(jobs)
+		r.takeNoOrders()
+		return 0, errors.Join(err, r.closeAll(ctx))
 	}
 	over := make(chan struct{})
 	go func() {
@@ -59,10 +82,46 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 			events <- e
 		}
 	}()
-	if err := r.follow(ctx, events); err != nil {
+	failure := errors.Join(r.follow(ctx, events), r.failure)
+	r.takeNoOrders()
+	if failure != nil {
+		r.verdict.broke(failure)
+	}
+	if err := r.record(jobs); err != nil {
+		r.display.Say(err.Error())
+	}
+	if err := r.watch.Close(failure == nil); err != nil {
 		r.verdict.broke(err)
 	}
 	return r.end(over), nil
+}
+
+// closeAll ends what was not begun.
+func (r *run) closeAll(ctx context.Context) error {
+	err := r.close(ctx)
+	return errors.Join(err, r.watch.Close(err == nil))
+}
+
+// takeNoOrders tells clients that the run is over.
+func (r *run) takeNoOrders() {
+	if r.over != nil {
+		close(r.over)
+	}
+}
+
+// start begins the run, or goes on with one that an earlier engine has left.
+func (r *run) start(jobs []*api.Job) error {
+	if r.resume != nil {
+		return r.resume()
+	}
+	err := r.engine.Submit(jobs...)
+	if err == nil && r.now {
+		r.launch(jobs)
+	}
+	if r.stands != nil {
+		err = r.stands(err)
+	}
+	return err
 }
 
 // say tells of what was found wrong with the stand-ins during the run.
@@ -89,7 +148,7 @@ func (r *run) launch(jobs []*api.Job) {
 func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	var timeout <-chan time.Time
 	if d := r.verdict.timeout; d > 0 {
-		timeout = time.After(d)
+		timeout = time.After(d - time.Since(r.began))
 	}
 	until := time.NewTimer(time.Hour)
 	defer until.Stop()
@@ -113,6 +172,8 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 			r.obey(r.verdict.closed(err))
 		case sig := <-r.signals:
 			r.obey(r.verdict.signal(sig))
+		case order := <-r.orders:
+			r.obey(r.verdict.ordered(order))
 		case <-ended:
 			ended = nil
 			go func() { closed <- r.close(ctx) }()
@@ -120,19 +181,21 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	}
 }
 
-// close ends the engine, and with it the events. What the engine cannot clean
-// up its keeper goes on with.
+// close ends the engine, and with it the events. What it cannot clean up its
+// keeper goes on with.
 func (r *run) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTime)
 	defer cancel()
-	err := r.engine.Close(ctx)
-	return errors.Join(err, r.watch.Close(err == nil))
+	return r.engine.Close(ctx)
 }
 
 func (r *run) obey(a action, say string) {
+	r.remember()
 	switch a {
 	case carryOn:
-		return
+		if say == "" {
+			return
+		}
 	case stopRun:
 		r.engine.Stop()
 	case killRun:

@@ -3,12 +3,13 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
+	"sync"
 	"time"
 
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/jobspec/taskenv"
 )
 
 // closeTime is how long clients may take to notice that the engine has ended.
@@ -17,24 +18,47 @@ const closeTime = time.Second
 // serve serves the engine as Nomad's HTTP API on a socket for this user alone,
 // and returns its path. A run without a socket is a run all the same: the
 // warning says why there is none. stop must be called when the engine is
-// closed.
-func (a *app) serve(e *engine.Engine, node *taskenv.Node, job string) (socket, warning string, stop func()) {
+// closed. A port, if there is one, is served too.
+func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (socket, warning string, stop func()) {
 	dir := httpapi.Dir(a.streams.Env, os.Geteuid())
-	listener, socket, err := httpapi.Listen(dir, httpapi.SocketName(job, os.Getpid()))
+	listener, socket, err := httpapi.Listen(dir, name)
 	if err != nil {
-		return "", fmt.Sprintf("other programs cannot talk to this run: %v", err), func() {}
+		warning = fmt.Sprintf("other programs cannot talk to this run: %v", err)
 	}
-	server := httpapi.New(e, httpapi.Config{Node: node, Version: currentVersion().Version})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = server.Serve(listener) // what it could not accept, a client was told
-	}()
-	return socket, "", func() {
+	var listeners []net.Listener
+	if err == nil {
+		listeners = append(listeners, listener)
+	}
+	if port != nil {
+		listeners = append(listeners, port)
+	}
+	if len(listeners) == 0 {
+		return "", warning, func() {}
+	}
+	server := httpapi.New(e, cfg)
+	var serving sync.WaitGroup
+	for _, l := range listeners {
+		serving.Go(func() { _ = server.Serve(l) }) // what it could not accept, a client was told
+	}
+	return socket, warning, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		_ = server.Shutdown(ctx) // whoever is not gone by then is cut off
-		<-done
+		serving.Wait()
 		_, _ = httpapi.Find(dir) // which clears away what dead engines left
 	}
+}
+
+// listenHTTP listens at a port for those tools of Nomad that know no sockets,
+// and tells the user its address and its token: here and nowhere else.
+func (a *app) listenHTTP(addr string) (net.Listener, error) {
+	if addr == "" {
+		return nil, nil
+	}
+	l, token, err := httpapi.ListenTCP(addr)
+	if err != nil {
+		return nil, usageError("--http: %w", err)
+	}
+	fmt.Fprintf(a.streams.Err, "Nomad's tools can talk to this run:\n  export NOMAD_ADDR=http://%s NOMAD_TOKEN=%s\n", l.Addr(), token)
+	return l, nil
 }

@@ -10,16 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
-	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
-	"taskrun/engine/httpapi"
 	"taskrun/engine/port"
-	"taskrun/engine/service"
-	hooks "taskrun/hooks/catalog"
-	hooklent "taskrun/hooks/lent"
 	"taskrun/jobspec"
 	"taskrun/jobspec/placement"
 	"taskrun/jobspec/taskenv"
@@ -36,11 +30,14 @@ type upOptions struct {
 	codeFrom  string
 	dataDir   string
 	now       bool
+	http      string // address of the API; empty: none
 	hostPaths bool
 	enforce   bool // memory limits
 	rehearse  bool
 	offline   bool
 	ownData   bool // the run has a data directory for itself alone
+	detach    bool
+	wait      bool
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -51,6 +48,9 @@ func (a *app) upCommand() *cobra.Command {
 		Long: `Run job files on this machine and show what happens, until all their
 allocations have ended. The tasks' output goes to stdout, everything else to
 stderr. Ctrl-C stops the run as Nomad would, again kills it.
+
+With --detach they run in the background: "taskrun attach" shows the run,
+"taskrun stop" stops it. It goes on where it was when taskrun itself dies.
 
 ` + fileHelp + `
 
@@ -77,6 +77,7 @@ A failure beats 124, 129, 130 and 143. An allocation whose replacement
 completed does not count as failed.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun up --until running=30s --timeout 5m --output json job.nomad.hcl
+  taskrun up --detach --wait web.nomad.hcl
   taskrun up --exit-code-from tests --driver docker=mock_driver job.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// What environment and config file say is for runs.
@@ -98,8 +99,11 @@ completed does not count as failed.`,
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
 	flags.BoolVar(&opts.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
+	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "run no command: have everything else done, with stand-ins for all tasks, and tell whether it works")
 	flags.BoolVar(&opts.offline, "offline", false, "with --rehearse: download no artifacts")
+	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background, and return when the run stands")
+	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return when every task that should run has run for 10s, or is healthy")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
@@ -114,6 +118,13 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	}
 	dataDir, removeData, err := a.dataDirFor(opts)
 	if err != nil {
+		return err
+	}
+	watch := keeper.New()
+	if watch.Detached() {
+		return a.runDetached(ctx, watch, opts, dataDir)
+	}
+	if err := opts.checkDetached(); err != nil {
 		return err
 	}
 	defer removeData()
@@ -139,59 +150,14 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 			return err
 		}
 	}
-	node := a.node(dataDir, files)
-	watch := keeper.New()
-	var r *run
-	stock := hooklent.New(lent(files), func(problems jobspec.Problems) { r.say(problems) })
-	defer stock.Close()
-	services := &service.Catalog{}
-	e := engine.New(engine.Config{
-		DataDir: dataDir,
-		Drivers: a.drivers(),
-		Hooks: hooks.New(hooks.Options{
-			DataDir: dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
-			Unprobed: opts.rehearse, Offline: opts.offline,
-		}),
-		Node:         node,
-		HostEnv:      a.environ,
-		PortDir:      filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
-		Services:     services,
-		LogicalPorts: opts.rehearse,
-		OnRun:        watch.Run,
-	})
-	if !opts.hostPaths {
-		lendHostPaths(a.drivers(), dataDir)
+	if opts.detach {
+		return a.detach(ctx, files, warnings, opts, dataDir)
 	}
-	for name, d := range a.drivers() {
-		if d, ok := d.(drivers.Lasting); ok {
-			d.OnUse(func(ref string) { watch.Lasting(name, ref) })
-		}
+	port, err := a.listenHTTP(opts.http)
+	if err != nil {
+		return err
 	}
-	socket, warning, unserve := "", "", func() {}
-	if !opts.rehearse { // of which nobody else is to hear
-		socket, warning, unserve = a.serve(e, node, *jobs(files)[0].ID)
-	}
-	defer unserve()
-	if warning != "" {
-		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
-	}
-	r = &run{
-		engine: e,
-		watch:  watch,
-		display: ui.New(a.streams, ui.Options{
-			Mode: opts.mode, Colour: a.colour, Time: opts.time,
-			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
-			Begin: time.Now(), Version: currentVersion().Version, DataDir: dataDir, Socket: socket,
-		}),
-		verdict: newVerdict(p, jobs(files)),
-		now:     opts.now,
-	}
-	watch.Begin(recordDir(socket), r.display.Say)
-	if socket != "" {
-		watch.Socket(socket)
-	}
-	var stop func()
-	r.signals, stop = a.signals()
+	r, stop := a.newRun(files, warnings, opts, p, background{dataDir: dataDir, watch: watch, began: time.Now(), port: port})
 	defer stop()
 	code, err := r.run(ctx, jobs(files))
 	if err != nil {

@@ -164,6 +164,15 @@ func (v *verdict) signal(sig os.Signal) (action, string) {
 	return stopRun, "stopping, again to kill"
 }
 
+// ordered takes in that a client stops the run, or kills it.
+func (v *verdict) ordered(kill bool) (action, string) {
+	v.stop(cause{text: "it was told to stop"})
+	if kill {
+		return killRun, "killing: a client wants it"
+	}
+	return stopRun, "stopping: a client wants it"
+}
+
 // killed reports whether the user wanted the run to end at once.
 func (v *verdict) killed() bool { return v.signals > 1 }
 

@@ -108,7 +108,7 @@ func (r *jobRun) launch(child *api.Job, c store.Change) error {
 		c.Put(store.KeyOf(jobKey, *child.ID), child)
 		r.recorder.Commit(c)
 	}
-	r.beginLocked(child)
+	r.beginLocked(child, func() {})
 	return nil
 }
 
@@ -116,17 +116,20 @@ func (r *jobRun) launch(child *api.Job, c store.Change) error {
 func (r *jobRun) begin(child *api.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.beginLocked(child)
+	r.engine.finding.Add(1)
+	r.beginLocked(child, r.engine.finding.Done)
 }
 
-func (r *jobRun) beginLocked(child *api.Job) {
+func (r *jobRun) beginLocked(child *api.Job, restored func()) {
 	c := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
 	c.hostEnv = r.hostEnv
 	r.known[*child.ID] = c
 	r.live++
 	r.children.Go(func() {
 		c.restoreStop()
-		c.runGroups()
+		slots := c.restoreSlots()
+		restored()
+		c.runGroups(slots)
 		c.finish()
 		r.mu.Lock()
 		defer r.mu.Unlock()

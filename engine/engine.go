@@ -75,9 +75,11 @@ type Engine struct {
 	settled  context.Context // done: nothing new begins, for one of these reasons
 	settle   context.CancelFunc
 
-	jobs  sync.WaitGroup
-	done  chan struct{}
-	watch *driverWatch
+	jobs sync.WaitGroup
+	done chan struct{}
+	// finding counts what may have tasks that are yet to be found again.
+	finding sync.WaitGroup
+	watch   *driverWatch
 
 	onRecorder func(*store.Recorder) // for tests, who interrupt it
 
@@ -148,6 +150,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
 	e.runs = runs
+	e.finding.Add(len(runs))
 	for _, r := range runs {
 		e.jobs.Go(r.run)
 	}

@@ -80,6 +80,11 @@ func (r *jobRun) run() {
 	for _, child := range r.restored {
 		r.begin(child)
 	}
+	var slots []*slot
+	if !r.job.IsPeriodic() && !r.job.IsParameterized() {
+		slots = r.restoreSlots()
+	}
+	r.engine.finding.Done()
 	switch {
 	case r.job.IsPeriodic():
 		r.runPeriodic()
@@ -87,7 +92,7 @@ func (r *jobRun) run() {
 		r.notice("job %q waits to be dispatched", *r.job.ID)
 		<-r.settled.Done()
 	default:
-		r.runGroups()
+		r.runGroups(slots)
 	}
 	r.finish()
 	r.children.Wait()
@@ -132,15 +137,13 @@ func (r *jobRun) leave() {
 
 // runGroups runs the allocations of every group and returns when they have
 // ended.
-func (r *jobRun) runGroups() {
-	var slots, deployment sync.WaitGroup
-	for _, g := range r.job.TaskGroups {
-		for i := range r.count(g) {
-			slots.Go(func() { r.runSlot(g, i) })
-		}
+func (r *jobRun) runGroups(slots []*slot) {
+	var running, deployment sync.WaitGroup
+	for _, s := range slots {
+		running.Go(s.live)
 	}
 	deployment.Go(r.deploy)
-	slots.Wait()
+	running.Wait()
 	close(r.over)
 	deployment.Wait()
 }

@@ -95,6 +95,21 @@ func (e *Engine) Recover(runs ...Run) error {
 	return failures
 }
 
+// Found returns when drivers have found the tasks of recovered runs again, as
+// far as they will: what else an earlier engine has started is nobody's.
+func (e *Engine) Found() { e.finding.Wait() }
+
+// RunDirs returns the directories of all runs of this engine, by job.
+func (e *Engine) RunDirs() map[string]string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	dirs := map[string]string{}
+	for _, r := range e.runs {
+		dirs[*r.job.ID] = r.dir.Dir
+	}
+	return dirs
+}
+
 // reopen restores a run, but for its allocations.
 func (e *Engine) reopen(run Run) (r *jobRun, past []event.Event, last uint64, err error) {
 	dir, err := allocdir.ReopenRun(run.Dir, run.Lock)

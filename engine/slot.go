@@ -21,6 +21,7 @@ type slot struct {
 	index  int
 	policy restart.ReschedulePolicy
 	slotRecord
+	restored  *runner.Alloc   // the last one of an earlier engine, nil for none
 	claimed   []int           // ports of the present one
 	kept      []*runner.Alloc // that have ended, as the first of Placed
 	forgotten store.Change    // those that are not kept, for the next placement
@@ -30,14 +31,27 @@ type slot struct {
 	again   bool // another one is to run in its place, whatever becomes of it
 }
 
-// runSlot runs an allocation, and another in its place for as long as the
-// group's reschedule policy wants it.
-func (r *jobRun) runSlot(g *api.TaskGroup, index int) {
-	s := &slot{jobRun: r, group: g, index: index, policy: restart.ReschedulePolicyOf(g.ReschedulePolicy)}
+// restoreSlots makes the slots of all groups, with what an earlier engine had
+// placed in them.
+func (r *jobRun) restoreSlots() (slots []*slot) {
+	for _, g := range r.job.TaskGroups {
+		for i := range r.count(g) {
+			s := &slot{jobRun: r, group: g, index: i, policy: restart.ReschedulePolicyOf(g.ReschedulePolicy)}
+			s.restored = s.restore()
+			slots = append(slots, s)
+		}
+	}
 	r.mu.Lock()
-	r.slots = append(r.slots, s)
-	r.mu.Unlock()
-	next := s.restore()
+	defer r.mu.Unlock()
+	r.slots = slots
+	return slots
+}
+
+// live runs an allocation, and another in its place for as long as the group's
+// reschedule policy wants it.
+func (s *slot) live() {
+	r := s.jobRun
+	next := s.restored
 	for {
 		if next == nil {
 			if r.settled.Err() != nil {
@@ -85,6 +99,7 @@ func (s *slot) restore() *runner.Alloc {
 		cfg := s.config(p)
 		last = runner.Restore(cfg)
 		s.engine.track(last)
+		s.engine.finding.Go(last.Found)
 		if !last.Over() {
 			s.claimed = s.adoptPorts(&cfg)
 		}

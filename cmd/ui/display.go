@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -25,6 +26,16 @@ type Options struct {
 	Version  string
 	DataDir  string
 	Socket   string // where the run is served; empty: nowhere
+	PID      int    // of the run; 0: it is this program's
+	// Past is what has happened before, and is not shown any more.
+	Past []event.Event
+}
+
+func (o *Options) pid() int {
+	if o.PID != 0 {
+		return o.PID
+	}
+	return os.Getpid()
 }
 
 // Result is how a run ended.
@@ -75,6 +86,9 @@ func New(s *Streams, opts Options) *Display {
 		tails:   make(tails),
 		piece:   make([]byte, pieceSize),
 		broken:  make(chan error, 1),
+	}
+	for _, e := range opts.Past {
+		d.model.Apply(e)
 	}
 	d.view = opts.Mode.view(d, opts)
 	return d

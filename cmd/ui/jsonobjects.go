@@ -28,26 +28,6 @@ type (
 		jsonOrigin
 		Diagnostic
 	}
-	jsonSummary struct {
-		jsonHead
-		Job        string      `json:"job"`
-		Status     string      `json:"status"`
-		ExitCode   int         `json:"exit_code"`
-		DurationMS int64       `json:"duration_ms"`
-		Allocs     []jsonAlloc `json:"allocs"`
-	}
-	jsonAlloc struct {
-		Alloc   string              `json:"alloc"`
-		AllocID string              `json:"alloc_id"`
-		Status  string              `json:"status"`
-		Tasks   map[string]jsonTask `json:"tasks"`
-	}
-	jsonTask struct {
-		State    string `json:"state"`
-		Failed   bool   `json:"failed"`
-		Restarts uint64 `json:"restarts"`
-		ExitCode *int   `json:"exit_code"` // null: it never ended by itself
-	}
 )
 
 // Diagnostic is a problem or a notice as --output json shows it.

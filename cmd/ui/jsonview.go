@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"os"
 	"time"
 	"unicode/utf8"
 
@@ -55,7 +54,7 @@ func (v *jsonView) begin() {
 	for _, j := range v.opts.Jobs {
 		v.write(jsonRun{
 			jsonHead: head("run", v.opts.Begin), Job: *j.ID, Version: v.opts.Version,
-			PID: os.Getpid(), Socket: v.opts.Socket, DataDir: v.opts.DataDir,
+			PID: v.opts.pid(), Socket: v.opts.Socket, DataDir: v.opts.DataDir,
 		})
 	}
 	for _, d := range v.opts.Warnings {
@@ -179,29 +178,9 @@ func (v *jsonView) end(r Result) {
 	for _, s := range v.order {
 		v.endLine(s)
 	}
-	m := v.d.model
-	c := closing{model: m, result: r}
 	for _, j := range v.opts.Jobs {
-		s := jsonSummary{
-			jsonHead: head("summary", r.Time), Job: *j.ID, Status: c.status(*j.ID),
-			ExitCode: r.ExitCode, DurationMS: r.Time.Sub(v.opts.Begin).Milliseconds(),
-			Allocs: []jsonAlloc{},
-		}
-		for _, a := range m.Allocs {
-			if a.Of(*j.ID) {
-				s.Allocs = append(s.Allocs, jsonAllocOf(a))
-			}
-		}
-		v.write(s)
+		v.write(Summarise(v.d.model, *j.ID, v.opts.Begin, r))
 	}
-}
-
-func jsonAllocOf(a *Alloc) jsonAlloc {
-	tasks := make(map[string]jsonTask, len(a.Tasks))
-	for _, t := range a.Tasks {
-		tasks[t.Name] = jsonTask{t.State, t.Failed, t.Restarts, t.ExitCode}
-	}
-	return jsonAlloc{Alloc: a.Name, AllocID: a.ID, Status: a.Status, Tasks: tasks}
 }
 
 // appendJSON appends valid UTF-8 as the inside of a JSON string.

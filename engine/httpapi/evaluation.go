@@ -3,6 +3,7 @@ package httpapi
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -77,8 +78,8 @@ func (t *tracker) evaluationID(trigger, subject string) string {
 // seedLocked keeps the IDs of one run from being those of another. They are the
 // same again in an engine that recovers the run.
 func (t *tracker) seedLocked() string {
-	if runs := t.engine.Runs(); t.seed == "" && len(runs) > 0 {
-		t.seed = runs[0].Dir
+	if dirs := t.engine.RunDirs(); t.seed == "" && len(dirs) > 0 {
+		t.seed = slices.Min(slices.Collect(maps.Values(dirs)))
 	}
 	return t.seed
 }

@@ -40,6 +40,9 @@ var errShutdown = errors.New("the run has ended")
 type Config struct {
 	Node    *taskenv.Node // of which nothing may be written any more
 	Version string        // of taskrun
+	DataDir string        // where the runs are
+	// StopRun, if set, stops or kills everything that the engine runs.
+	StopRun func(kill bool)
 }
 
 // Server serves an engine. Its methods may be called from several goroutines
@@ -67,15 +70,16 @@ func New(e *engine.Engine, cfg Config) *Server {
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		BaseContext:       func(net.Listener) context.Context { return s.ctx },
+		BaseContext:       s.context,
 		ErrorLog:          log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
 	}
 	return s
 }
 
 // Serve answers what comes in until Shutdown, which makes it return nil. It
-// closes the listener, which has to be one that nobody but the user can reach,
-// such as Listen returns: whoever can connect can run commands.
+// closes the listener. That has to be one that nobody but the user can reach,
+// such as Listen returns, or one of ListenTCP: whoever is answered can run
+// commands. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -121,6 +125,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := guard(r); err != nil {
+		return err
+	}
+	if err := checkToken(r); err != nil {
 		return err
 	}
 	serve, id, err := find(r.Method, r.URL.Path)

@@ -77,7 +77,7 @@ func Listen(dir, name string) (net.Listener, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
 	}
-	if err := makeDir(dir); err != nil {
+	if err := MakeDir(dir); err != nil {
 		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
 	}
 	alive, err := probe(path)
@@ -127,8 +127,8 @@ func socketPath(dir, name string) (string, error) {
 	return filepath.Join(dir, name[max(0, len(name)-room):]+suffix), nil
 }
 
-// makeDir makes the directory, or checks that it is what it has to be.
-func makeDir(dir string) error {
+// MakeDir makes the directory of sockets, or checks that it is what it has to be.
+func MakeDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -12,7 +14,8 @@ import (
 const maxMatches = 20
 
 // agentSelf answers GET /v1/agent/self. Hints are switched off: they would
-// name the address of a web interface that does not exist.
+// name the address of a web interface that does not exist. Among the stats are
+// the directories of the runs.
 func (s *Server) agentSelf(http.ResponseWriter, *request) (any, error) {
 	n := s.cfg.Node
 	return &api.AgentSelf{
@@ -21,7 +24,13 @@ func (s *Server) agentSelf(http.ResponseWriter, *request) (any, error) {
 			"UI": map[string]any{"Enabled": false, "ShowCLIHints": false},
 		},
 		Member: s.member(),
-		Stats:  map[string]map[string]string{"client": {"node_id": n.ID}, "taskrun": {"version": s.cfg.Version}},
+		Stats: map[string]map[string]string{
+			"client": {"node_id": n.ID},
+			"taskrun": {
+				"version": s.cfg.Version, "data_dir": s.cfg.DataDir, "pid": strconv.Itoa(os.Getpid()),
+			},
+			"runs": s.engine.RunDirs(),
+		},
 	}, nil
 }
 

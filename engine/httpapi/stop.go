@@ -38,6 +38,9 @@ func (s *Server) stopJob(w http.ResponseWriter, r *request) (any, error) {
 	if err != nil {
 		return answer, nil //nolint:nilerr // as in Nomad
 	}
+	if how := r.query.Get("run"); how != "" {
+		return answer, s.stopRun(how)
+	}
 	stopped, err := s.engine.StopJob(r.id, purge)
 	if err != nil {
 		return nil, err
@@ -52,6 +55,16 @@ func (s *Server) stopJob(w http.ResponseWriter, r *request) (any, error) {
 	}
 	s.setIndex(w, answer.Index)
 	return answer, nil
+}
+
+// stopRun stops the whole run that a job belongs to: how is stop or kill. That
+// is a parameter of taskrun's own.
+func (s *Server) stopRun(how string) error {
+	if s.cfg.StopRun == nil || how != "stop" && how != "kill" {
+		return fail(http.StatusBadRequest, "Failed to parse value of %q (%v): it is stop or kill", "run", how)
+	}
+	s.cfg.StopRun(how == "kill")
+	return nil
 }
 
 // stopAllocation answers PUT /v1/allocation/:id/stop.

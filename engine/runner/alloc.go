@@ -100,6 +100,7 @@ type Alloc struct {
 	verdict     health.Verdict
 	modified    time.Time
 	children    sync.WaitGroup
+	looking     sync.WaitGroup // tasks that drivers may find again
 }
 
 // New returns an allocation and tells of its tasks. It does nothing until Run.
@@ -191,6 +192,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	}
 	close(a.over)
 	a.children.Wait()
+	a.stopLooking()
 	if a.left > 0 {
 		a.shutdown()
 	} else {

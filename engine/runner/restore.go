@@ -35,8 +35,26 @@ func Restore(cfg Config) *Alloc {
 		err = errors.Join(err, fmt.Errorf("allocation directory is inaccessible: %w", statErr))
 	}
 	a.failure = err
+	if !a.ended {
+		a.looking.Add(len(a.tasks))
+	}
 	return a
 }
+
+// Found returns when drivers have found the tasks of a restored allocation
+// again, as far as they will.
+func (a *Alloc) Found() { a.looking.Wait() }
+
+// stopLooking is for the end: no task will be looked for any more.
+func (a *Alloc) stopLooking() {
+	if a.restored {
+		for _, t := range a.tasks {
+			t.looked()
+		}
+	}
+}
+
+func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
 
 // load reads what is stored of the task.
 func (t *task) load(r *taskRecord) error {
@@ -126,7 +144,9 @@ func (a *Alloc) proceed() {
 // resume goes on with the task where it is, and reports whether it is to be
 // started.
 func (t *task) resume() bool {
-	defer func() { t.recovering = false }()
+	if t.recovering {
+		defer func() { t.recovering = false; t.looked() }()
+	}
 	switch t.progress.Step {
 	case stepDelay:
 		return t.sleepUntil(t.progress.Until)
@@ -167,6 +187,7 @@ func (t *task) reattach() bool {
 
 // recoverTask has the driver find the task again.
 func (t *task) recoverTask() error {
+	defer t.looked()
 	d, ok := t.driver.(drivers.Recoverer)
 	switch {
 	case !ok:

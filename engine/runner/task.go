@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -51,6 +52,7 @@ type task struct {
 	hooks      []*taskHook
 	identities map[string]string // tokens, by name
 	recovering bool              // the task may run since an earlier engine
+	lookedFor  sync.Once         // the driver was asked for it
 	env        *taskenv.Builder
 	built      *taskenv.Env // of env; nil when it has changed
 	output     hooks.Output

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -79,7 +80,7 @@ func New(cfg Config) (*Log, error) {
 	l := &Log{cfg: cfg, root: root}
 	for i := range l.streams {
 		id := event.Stream(i)
-		s := &stream{id: id, fifoName: fmt.Sprintf(".%s.%s.fifo", cfg.Task, id)}
+		s := &stream{id: id, fifoName: fifoName(cfg.Task, id)}
 		if !cfg.Disabled {
 			s.files = &files{
 				root: root, prefix: cfg.Task + "." + id.String(),
@@ -139,6 +140,20 @@ func (l *Log) end(forGood bool) error {
 	}
 	return nil
 }
+
+// RemovePipes removes the FIFOs that the engine before this one has made for a
+// task that has ended.
+func RemovePipes(dir, task string) error {
+	var errs []error
+	for _, id := range []event.Stream{event.Stdout, event.Stderr} {
+		if err := os.Remove(filepath.Join(dir, fifoName(task, id))); !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func fifoName(task string, id event.Stream) string { return fmt.Sprintf(".%s.%s.fifo", task, id) }
 
 // closeStream works without the lock, which a reader needs to end. Nobody else
 // uses the stream once the Log is closed.

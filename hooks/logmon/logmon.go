@@ -68,8 +68,8 @@ func (h *hook) Shutdown() {
 
 // Stop ends the capture. What the task wrote was drained at its end.
 func (h *hook) Stop(context.Context) error {
-	if h.log == nil {
-		return nil
+	if h.log == nil { // the task was dead when this engine took it up, or never ran
+		return tasklog.RemovePipes(allocdir.SharedOf(h.task.AllocDir).Logs, h.task.Task.Name)
 	}
 	return h.log.Close()
 }

@@ -53,6 +53,7 @@ func join() {
 		return
 	}
 	_ = os.Unsetenv(linkVar) // no task should know; cannot fail
+	setName("taskrun")
 	for fd := linkFD; fd <= reportFD; fd++ {
 		unix.CloseOnExec(fd)
 	}

@@ -1,0 +1,164 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+	"taskrun/engine/health"
+)
+
+// log is where taskrun's own words about a run in the background are.
+func (v *liveRun) log(job string) string { return filepath.Join(v.self.Runs[job], logFile) }
+
+// await waits until a run is as it should be: every deployment successful and,
+// of jobs without one, every task running for a while or ended well. A run that
+// has ended well is so, too.
+func (a *app) await(ctx context.Context, v *liveRun, opts upOptions) error {
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	jobs, err := v.submitted(ctx)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	f, err := v.follow()
+	if err != nil {
+		return err
+	}
+	f.silent = true
+	w := newWaiting(jobs, opts.until)
+	ctx, enough := context.WithCancelCause(ctx)
+	defer enough(nil)
+	past, err := f.past()
+	if err != nil {
+		return errors.Join(err, f.close())
+	}
+	events := f.bus.Subscribe(false)
+	decided := make(chan error, 1)
+	go func() {
+		err := w.run(ctx, events)
+		decided <- err
+		enough(errors.New("it was decided"))
+	}()
+	summary, err := f.run(ctx, past)
+	f.bus.Close()
+	verdict := <-decided
+	if closing := f.close(); closing != nil {
+		return closing
+	}
+	log := v.log(v.jobs[0])
+	switch {
+	case verdict == nil:
+		return nil
+	case !errors.Is(verdict, errUndecided):
+		return (&exitError{code: exitFailed, err: verdict}).withHint("the run goes on if it can: taskrun attach %s; what taskrun had to say is in %s", v.jobs[0], log)
+	case err != nil:
+		var sig *stopError
+		if errors.As(context.Cause(ctx), &sig) {
+			a.say("the run goes on; stop it with: taskrun stop %s", v.jobs[0])
+		}
+		return stopped(ctx, err)
+	case summary.ExitCode != exitOK:
+		return (&exitError{code: summary.ExitCode, err: fmt.Errorf("job %q has ended with exit code %d", v.jobs[0], summary.ExitCode)}).
+			withHint("see: taskrun logs %s; what taskrun had to say is in %s", v.jobs[0], log)
+	}
+	return nil
+}
+
+// errUndecided says that the events ended before anything was decided.
+var errUndecided = errors.New("the run has ended")
+
+// waiting decides when jobs are as they should be. A verdict does for the jobs
+// that have no deployment, another one for those that have.
+type waiting struct {
+	verdicts []*verdict
+}
+
+func newWaiting(jobs []*api.Job, u until) *waiting {
+	w := &waiting{}
+	var healthy, running []*api.Job
+	for _, j := range jobs {
+		if health.NewDeployment(j, time.Time{}) != nil && u.running == 0 {
+			healthy = append(healthy, j)
+		} else {
+			running = append(running, j)
+		}
+	}
+	if u.running == 0 {
+		u.running = untilRunning
+	}
+	if len(healthy) > 0 {
+		w.verdicts = append(w.verdicts, newVerdict(policy{healthy: true}, healthy))
+	}
+	if len(running) > 0 {
+		w.verdicts = append(w.verdicts, newVerdict(policy{until: u.running}, running))
+	}
+	return w
+}
+
+// run returns nil when all is as it should be, and else why it never will.
+func (w *waiting) run(ctx context.Context, sub *event.Subscription) error {
+	defer sub.Close()
+	events := make(chan event.Event)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer close(events)
+		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		done := true
+		timer.Stop()
+		for _, v := range w.verdicts {
+			if at, ok := v.due(); ok {
+				timer.Reset(time.Until(at))
+			}
+			if v.cause.text == "" {
+				done = false
+			} else if v.cause.code != exitOK {
+				return errors.New(v.cause.text)
+			}
+		}
+		if done {
+			return nil
+		}
+		select {
+		case e, ok := <-events:
+			if !ok {
+				return errUndecided
+			}
+			for _, v := range w.verdicts {
+				if v.concerns(e) {
+					v.observe(e)
+				}
+			}
+		case now := <-timer.C:
+			for _, v := range w.verdicts {
+				v.tick(now)
+			}
+		}
+	}
+}
+
+// concerns reports whether an event is about one of the jobs.
+func (v *verdict) concerns(e event.Event) bool {
+	for _, j := range v.jobs {
+		if d, ok := e.Body.(event.Deployment); ok && d.Job == *j.ID || e.Alloc != nil && e.Alloc.Of(*j.ID) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Self is what an engine says of itself.
+type Self struct {
+	Version string
+	PID     int
+	DataDir string
+	Runs    map[string]string // directories of the runs, by job
+}
+
+// Self asks an engine of this machine what it is.
+func (s *Server) Self(ctx context.Context) (*Self, error) {
+	q, cancel := s.query(ctx)
+	defer cancel()
+	var answer api.AgentSelf
+	if _, err := s.API.Raw().Query("/v1/agent/self", &answer, q); err != nil {
+		return nil, s.explain(q.Context(), "ask who it is", err)
+	}
+	t := answer.Stats["taskrun"]
+	pid, _ := strconv.Atoi(t["pid"]) // 0 for an engine that does not say
+	return &Self{Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"]}, nil
+}
+
+// Job returns a job of an engine.
+func (s *Server) Job(ctx context.Context, id string) (*api.Job, error) {
+	q, cancel := s.query(ctx)
+	defer cancel()
+	j, _, err := s.API.Jobs().Info(id, q)
+	if err != nil {
+		return nil, s.explain(q.Context(), "ask for job "+strconv.Quote(id), err)
+	}
+	return j, nil
+}
+
+// Stop stops a job. It returns before the job has ended.
+func (s *Server) Stop(ctx context.Context, job string) error {
+	return s.stop(ctx, job, "/v1/job/"+url.PathEscape(job))
+}
+
+// StopRun stops the whole run of an engine that has a job, or kills it.
+func (s *Server) StopRun(ctx context.Context, job string, kill bool) error {
+	how := "stop"
+	if kill {
+		how = "kill"
+	}
+	return s.stop(ctx, job, "/v1/job/"+url.PathEscape(job)+"?run="+how)
+}
+
+func (s *Server) stop(ctx context.Context, job, path string) error {
+	q, cancel := s.query(ctx)
+	defer cancel()
+	w := &api.WriteOptions{Namespace: s.namespace}
+	if _, err := s.API.Raw().Delete(path, nil, w.WithContext(q.Context())); err != nil {
+		return s.explain(q.Context(), "stop job "+strconv.Quote(job), err)
+	}
+	return nil
+}
+
+// Changes calls changed whenever something about the allocations, or the
+// deployment of one of the jobs, of an engine has changed, until it does not
+// answer any more or ctx has ended.
+func (s *Server) Changes(ctx context.Context, jobs []string, changed func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := func(ask func(*api.QueryOptions) (*api.QueryMeta, error)) {
+		for index := uint64(0); ctx.Err() == nil; {
+			meta, err := ask((&api.QueryOptions{WaitIndex: index, WaitTime: watchTime}).WithContext(ctx))
+			if err != nil {
+				cancel()
+				return
+			}
+			index = meta.LastIndex
+			changed()
+		}
+	}
+	ended := make(chan struct{})
+	for _, job := range jobs {
+		go func() {
+			defer func() { ended <- struct{}{} }()
+			watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
+				_, meta, err := s.API.Jobs().LatestDeployment(job, q)
+				return meta, err
+			})
+		}()
+	}
+	watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
+		_, meta, err := s.API.Allocations().List(q)
+		return meta, err
+	})
+	for range jobs {
+		<-ended
+	}
+}

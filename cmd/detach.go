@@ -1,0 +1,133 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/httpapi"
+	"taskrun/jobspec"
+)
+
+// checkDetached refuses what goes together with one of a run in the foreground
+// and one in the background alone.
+func (o *upOptions) checkDetached() error {
+	switch {
+	case o.wait && !o.detach:
+		return usageError("cannot --wait for a run in the foreground").withHint("add --detach, or say when it is to end with --until")
+	case o.detach && o.rehearse:
+		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
+	case o.detach && o.http != "":
+		return usageError("cannot serve a run in the background at --http: nobody would see its token").withHint("talk to it at its socket, which --output json names")
+	}
+	return nil
+}
+
+// detach starts a run in the background and returns when it stands. Everything
+// that keeps the jobs from being run is told here.
+func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Problems, opts upOptions, dataDir string) error {
+	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
+		return err
+	}
+	log, err := allocdir.NewLog(dataDir)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	input := detachedRun{Jobs: jobs(files), Local: lent(files).File, Log: log.Name()}
+	path, err := input.write()
+	if err != nil {
+		return errors.Join(err, os.Remove(log.Name()))
+	}
+	defer os.Remove(path) // when the run has read it that is done
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	sockets := httpapi.Dir(a.streams.Env, os.Geteuid())
+	if err := httpapi.MakeDir(sockets); err != nil {
+		return err // a run that nobody can reach would run for ever
+	}
+	err = keeper.Detach(keeper.Detached{
+		Args: a.args, Env: append([]string{detachedVar + "=" + path}, a.environ...), Dir: dir, Log: log, RecordDir: sockets,
+	})
+	if err != nil {
+		return a.notDetached(err, log.Name())
+	}
+	return a.detached(ctx, input, opts, sockets)
+}
+
+// notDetached tells why there is no run, which has left its log where it was.
+func (a *app) notDetached(failure error, log string) error {
+	text, err := os.ReadFile(log)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else {
+		err = errors.Join(err, os.Remove(log))
+	}
+	var told toldError
+	if json.Unmarshal([]byte(failure.Error()), &told) == nil {
+		return &exitError{code: told.Code, err: errors.Join(errors.New(told.Text), err), hint: told.Hint}
+	}
+	if said := strings.TrimSpace(string(text)); said != "" {
+		failure = fmt.Errorf("%w:\n%s", failure, said)
+	}
+	return errors.Join(failure, err)
+}
+
+// toldError is how a run in the background says why it does not stand.
+type toldError struct {
+	Code int
+	Text string
+	Hint string
+}
+
+func (e *toldError) Error() string {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return e.Text
+	}
+	return string(text)
+}
+
+// detached tells how the run is reached, and waits for it if that is wanted.
+func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, sockets string) error {
+	job := *input.Jobs[0].ID
+	v, err := a.findRun(ctx, job, sockets)
+	if err != nil {
+		return err
+	}
+	d := ui.Detached{
+		Version: currentVersion().Version, PID: v.self.PID, Socket: v.server.Socket, DataDir: v.self.DataDir,
+		Log: filepath.Join(v.self.Runs[job], logFile),
+	}
+	for _, j := range input.Jobs {
+		d.Jobs = append(d.Jobs, ui.DetachedJob{Job: *j.ID, RunDir: v.self.Runs[*j.ID]})
+	}
+	if opts.wait {
+		if err := a.await(ctx, v, opts); err != nil {
+			return err
+		}
+	}
+	return ui.WriteDetached(a.streams, opts.mode, a.colour, d)
+}
+
+// showWarnings tells of what does not keep the jobs from being run.
+func (a *app) showWarnings(problems jobspec.Problems, mode ui.Mode, files []jobFile) error {
+	if len(problems) == 0 || mode == ui.Quiet {
+		return nil
+	}
+	format := formatPlain
+	if mode == ui.JSON {
+		format = formatJSON
+	}
+	return a.showProblems(format, files, problems)
+}

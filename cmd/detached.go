@@ -1,0 +1,298 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers/process"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine"
+	"taskrun/engine/event"
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+// detachedVar is the variable with the file that a run in the background finds
+// its jobs in.
+const detachedVar = "TASKRUN_DETACHED"
+
+// The files that the keeper of a run holds for the engines to come.
+const (
+	heldRun   = "run"
+	heldCause = "cause"
+	heldLock  = "lock " // and the job's number
+)
+
+// detachedRun is what all engines of a run in the background go by: job files
+// and stdin may have changed when a later one begins.
+type detachedRun struct {
+	Jobs  []*api.Job
+	Local string // file of stand-ins, empty for none
+	Log   string // where it is before the run has a directory
+	Began time.Time
+	Dirs  map[string]string // of the runs, by job
+}
+
+// write puts it into a file for this user alone.
+func (d *detachedRun) write() (path string, err error) {
+	f, err := os.CreateTemp("", "taskrun-*.json")
+	if err != nil {
+		return "", fmt.Errorf("cannot hand the jobs over: %w", err)
+	}
+	err = errors.Join(json.NewEncoder(f).Encode(d), f.Close())
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("cannot hand the jobs over: %w", err), os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// read reads it from the beginning of a file.
+func (d *detachedRun) read(f *os.File) error {
+	dec := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40))
+	dec.UseNumber() // numbers in the config of tasks stay what they are
+	if err := dec.Decode(d); err != nil {
+		return fmt.Errorf("cannot read what is to be run: %w", err)
+	}
+	return nil
+}
+
+// runDetached is the engine of a run in the background.
+func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, opts upOptions, dataDir string) error {
+	err := a.runUnderKeeper(ctx, watch, opts, dataDir)
+	var exit *exitError
+	if err != nil && !(errors.As(err, &exit) && exit.err == nil) {
+		told := &toldError{Code: exitCode(err), Text: err.Error()}
+		if exit != nil {
+			told.Hint = exit.hint
+		}
+		_ = watch.Stands(told) // whoever waits for it; it is in the log as well
+	}
+	return err
+}
+
+func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, opts upOptions, dataDir string) error {
+	a.jsonErrors = false
+	resumed, err := watch.Resumed()
+	if err != nil {
+		return err
+	}
+	var d detachedRun
+	file := watch.Held(heldRun)
+	if !resumed {
+		file, err = os.OpenFile(a.handedOver, os.O_RDWR, 0)
+		if err == nil {
+			err = os.Remove(a.handedOver)
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot find what is to be run: %w", err)
+	case file == nil:
+		return errors.New("cannot find what is to be run: the keeper of the run does not have it")
+	}
+	if err := d.read(file); err != nil {
+		return err
+	}
+	if d.Began.IsZero() {
+		d.Began = time.Now()
+	}
+	files, warnings := d.files()
+	if opts.enforce {
+		warnings = append(warnings, enforceMemory(files, a.drivers())...)
+	}
+	p, err := opts.policy(files)
+	if err != nil {
+		return err
+	}
+	r, stop := a.newRun(files, warnings, opts, p, background{dataDir: dataDir, watch: watch, began: d.Began, detached: true})
+	defer stop()
+	if resumed {
+		r.now = false
+		r.memory = watch.Held(heldCause)
+		r.resume = func() error { return r.recover(&d) }
+	} else {
+		r.stands = func(err error) error { return r.stand(&d, file, err) }
+	}
+	code, err := r.run(ctx, d.Jobs)
+	if err != nil {
+		return submitError(err)
+	}
+	return silent(code)
+}
+
+// files are the jobs as if they had just been read. Without the stand-ins,
+// which nobody checks any more, the run goes on as it can.
+func (d *detachedRun) files() (files []jobFile, warnings jobspec.Problems) {
+	world := standin.Nothing()
+	if d.Local != "" {
+		read, problems := standin.Read(d.Local)
+		if read != nil {
+			world = read
+		}
+		warnings = problems
+	}
+	for _, j := range d.Jobs {
+		files = append(files, jobFile{File: &jobspec.File{Job: j}, name: *j.ID, lent: world})
+	}
+	return files, warnings
+}
+
+// stand hands over to the keeper what a later engine needs, and says that the
+// run stands, or why it does not.
+func (r *run) stand(d *detachedRun, file *os.File, failure error) error {
+	if failure != nil {
+		return failure
+	}
+	d.Dirs = map[string]string{}
+	for i, run := range r.engine.Runs() {
+		d.Dirs[run.JobID] = run.Dir
+		place, err := os.Stat(d.Log)
+		target := filepath.Join(run.Dir, logFile)
+		if err == nil && place.Mode().IsRegular() {
+			err = os.Link(d.Log, target)
+		}
+		if err == nil {
+			err = r.watch.Hold(heldLock+strconv.Itoa(i), run.Lock)
+		}
+		if err = errors.Join(err, run.Lock.Close()); err != nil {
+			return fmt.Errorf("cannot run job %q in the background: %w", run.JobID, err)
+		}
+	}
+	r.dirs = d.Dirs
+	text, err := json.Marshal(d)
+	if err == nil {
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.WriteAt(text, 0)
+	}
+	if err == nil {
+		r.memory, err = unnamedFile()
+	}
+	if err == nil {
+		err = errors.Join(r.watch.Hold(heldRun, file), r.watch.Hold(heldCause, r.memory))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep what is to be run: %w", err)
+	}
+	if err := r.watch.Stands(nil); err != nil {
+		return err
+	}
+	_ = os.Remove(d.Log) // it has a place by now
+	return nil
+}
+
+func unnamedFile() (*os.File, error) {
+	f, err := os.CreateTemp("", "taskrun-*")
+	if err != nil {
+		return nil, err
+	}
+	return f, os.Remove(f.Name())
+}
+
+// recover goes on with the runs that an earlier engine has left. Of those that
+// had ended meanwhile only what happened in them counts.
+func (r *run) recover(d *detachedRun) error {
+	r.dirs = d.Dirs
+	left, err := engine.Interrupted(r.dataDir)
+	if err != nil {
+		return err
+	}
+	open := map[string]bool{}
+	for _, dir := range left {
+		open[dir] = true
+	}
+	r.recall()
+	var runs []engine.Run
+	for i, j := range d.Jobs {
+		dir := d.Dirs[*j.ID]
+		if !open[dir] {
+			r.replay(dir)
+			continue
+		}
+		runs = append(runs, engine.Run{JobID: *j.ID, Dir: dir, Lock: r.watch.Held(heldLock + strconv.Itoa(i))})
+	}
+	r.display.Say(fmt.Sprintf("an engine has died: process %d goes on with the run", os.Getpid()))
+	if r.failure = r.engine.Recover(runs...); r.failure != nil {
+		r.display.Say(r.failure.Error())
+	}
+	go func() {
+		r.engine.Found()
+		if n := process.Settle(); n > 0 {
+			r.display.Say(fmt.Sprintf("killed %d processes that belong to no task any more", n))
+		}
+	}()
+	if err := r.watch.Stands(nil); err != nil {
+		return err
+	}
+	if r.verdict.cause.text != "" { // it may not have come to that
+		r.engine.Stop()
+	}
+	return nil
+}
+
+// remember keeps why the run is to end: a later engine has to know.
+func (r *run) remember() {
+	if r.memory == nil || r.verdict.cause == r.remembered {
+		return
+	}
+	r.remembered = r.verdict.cause
+	c := r.remembered
+	text, err := json.Marshal(heldVerdict{c.text, c.code, c.own})
+	if err == nil {
+		_, err = r.memory.WriteAt(text, 0)
+	}
+	if err != nil {
+		r.display.Say(fmt.Sprintf("cannot keep why the run ends: %v", err))
+	}
+}
+
+type heldVerdict struct {
+	Text string
+	Code int
+	Own  bool
+}
+
+// recall is the opposite.
+func (r *run) recall() {
+	if r.memory == nil {
+		return
+	}
+	var v heldVerdict
+	err := json.NewDecoder(io.NewSectionReader(r.memory, 0, 1<<20)).Decode(&v)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.display.Say(fmt.Sprintf("cannot read why the run ends: %v", err))
+	}
+	r.verdict.cause = cause{text: v.Text, code: v.Code, own: v.Own}
+	r.remembered = r.verdict.cause
+}
+
+// replay lets the verdict see what happened in a run that has ended.
+func (r *run) replay(dir string) {
+	events, err := readEvents(dir)
+	if err != nil {
+		r.display.Say(err.Error())
+	}
+	for _, e := range events {
+		r.verdict.observe(e)
+	}
+}
+
+// readEvents returns the history of a run.
+func readEvents(dir string) (events []event.Event, err error) {
+	h, err := openHistory(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer h.close()
+	return h.next()
+}

@@ -1,0 +1,57 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"taskrun/engine/event"
+)
+
+// history reads the events of a run from its directory as they come.
+type history struct {
+	file   *os.File
+	begun  []byte // a line whose end has not come
+	allocs map[string]*event.Alloc
+}
+
+func openHistory(dir string) (*history, error) {
+	f, err := os.Open(filepath.Join(dir, eventsFile))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what happened in a run: %w", err)
+	}
+	return &history{file: f, allocs: map[string]*event.Alloc{}}, nil
+}
+
+// next returns what was written since the last call.
+func (h *history) next() (events []event.Event, err error) {
+	text, err := io.ReadAll(h.file)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read what happened in a run: %w", err)
+	}
+	h.begun = append(h.begun, text...)
+	for {
+		line, rest, ok := bytes.Cut(h.begun, []byte("\n"))
+		if !ok {
+			return events, err
+		}
+		h.begun = rest
+		e, failure := event.Parse(line)
+		if failure != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", h.file.Name(), failure))
+			continue
+		}
+		if e.Alloc != nil { // one value for one allocation
+			if known := h.allocs[e.Alloc.ID]; known != nil {
+				e.Alloc = known
+			}
+			h.allocs[e.Alloc.ID] = e.Alloc
+		}
+		events = append(events, e)
+	}
+}
+
+func (h *history) close() { h.file.Close() }

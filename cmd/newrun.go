@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine"
+	"taskrun/engine/httpapi"
+	"taskrun/engine/service"
+	hooks "taskrun/hooks/catalog"
+	hooklent "taskrun/hooks/lent"
+	"taskrun/jobspec"
+)
+
+// background is what a run needs to know beyond its jobs and the flags.
+type background struct {
+	dataDir  string
+	watch    *keeper.Watch
+	began    time.Time
+	detached bool
+	port     net.Listener // for the API, too; nil for none
+}
+
+// newRun joins the parts of a run. stop must be called in the end.
+func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions, p policy, b background) (r *run, stop func()) {
+	node := a.node(b.dataDir, files)
+	r = &run{
+		watch: b.watch, verdict: newVerdict(p, jobs(files)), now: opts.now, began: b.began, detached: b.detached,
+		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
+	}
+	stock := hooklent.New(lent(files), func(problems jobspec.Problems) { r.say(problems) })
+	services := &service.Catalog{}
+	r.engine = engine.New(engine.Config{
+		DataDir: b.dataDir,
+		Drivers: a.drivers(),
+		Hooks: hooks.New(hooks.Options{
+			DataDir: b.dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
+			Unprobed: opts.rehearse, Offline: opts.offline,
+		}),
+		Node:         node,
+		HostEnv:      a.environ,
+		PortDir:      filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
+		Services:     services,
+		LogicalPorts: opts.rehearse,
+		OnRun:        b.watch.Run,
+		Durable:      b.detached,
+	})
+	if !opts.hostPaths {
+		lendHostPaths(a.drivers(), b.dataDir)
+	}
+	for name, d := range a.drivers() {
+		if d, ok := d.(drivers.Lasting); ok {
+			d.OnUse(func(ref string) { b.watch.Lasting(name, ref) })
+		}
+	}
+	pid := os.Getpid()
+	if b.detached {
+		pid = os.Getppid() // the keeper's, which stays
+	}
+	socket, warning, unserve := "", "", func() {}
+	if !opts.rehearse { // of which nobody else is to hear
+		socket, warning, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
+			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, StopRun: r.ordered,
+		})
+	}
+	if warning != "" {
+		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
+	}
+	if b.detached {
+		r.display = &runLog{}
+		r.say(warnings)
+	} else {
+		r.display = ui.New(a.streams, ui.Options{
+			Mode: opts.mode, Colour: a.colour, Time: opts.time,
+			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
+			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: socket,
+		})
+	}
+	b.watch.Begin(recordDir(socket), r.display.Say)
+	if socket != "" {
+		b.watch.Socket(socket)
+	}
+	var unwatch func()
+	r.signals, unwatch = a.signals()
+	return r, func() {
+		unwatch()
+		unserve()
+		stock.Close()
+	}
+}
+
+// ordered takes the order of a client.
+func (r *run) ordered(kill bool) {
+	select {
+	case r.orders <- kill:
+	case <-r.over:
+	}
+}

@@ -1,0 +1,72 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+)
+
+// What is kept of a run in its directory, beside what the engine keeps.
+const (
+	summaryFile = "summary.json"
+	eventsFile  = "events.json" // the history, see engine/store
+	logFile     = "taskrun.log" // of a run in the background: what taskrun had to say
+)
+
+// record writes down how the run ended, for every job.
+func (r *run) record(jobs []*api.Job) error {
+	dirs := r.engine.RunDirs()
+	maps.Copy(dirs, r.dirs)
+	result := ui.Result{ExitCode: r.verdict.code(), Cause: r.verdict.cause.text, Time: time.Now()}
+	var errs []error
+	for _, j := range jobs {
+		dir := dirs[*j.ID]
+		if dir == "" {
+			continue // it was not begun
+		}
+		s := ui.Summarise(r.verdict.model, *j.ID, r.began, result)
+		s.Cause = result.Cause
+		if err := writeSummary(dir, &s); err != nil {
+			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writeSummary puts it there whole or not at all.
+func writeSummary(dir string, s *ui.Summary) error {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, summaryFile)
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// readSummary returns how a run ended, nil when it has not, or was killed.
+func readSummary(dir string) (*ui.Summary, error) {
+	text, err := os.ReadFile(filepath.Join(dir, summaryFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	s := &ui.Summary{}
+	if err == nil {
+		err = json.Unmarshal(text, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read how the run in %q ended: %w", dir, err)
+	}
+	return s, nil
+}

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// tokenListener accepts connections of any program of this machine; what they
+// ask for is answered only with its token.
+type tokenListener struct {
+	net.Listener
+	token string
+}
+
+// ListenTCP listens at a port of this machine, such as 127.0.0.1:4646 or, for
+// any free one, 127.0.0.1:0. It returns the token, drawn anew each time, that a
+// client has to send with every request, as Nomad's do with NOMAD_TOKEN: other
+// users of the machine and pages in a browser can connect as well.
+//
+// Addresses that other machines could reach are refused, and so are names,
+// which could come to mean one.
+func ListenTCP(addr string) (l net.Listener, token string, err error) {
+	at, err := netip.ParseAddrPort(addr)
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("cannot listen at %q: it is no IP address with a port, such as 127.0.0.1:4646", addr)
+	case !at.Addr().IsLoopback():
+		return nil, "", fmt.Errorf("cannot listen at %q: other machines could start processes here; use 127.0.0.1:%d", addr, at.Port())
+	}
+	if l, err = net.Listen("tcp", at.String()); err != nil {
+		return nil, "", fmt.Errorf("cannot listen at %q: %w", addr, err)
+	}
+	token = rand.Text()
+	return &tokenListener{l, token}, token, nil
+}
+
+type tokenKey struct{}
+
+// context is that of the requests which a listener lets in.
+func (s *Server) context(l net.Listener) context.Context {
+	if l, ok := l.(*tokenListener); ok {
+		return context.WithValue(s.ctx, tokenKey{}, l.token)
+	}
+	return s.ctx
+}
+
+// checkToken refuses a request that lacks the token of its listener, if that
+// has one.
+func checkToken(r *http.Request) error {
+	want, ok := r.Context().Value(tokenKey{}).(string)
+	if !ok {
+		return nil
+	}
+	sent := r.Header.Get("X-Nomad-Token")
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && sent == "" {
+		sent = bearer
+	}
+	if subtle.ConstantTimeCompare([]byte(sent), []byte(want)) != 1 {
+		return fail(http.StatusForbidden, "Permission denied")
+	}
+	return nil
+}
