@@ -152,7 +152,7 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // noContainers waits until no run of the script has containers.
 func noContainers(ts *testscript.TestScript, _ bool, _ []string) {
-	for deadline := time.Now().Add(patience); ; <-time.After(50 * time.Millisecond) {
+	for deadline := time.Now().Add(scriptTime); ; <-time.After(50 * time.Millisecond) {
 		left, err := dockertest.Left(ts.Getenv("TASKRUN_DATA_DIR"))
 		ts.Check(err)
 		if len(left) == 0 {

@@ -66,6 +66,7 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 		{"not executable", []*api.TaskEvent{event.Terminated(126, 0, false, nil)}, "exit code 126", "chmod"},
 		{"not found by a shell", []*api.TaskEvent{event.Terminated(127, 0, false, nil)}, "exit code 127", "did not find a command"},
 		{"not started", []*api.TaskEvent{event.DriverFailure(errNoCommand), event.NotRestarting("Error was unrecoverable")}, "could not start it: failed to launch", "work_dir"},
+		{"no image", []*api.TaskEvent{event.Driver("Downloading image", map[string]string{"image": "x"}), event.DriverFailure(textError("Failed to pull"))}, "Failed to pull", "docker login"},
 		{"wrong config", []*api.TaskEvent{event.FailedValidation("no such option"), event.NotRestarting("x")}, "no such option", "config block"},
 		{"no directory", []*api.TaskEvent{event.SetupFailure(textError("disk full"))}, "failed to setup alloc: disk full", ""},
 		{"restarts used up", []*api.TaskEvent{event.Terminated(1, 0, false, nil), event.NotRestarting("Exceeded allowed attempts")}, "exit code 1", ""},

@@ -9,9 +9,12 @@ import (
 // hint says what to do about a task that failed, or "" when its output must
 // tell.
 func hint(t *Task) string {
-	for _, e := range slices.Backward(t.Events) {
+	for i, e := range slices.Backward(t.Events) {
 		switch e.Type {
 		case api.TaskDriverFailure:
+			if i > 0 && t.Events[i-1].Type == api.TaskDriverMessage && t.Events[i-1].Details["image"] != "" {
+				return "check the name of its image, and whether this machine can reach the registry and has the credentials (docker login)"
+			}
 			return "check \"command\", \"args\" and \"work_dir\" in its config block: a relative command is looked up in PATH, not in the task's directory"
 		case api.TaskFailedValidation:
 			return "correct its config block; the options are those of its driver"
