@@ -38,6 +38,8 @@ type hook struct {
 	task hooks.Task
 	cfg  Config
 	m    *manager // nil before the first start
+	// recovered: the task runs since before this engine, if it does.
+	recovered bool
 }
 
 // New makes the factory of hooks. A task without templates needs none.
@@ -55,15 +57,21 @@ func (h *hook) Name() string { return "template" }
 // Prestart renders all templates, before the first start or, when the restart
 // block wants it, before every one. It waits for what they need.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
-	if h.m != nil && !h.rendersAgain() {
+	lost := h.recovered && !req.Recovered // it did not run, and starts anew
+	if h.m != nil && !h.rendersAgain() && !lost {
 		return nil
 	}
 	h.stop()
+	h.recovered = req.Recovered
 	set, err := newSet(h.task, h.cfg, req.Env)
 	if err != nil {
 		return err
 	}
 	h.m = newManager(h.task.Control, h.task.Emit, set)
+	if req.Recovered && h.m.takeUp() {
+		h.m.follow(ctx)
+		return nil
+	}
 	h.m.begin(ctx)
 	return nil
 }
@@ -75,6 +83,7 @@ func (h *hook) rendersAgain() bool {
 
 // Poststart runs the scripts that want to be run after the first rendering.
 func (h *hook) Poststart(ctx context.Context, req *hooks.PoststartRequest) error {
+	h.recovered = false
 	if h.m != nil {
 		h.m.started(ctx, req.Exec)
 	}

@@ -122,6 +122,8 @@ type setting struct {
 	task hooks.Task
 	env  *taskenv.Env
 	ctx  context.Context
+	// recovered: the next start is that of a task that may run already.
+	recovered bool
 }
 
 // newSetting makes a task with its directories; lent is a file of stand-ins.
@@ -164,7 +166,15 @@ func (s *setting) start(cfg Config) error {
 		cfg.Lent = s.lender
 		s.hook = New(cfg)(s.task)
 	}
-	return s.hook.(hooks.TaskPrestart).Prestart(s.ctx, &hooks.PrestartRequest{Task: s.task.Task, Env: s.env}, &hooks.PrestartResponse{})
+	return s.hook.(hooks.TaskPrestart).Prestart(s.ctx, &hooks.PrestartRequest{Task: s.task.Task, Env: s.env, Recovered: s.recovered}, &hooks.PrestartResponse{})
+}
+
+// recover has the next engine take up the task, with what is lent by then.
+func (s *setting) recover(lent string) {
+	s.t.Helper()
+	s.hook.(hooks.TaskShutdown).Shutdown()
+	s.lend(lent)
+	s.hook, s.recovered = nil, true
 }
 
 func (s *setting) stop() {

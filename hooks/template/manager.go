@@ -59,7 +59,15 @@ func newManager(control hooks.Control, emit func(*api.TaskEvent), s *set) *manag
 // begin renders all templates, then follows those that may change. It returns
 // early when ctx is done, and when it has failed the task.
 func (m *manager) begin(ctx context.Context) {
-	if !m.renderAll(ctx) || !m.setVariables() {
+	if m.renderAll(ctx) {
+		m.follow(ctx)
+	}
+}
+
+// follow hands the task its variables, then follows the templates that may
+// change.
+func (m *manager) follow(ctx context.Context) {
+	if !m.setVariables() {
 		return
 	}
 	m.watched = slices.DeleteFunc(m.watched, func(t *tracked) bool { return t.once || len(t.used) == 0 })

@@ -1,0 +1,103 @@
+package template
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func once(t *api.Template) { t.Once = new(true) }
+
+// TestChangesWhileNobodyLooked has an engine take up a task whose templates
+// have other answers than when it started.
+func TestChangesWhileNobodyLooked(t *testing.T) {
+	t.Parallel()
+	const restarts = "5s Restart Signaled: Template with change_mode restart re-rendered"
+	for _, c := range []struct {
+		name   string
+		change func(*api.Template)
+		lent   string
+		want   []string
+		out    string
+	}{
+		{"restart", mode("restart"), key("new"), []string{restarts}, "new"},
+		{"signal", mode("signal"), key("new"), []string{"5s Signaling: Template re-rendered", "5s SIGHUP hangup"}, "new"},
+		{"noop", mode("noop"), key("new"), nil, "new"},
+		{"nothing new", mode("restart"), key("old"), nil, "old"},
+		{"once", once, key("new"), nil, "old"},
+		{"gone", mode("restart"), "", nil, "old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSetting(t, key("old"), file(`{{ key "k" }}`, c.change))
+				s.begin(nil)
+				s.recover(c.lent)
+				s.begin(nil)
+				pass(time.Minute)
+				s.expect("taken up", c.want...)
+				if got := s.read("t/local/out"); got != c.out {
+					t.Errorf("it is %q", got)
+				}
+				s.stop()
+			})
+		})
+	}
+}
+
+// TestWhatComesBackIsFollowed has a template miss its answer when it is taken
+// up.
+func TestWhatComesBackIsFollowed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, key("old"), file(`{{ key "k" }}`, mode("restart")))
+		s.begin(nil)
+		s.recover("")
+		s.begin(nil)
+		pass(time.Minute)
+		s.lend(key("new"))
+		pass(time.Minute)
+		s.expect("lent again", "1m5s Restart Signaled: Template with change_mode restart re-rendered")
+		s.stop()
+	})
+}
+
+// TestALostTaskStartsWithNewFiles has an engine find that the task is gone:
+// there is nobody to tell of a change.
+func TestALostTaskStartsWithNewFiles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, key("old"), file(`{{ key "k" }}`, mode("restart")))
+		s.begin(nil)
+		s.recover(key("new"))
+		if err := s.start(Config{}); err != nil {
+			t.Fatal(err)
+		}
+		s.recovered = false
+		s.begin(nil)
+		if got := s.read("t/local/out"); got != "new" {
+			t.Errorf("it is %q", got)
+		}
+		pass(time.Minute)
+		s.expect("started anew")
+		s.stop()
+	})
+}
+
+// TestATaskThatNeverStarted has nothing to take up.
+func TestATaskThatNeverStarted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, key("new"), file(`{{ key "k" }}`, mode("restart")))
+		s.recovered = true
+		s.begin(nil)
+		if got := s.read("t/local/out"); got != "new" {
+			t.Errorf("it is %q", got)
+		}
+		pass(time.Minute)
+		s.expect("rendered")
+		s.stop()
+	})
+}
