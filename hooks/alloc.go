@@ -31,6 +31,8 @@ type Alloc struct {
 
 	Node  *taskenv.Node
 	Ports []taskenv.Port
+	// TaskPorts are those of tasks, by their deprecated networks.
+	TaskPorts map[string][]taskenv.Port
 
 	// Env returns the environment of the allocation itself, without a task.
 	Env func() *taskenv.Env

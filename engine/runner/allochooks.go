@@ -18,7 +18,7 @@ func (a *Alloc) newHooks() []hooks.AllocHook {
 	cfg := a.cfg
 	info := hooks.Alloc{
 		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
-		Node: cfg.Node, Ports: cfg.Ports,
+		Node: cfg.Node, Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
 		Network:    a.networkManager(),
 		SetNetwork: func(n *drivers.NetworkIsolation) { a.network = n },
 		Isolation:  func() *drivers.NetworkIsolation { return a.network },

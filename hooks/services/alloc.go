@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -164,9 +165,10 @@ func (a *alloc) found(key checkKey, c *check.Check, r check.Result) {
 	a.tally.count(key, c, r)
 }
 
-// network is where services are reached.
-func (a *alloc) network(of *drivers.Network) service.Network {
-	n := service.Network{Ports: a.info.Ports, Host: localhost, Driver: of}
+// network is where the services of a task are reached, or those of the group.
+func (a *alloc) network(task string, of *drivers.Network) service.Network {
+	ports := slices.Concat(a.info.TaskPorts[task], a.info.Ports)
+	n := service.Network{Ports: ports, Host: localhost, Driver: of}
 	if isolation := a.info.Isolation; isolation != nil && isolation() != nil {
 		n.Alloc = isolation().IP
 	}

@@ -38,7 +38,7 @@ type offer struct {
 // error none is left.
 func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, network *drivers.Network) (*offer, error) {
 	o := &offer{alloc: a, exec: map[string]execFunc{}}
-	where := a.network(network)
+	where := a.network(task, network)
 	var found []*service.Instance
 	for i, s := range services {
 		s = interpolate(s, env)

@@ -46,6 +46,7 @@ func newFixture(t *testing.T, group, task []*api.Service) *fixture {
 	all := services.New(&f.catalog)
 	f.alloc = all.Alloc(hooks.Alloc{
 		Alloc: id, Job: j, Group: g, Node: node, Ports: ports,
+		TaskPorts: map[string][]taskenv.Port{"t": {{Label: "own", Value: 20002, HostIP: "127.0.0.1"}}},
 		Env: func() *taskenv.Env {
 			return taskenv.NewBuilder(node, taskenv.AllocInfo{ID: "alloc", Index: 7}, j, g, nil).Build()
 		},
@@ -306,6 +307,21 @@ func TestRestarts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPortsOfATask registers a service at a port of its task's deprecated
+// network, which the group does not have.
+func TestPortsOfATask(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil, []*api.Service{{Name: "task", PortLabel: "own"}})
+	f.prerun()
+	if err := f.start(); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.catalog.Services(service.Named("task"))[0]; got.Address != "127.0.0.1" || got.Port != 20002 {
+		t.Errorf("it is at %s:%d", got.Address, got.Port)
+	}
+	f.end()
 }
 
 func TestBadServices(t *testing.T) {
