@@ -24,7 +24,7 @@ import (
 type rehearsalRun struct {
 	known   map[string]drivers.Driver // in the roles of the real ones
 	offline bool
-	scripts map[role]rehearsalScript
+	scripts map[role]rehearsal.Script
 	left    []string // what is not run
 	acts    map[act]bool
 	offered map[string]int // services that were registered, by allocation
@@ -37,15 +37,10 @@ type (
 	act  struct{ alloc, task string }
 )
 
-type rehearsalScript struct {
-	rehearsal.Script
-	asked bool // by the stand-ins: the rehearsal lasts until it has been played
-}
-
 // rehearse puts mock tasks in the place of those of every driver.
 func (a *app) rehearse(offline bool) *rehearsalRun {
 	r := &rehearsalRun{
-		known: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsalScript{},
+		known: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsal.Script{},
 		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
 	}
 	for name, d := range a.drivers() {
@@ -56,7 +51,7 @@ func (a *app) rehearse(offline bool) *rehearsalRun {
 }
 
 func (r *rehearsalRun) script(cfg *drivers.TaskConfig) rehearsal.Script {
-	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}].Script
+	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
 }
 
 // admit takes in the drivers of Nomad that taskrun does not have: to rehearse
@@ -77,7 +72,8 @@ func (r *rehearsalRun) admit(files []jobFile, instead replacements) {
 	}
 }
 
-// cast gives every task its script, and finds what the rehearsal lacks that a
+// cast gives every task its script, launches or dispatches what waits for that
+// (with empty meta), and finds what the rehearsal lacks that a
 // run would do without.
 func (r *rehearsalRun) cast(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
 	for _, f := range files {
@@ -91,6 +87,11 @@ func (r *rehearsalRun) cast(files []jobFile, node *taskenv.Node) (problems jobsp
 		}
 		f.Place(found)
 		problems = append(problems, found...)
+		if p := f.Job.ParameterizedJob; p != nil {
+			for _, key := range p.MetaRequired {
+				f.Job.SetMeta(key, f.Job.Meta[key])
+			}
+		}
 		f.Job.Periodic, f.Job.ParameterizedJob = nil, nil // it is now, and once
 	}
 	return problems
@@ -101,9 +102,9 @@ func (r *rehearsalRun) castGroup(f jobFile, g *api.TaskGroup) {
 	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
 	for _, t := range g.Tasks {
 		t.ShutdownDelay = 0
-		s := rehearsalScript{Script: rehearsal.Script{RunFor: runFor(f.Job, g, t)}}
+		s := rehearsal.Script{RunFor: runFor(f.Job, g, t)}
 		if asked := f.lent.Rehearsal(*f.Job.ID, *g.Name, t.Name); asked != nil {
-			s = rehearsalScript{rehearsal.Script{RunFor: asked.RunFor, ExitCode: asked.ExitCode}, true}
+			s = rehearsal.Script(*asked)
 		}
 		r.scripts[role{*f.Job.ID, *g.Name, t.Name}] = s
 		if !isHook(t, api.TaskLifecycleHookPoststop) {

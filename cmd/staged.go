@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/ui"
+	"taskrun/drivers/rehearsal"
 	"taskrun/engine/event"
 )
 
@@ -34,19 +35,26 @@ func (r *rehearsalRun) observe(e event.Event) (failure string) {
 	return ""
 }
 
-// staged reports whether of all allocations the services are registered and the
-// tasks whose script the stand-ins tell have played it.
+// staged reports whether every task has done what it is there for, its services
+// registered, and some would go on.
 func (r *rehearsalRun) staged(final []*ui.Alloc) bool {
+	goesOn := false
 	for _, a := range final {
 		if r.offered[a.ID] < r.expect[a.Job+"/"+a.Group] {
 			return false
 		}
 		for _, t := range a.Tasks {
-			asked := r.scripts[role{a.Job, a.Group, t.Name}].asked
-			if asked && !t.Poststop() && t.State != "dead" && !r.acts[act{a.ID, t.Name}] {
+			ends := r.scripts[role{a.Job, a.Group, t.Name}].RunFor != rehearsal.Forever
+			switch {
+			case t.Poststop(), t.State == "dead" && !t.Failed:
+			case !ends && t.State == "running":
+				goesOn = true
+			case ends && t.State == "pending" && r.acts[act{a.ID, t.Name}]: // it would start again
+				goesOn = true
+			default:
 				return false
 			}
 		}
 	}
-	return true
+	return goesOn
 }

@@ -86,8 +86,8 @@ func (v *verdict) observe(e event.Event) (action, string) {
 			return v.stop(cause{text: fmt.Sprintf("task %q has ended", v.codeFrom), code: code, own: true})
 		}
 	}
-	if v.rehearse != nil && v.rehearse.staged(v.model.Final()) {
-		if at, ok := v.allRun(); ok && !at.IsZero() {
+	if v.rehearse != nil {
+		if final := v.model.Final(); len(final) >= allocations(v.jobs) && v.rehearse.staged(final) {
 			return v.stop(cause{text: "all that should run has been rehearsed"})
 		}
 	}
@@ -112,13 +112,6 @@ func (v *verdict) due() (at time.Time, ok bool) {
 	if v.until <= 0 || v.cause.text != "" {
 		return time.Time{}, false
 	}
-	at, ok = v.allRun()
-	return at.Add(v.until), ok && !at.IsZero()
-}
-
-// allRun reports whether every task runs that should, and since when; that is
-// zero if all have ended.
-func (v *verdict) allRun() (at time.Time, ok bool) {
 	final := v.model.Final()
 	if len(final) < allocations(v.jobs) {
 		return time.Time{}, false
@@ -134,7 +127,7 @@ func (v *verdict) allRun() (at time.Time, ok bool) {
 			}
 		}
 	}
-	return at, true
+	return at.Add(v.until), !at.IsZero()
 }
 
 // tick takes in that time has passed.
