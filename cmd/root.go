@@ -70,7 +70,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	root.AddCommand(
 		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
 		a.attachCommand(), a.stopCommand(), a.execCommand(), a.psCommand(), a.logsCommand(),
-		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(),
+		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(), a.planCommand(),
 		a.versionCommand(),
 	)
 	return root

@@ -24,8 +24,11 @@ var routes = []struct {
 	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
 	{"GET", "/v1/job/*/versions", read(jobTopic, (*Server).jobVersions)},
 	{"GET", "/v1/job/*/scale", read(jobAllocsTopic, (*Server).scaleStatus)},
+	{"PUT", "/v1/job/*/scale", write((*Server).scaleJob)},
+	{"PUT", "/v1/job/*/plan", write((*Server).planJob)},
 	{"PUT", "/v1/validate/job", write((*Server).validateJob)},
 	{"PUT", "/v1/job/*/dispatch", write((*Server).dispatchJob)},
+	{"PUT", "/v1/jobs", write((*Server).registerJob)},
 	{"DELETE", "/v1/job/*", write((*Server).stopJob)},
 	{"GET", "/v1/job/*", read(jobTopic, (*Server).getJob)},
 

@@ -77,18 +77,24 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 	if order.Job == nil {
 		return nil, fail(http.StatusBadRequest, "Job must be specified")
 	}
-	order.Job.Canonicalize()
 	answer := &api.JobValidateResponse{DriverConfigValidated: true}
 	var warnings []string
-	for _, p := range validate.Job(order.Job) {
+	warnings, answer.ValidationErrors = checkJob(order.Job)
+	answer.Warnings, answer.Error = listed("warning", warnings), listed("error", answer.ValidationErrors)
+	return answer, nil
+}
+
+// checkJob canonicalises a job and says what is wrong with it.
+func checkJob(job *api.Job) (warnings, faults []string) {
+	job.Canonicalize()
+	for _, p := range validate.Job(job) {
 		if p.Severity == jobspec.Error {
-			answer.ValidationErrors = append(answer.ValidationErrors, p.Error())
+			faults = append(faults, p.Error())
 		} else {
 			warnings = append(warnings, p.Error())
 		}
 	}
-	answer.Warnings, answer.Error = listed("warning", warnings), listed("error", answer.ValidationErrors)
-	return answer, nil
+	return warnings, faults
 }
 
 // listed writes texts as one, as Nomad's server does; none is nothing.

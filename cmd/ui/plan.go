@@ -1,0 +1,99 @@
+package ui
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// WritePlan writes what another version of a job would change to stdout: as
+// indented lines, or as one object of kind "plan".
+func WritePlan(s *Streams, mode Mode, colour ColourMode, at time.Time, plan *api.JobPlanResponse) error {
+	out := bufio.NewWriter(s.Out)
+	switch mode {
+	case JSON:
+		writeJSON(out, struct {
+			jsonHead
+			Job    string                         `json:"job"`
+			Diff   *api.JobDiff                   `json:"diff"`
+			Groups map[string]*api.DesiredUpdates `json:"groups"`
+		}{head("plan", at), plan.Diff.ID, plan.Diff, plan.Annotations.DesiredTGUpdates})
+	case Quiet:
+	default:
+		w := planWriter{out, s.OutStyle(colour)}
+		w.job(plan.Diff)
+	}
+	return out.Flush()
+}
+
+// planWriter writes a diff: a sign, then what it is about.
+type planWriter struct {
+	out   *bufio.Writer
+	style *Style
+}
+
+func (w planWriter) line(depth int, kind, text string) {
+	sign, paint := " ", w.style.Quiet
+	switch kind {
+	case "Added":
+		sign, paint = "+", w.style.Good
+	case "Deleted":
+		sign, paint = "-", w.style.Bad
+	case "Edited":
+		sign, paint = "~", w.style.Waiting
+	}
+	fmt.Fprintln(w.out, paint(strings.Repeat("  ", depth)+sign+" "+text))
+}
+
+func (w planWriter) job(d *api.JobDiff) {
+	w.line(0, d.Type, "job "+d.ID)
+	w.fields(1, d.Fields, d.Objects)
+	for _, g := range d.TaskGroups {
+		var numbers []string
+		for _, what := range slices.Sorted(maps.Keys(g.Updates)) {
+			numbers = append(numbers, fmt.Sprintf("%d %s", g.Updates[what], what))
+		}
+		w.line(1, g.Type, noted("group "+g.Name, numbers))
+		w.fields(2, g.Fields, g.Objects)
+		for _, t := range g.Tasks {
+			w.line(2, t.Type, noted("task "+t.Name, t.Annotations))
+			if t.Type == "Edited" { // of all else the sign says enough
+				w.fields(3, t.Fields, t.Objects)
+			}
+		}
+	}
+}
+
+func (w planWriter) fields(depth int, fields []*api.FieldDiff, objects []*api.ObjectDiff) {
+	for _, f := range fields {
+		text := f.Name + ": "
+		switch f.Type {
+		case "Added":
+			text += fmt.Sprintf("%q", f.New)
+		case "Deleted":
+			text += fmt.Sprintf("%q", f.Old)
+		case "Edited":
+			text += fmt.Sprintf("%q → %q", f.Old, f.New)
+		default:
+			continue
+		}
+		w.line(depth, f.Type, noted(text, f.Annotations))
+	}
+	for _, o := range objects { // a cluster's; taskrun has fields alone
+		w.line(depth, o.Type, o.Name)
+		w.fields(depth+1, o.Fields, o.Objects)
+	}
+}
+
+// noted adds notes in parentheses.
+func noted(text string, notes []string) string {
+	if len(notes) == 0 {
+		return text
+	}
+	return text + " (" + strings.Join(notes, ", ") + ")"
+}

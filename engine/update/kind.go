@@ -1,0 +1,80 @@
+package update
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Kind is what a change of a job means for the allocations of a group.
+type Kind int
+
+// The kinds, from the mildest.
+const (
+	Ignore      Kind = iota // nothing has changed
+	InPlace                 // they go on, with other settings around them
+	Destructive             // others have to take their place
+)
+
+// What cannot change under a running task; all else can. These are Nomad's
+// rules, see https://developer.hashicorp.com/nomad/docs/job-declare/strategy.
+var (
+	destructiveOfGroup = []string{"EphemeralDisk", "Networks", "Consul", "Volumes", "RestartPolicy.RenderTemplates"}
+	destructiveOfTask  = []string{
+		"Driver", "User", "Config", "Env", "Artifacts", "Vault", "Secrets", "Consul", "Templates", "CSIPluginConfig",
+		"VolumeMounts", "Identity", "Identities", "LogConfig.Disabled", "RestartPolicy.RenderTemplates",
+		"Resources.CPU", "Resources.Cores", "Resources.MemoryMB", "Resources.MemoryMaxMB", "Resources.Networks",
+		"Resources.Devices", "Resources.NUMA", "Resources.SecretsMB",
+	}
+	connect      = regexp.MustCompile(`^Services\[[^]]*\]\.Connect\b`)
+	dynamicValue = regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`)
+)
+
+// kindOfGroup is what the change of a group, which is in both versions, means.
+func kindOfGroup(before, after *api.Job, was, is *api.TaskGroup) Kind {
+	if len(was.Tasks) != len(is.Tasks) || breaks(diff(groupValues(was), groupValues(is)), destructiveOfGroup) {
+		return Destructive
+	}
+	for _, t := range is.Tasks {
+		old := taskNamed(was, t.Name)
+		if old == nil || taskBreaks(before, after, was, is, old, t) {
+			return Destructive
+		}
+	}
+	return InPlace
+}
+
+func taskBreaks(before, after *api.Job, was, is *api.TaskGroup, old, t *api.Task) bool {
+	return breaks(diff(taskValues(old), taskValues(t)), destructiveOfTask) ||
+		!maps.Equal(meta(before, was, old), meta(after, is, t))
+}
+
+// breaks reports whether one of the differences is destructive.
+func breaks(fields []*api.FieldDiff, destructive []string) bool {
+	return slices.ContainsFunc(fields, func(f *api.FieldDiff) bool {
+		return connect.MatchString(f.Name) ||
+			slices.ContainsFunc(destructive, func(field string) bool { return within(f.Name, field) })
+	})
+}
+
+// meta is what a task sees of the meta blocks.
+func meta(job *api.Job, g *api.TaskGroup, t *api.Task) map[string]string {
+	all := map[string]string{}
+	for _, m := range []map[string]string{job.Meta, g.Meta, t.Meta} {
+		maps.Copy(all, m)
+	}
+	return all
+}
+
+func taskNamed(g *api.TaskGroup, name string) *api.Task {
+	if g != nil {
+		for _, t := range g.Tasks {
+			if t.Name == name {
+				return t
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package update
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func newJob() *api.Job {
+	task := api.NewTask("t", "raw_exec")
+	task.Config = map[string]any{"command": "sleep", "args": []any{"1", "2"}, "n": 3}
+	task.Env = map[string]string{"A": "1"}
+	task.Services = []*api.Service{{Name: "s", PortLabel: "http"}}
+	g := api.NewTaskGroup("g", 3)
+	g.Tasks = []*api.Task{task}
+	g.Networks = []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "http"}}}}
+	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{g}}
+	job.Canonicalize()
+	return job
+}
+
+// clone takes a job through JSON, as a client would send it.
+func clone(t *testing.T, job *api.Job) *api.Job {
+	t.Helper()
+	text, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c api.Job
+	if err := json.Unmarshal(text, &c); err != nil {
+		t.Fatal(err)
+	}
+	return &c
+}
+
+func running(n int) (list []Alloc) {
+	for i := range n {
+		list = append(list, Alloc{Group: "g", Index: i})
+	}
+	return list
+}
+
+// What a change means, field by field; see Nomad's rules.
+func TestKinds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(j *api.Job, g *api.TaskGroup, task *api.Task)
+		want   Kind
+	}{
+		"nothing":       {func(*api.Job, *api.TaskGroup, *api.Task) {}, Ignore},
+		"of the server": {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Version, j.Status = new(uint64(7)), new("dead") }, Ignore},
+		"given port":    {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Networks[0].DynamicPorts[0].Value = 8080 }, Ignore},
+		"priority":      {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Priority = new(70) }, InPlace},
+		"count":         {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Count = new(3); g.Update.Stagger = new(time.Minute) }, InPlace},
+		"restart":       {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.RestartPolicy.Attempts = new(9) }, InPlace},
+		"group delay":   {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.ShutdownDelay = new(time.Second) }, InPlace},
+		"kill timeout":  {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillTimeout = new(time.Minute) }, InPlace},
+		"kill signal":   {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "SIGHUP" }, InPlace},
+		"leader":        {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Leader = true }, InPlace},
+		"service tags":  {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Services[0].Tags = []string{"x"} }, InPlace},
+		"log sizes":     {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.LogConfig.MaxFiles = new(3) }, InPlace},
+		"constraint": {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) {
+			j.Constraints = []*api.Constraint{{LTarget: "${attr.cpu.arch}"}}
+		}, InPlace},
+		"disk":         {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.EphemeralDisk.SizeMB = new(500) }, Destructive},
+		"network mode": {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Networks[0].Mode = "bridge" }, Destructive},
+		"port":         {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.Networks[0].DynamicPorts[0].To = 80 }, Destructive},
+		"volume": {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) {
+			g.Volumes = map[string]*api.VolumeRequest{"v": {Source: "x"}}
+		}, Destructive},
+		"connect": {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) {
+			t.Services[0].Connect = &api.ConsulConnect{Native: true}
+		}, Destructive},
+		"one more task": {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) {
+			g.Tasks = append(g.Tasks, api.NewTask("u", "raw_exec"))
+		}, Destructive},
+		"name of the task":   {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Name = "u" }, Destructive},
+		"driver":             {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Driver = "exec" }, Destructive},
+		"config":             {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Config["args"] = []any{"2"} }, Destructive},
+		"env":                {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Env["A"] = "2" }, Destructive},
+		"env removed":        {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Env = nil }, Destructive},
+		"template":           {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Templates = []*api.Template{{DestPath: new("x")}} }, Destructive},
+		"memory":             {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Resources.MemoryMB = new(500) }, Destructive},
+		"meta of the job":    {func(j *api.Job, _ *api.TaskGroup, _ *api.Task) { j.Meta = map[string]string{"k": "v"} }, Destructive},
+		"logs disabled":      {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.LogConfig.Disabled = new(true) }, Destructive},
+		"render on restart":  {func(_ *api.Job, g *api.TaskGroup, _ *api.Task) { g.RestartPolicy.RenderTemplates = new(true) }, Destructive},
+		"task's identity":    {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Identities = []*api.WorkloadIdentity{{Name: "x"}} }, Destructive},
+		"config, as numbers": {func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.Config["n"] = float64(3) }, Ignore},
+	} {
+		before, after := newJob(), clone(t, newJob())
+		c.change(after, after.TaskGroups[0], after.TaskGroups[0].Tasks[0])
+		p := New(before, after, running(3))
+		if got := p.Groups[0].Kind; got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if (p.Diff.Type == none) != (c.want == Ignore) {
+			t.Errorf("%s: the diff is %s", name, p.Diff.Type)
+		}
+	}
+}
+
+// Meta that a task does not see changed is no change of it.
+func TestMetaThatIsHidden(t *testing.T) {
+	t.Parallel()
+	before := newJob()
+	before.TaskGroups[0].Tasks[0].Meta = map[string]string{"k": "task"}
+	after := clone(t, before)
+	after.Meta = map[string]string{"k": "job"}
+	if got := New(before, after, running(3)).Groups[0].Kind; got != InPlace {
+		t.Errorf("kind %v", got)
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	t.Parallel()
+	env := func(j *api.Job) { j.TaskGroups[0].Tasks[0].Env["A"] = "2" }
+	count := func(n int) func(*api.Job) { return func(j *api.Job) { j.TaskGroups[0].Count = &n } }
+	for name, c := range map[string]struct {
+		change  func(*api.Job)
+		present []Alloc
+		want    Group
+	}{
+		"nothing":     {func(*api.Job) {}, running(3), Group{Ignore: []int{0, 1, 2}}},
+		"one is gone": {func(*api.Job) {}, running(2), Group{Ignore: []int{0, 1}, Place: []int{2}}},
+		"up":          {count(5), running(3), Group{InPlace: []int{0, 1, 2}, Place: []int{3, 4}}},
+		"down":        {count(1), running(3), Group{InPlace: []int{0}, Stop: []int{1, 2}}},
+		"to nothing":  {count(0), running(3), Group{Stop: []int{0, 1, 2}}},
+		"destructive": {env, running(3), Group{Replace: []int{0, 1, 2}}},
+		"both":        {func(j *api.Job) { env(j); count(2)(j) }, running(3), Group{Replace: []int{0, 1}, Stop: []int{2}}},
+		"done":        {func(*api.Job) {}, []Alloc{{"g", 0, true}, {"g", 1, false}, {"g", 2, true}}, Group{Ignore: []int{0, 1, 2}}},
+		"done, anew":  {env, []Alloc{{"g", 2, false}, {"g", 0, true}, {"g", 1, true}}, Group{Replace: []int{2}, Place: []int{0, 1}}},
+		"done, down":  {count(0), []Alloc{{"g", 0, true}}, Group{}},
+	} {
+		after := clone(t, newJob())
+		c.change(after)
+		got := New(newJob(), after, c.present).Groups[0]
+		for what, lists := range map[string][2][]int{
+			"ignore": {got.Ignore, c.want.Ignore}, "in place": {got.InPlace, c.want.InPlace}, "replace": {got.Replace, c.want.Replace},
+			"place": {got.Place, c.want.Place}, "stop": {got.Stop, c.want.Stop},
+		} {
+			if !slices.Equal(lists[0], lists[1]) {
+				t.Errorf("%s: %s %v, want %v", name, what, lists[0], lists[1])
+			}
+		}
+	}
+}
+
+// A group that is new is placed, one that is gone is stopped.
+func TestGroupsThatComeAndGo(t *testing.T) {
+	t.Parallel()
+	after := clone(t, newJob())
+	after.TaskGroups[0].Name = new("h")
+	p := New(newJob(), after, running(3))
+	if len(p.Groups) != 2 || p.Groups[0].Name != "h" || len(p.Groups[0].Place) != 3 || len(p.Groups[1].Stop) != 3 {
+		t.Errorf("%+v", p.Groups)
+	}
+	if d := p.Diff.TaskGroups; d[0].Type != added || d[1].Type != deleted || d[1].Updates["destroy"] != 3 {
+		t.Errorf("%+v %+v", d[0], d[1])
+	}
+	if p := New(nil, newJob(), nil); p.Diff.Type != added || len(p.Groups[0].Place) != 3 {
+		t.Errorf("a new job: %+v", p)
+	}
+}
+
+// The diff names what has changed as Nomad's clients print it.
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	after := clone(t, newJob())
+	after.TaskGroups[0].Count = new(2)
+	after.TaskGroups[0].Tasks[0].Env = map[string]string{"B": "1"}
+	d := New(newJob(), after, running(3)).Diff.TaskGroups[0]
+	if f := d.Fields; len(f) != 1 || f[0].Name != "Count" || f[0].Old != "3" || f[0].New != "2" || f[0].Annotations[0] != "forces destroy" {
+		t.Errorf("group %+v", f)
+	}
+	task := d.Tasks[0]
+	if task.Annotations[0] != "forces create/destroy update" || len(task.Fields) != 2 ||
+		task.Fields[0].Name != "Env[A]" || task.Fields[0].Type != deleted || task.Fields[1].Name != "Env[B]" || task.Fields[1].Type != added {
+		t.Errorf("task %+v", task)
+	}
+}

@@ -1,0 +1,97 @@
+package update
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// values are the settings of a block, of all that is in it too: by their path,
+// such as Count, Env[A], Config[args][0] or Resources.CPU. What is not set is
+// not in it.
+type values map[string]string
+
+// valuesOf takes a block apart, but for the fields that are named.
+func valuesOf(block any, without ...string) values {
+	v := values{}
+	v.add("", reflect.ValueOf(block))
+	for path := range v {
+		if slices.ContainsFunc(without, func(field string) bool { return within(path, field) }) {
+			delete(v, path)
+		}
+	}
+	return v
+}
+
+// within reports whether a path is that of a field or of something in it.
+func within(path, field string) bool {
+	rest, ok := strings.CutPrefix(path, field)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+func (v values) add(path string, value reflect.Value) {
+	switch value.Kind() {
+	case reflect.Invalid:
+	case reflect.Pointer, reflect.Interface:
+		v.add(path, value.Elem())
+	case reflect.Struct:
+		v.addStruct(path, value)
+	case reflect.Map:
+		for _, key := range value.MapKeys() {
+			v.add(fmt.Sprintf("%s[%v]", path, key), value.MapIndex(key))
+		}
+	case reflect.Slice, reflect.Array:
+		if text, ok := value.Interface().([]byte); ok {
+			v.add(path, reflect.ValueOf(string(text)))
+			return
+		}
+		for i := range value.Len() {
+			v.add(fmt.Sprintf("%s[%s]", path, nameOf(value.Index(i), i)), value.Index(i))
+		}
+	case reflect.String:
+		if value.String() != "" {
+			v[path] = value.String()
+		}
+	case reflect.Float32, reflect.Float64:
+		v[path] = strconv.FormatFloat(value.Float(), 'f', -1, 64) // as an int would be: JSON knows one kind
+	default:
+		v[path] = fmt.Sprint(value)
+	}
+}
+
+func (v values) addStruct(path string, value reflect.Value) {
+	if t, ok := value.Interface().(time.Time); ok {
+		v[path] = t.Format(time.RFC3339Nano)
+		return
+	}
+	for i := range value.NumField() {
+		field := value.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		name := field.Name
+		if path != "" {
+			name = path + "." + name
+		}
+		v.add(name, value.Field(i))
+	}
+}
+
+// nameOf is what an element of a list is called: by its name if it has one, so
+// that another order is no change.
+func nameOf(element reflect.Value, index int) string {
+	for element.Kind() == reflect.Pointer || element.Kind() == reflect.Interface {
+		element = element.Elem()
+	}
+	if element.Kind() == reflect.Struct {
+		for _, field := range []string{"Name", "Label"} {
+			if f := element.FieldByName(field); f.IsValid() && f.Kind() == reflect.String && f.String() != "" {
+				return f.String()
+			}
+		}
+	}
+	return strconv.Itoa(index)
+}
