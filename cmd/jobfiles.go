@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -109,11 +108,6 @@ func unread(err error) jobspec.Problem {
 	}
 	return jobspec.Problem{Summary: err.Error()}
 }
-
-// collectRarely makes the garbage collector wait until the heap is five times
-// of what lives, for a command of which little lives: that ends as soon as it
-// has read its files, or passes a stream on.
-func collectRarely() { debug.SetGCPercent(400) }
 
 // check canonicalises the jobs of files that have no errors and validates
 // them.

@@ -46,6 +46,8 @@ type run struct {
 	failure  error // what could not be gone on with
 
 	remembered cause
+	// collectAsUsual ends what collectRarely began, when a task runs.
+	collectAsUsual func()
 }
 
 // screen is where a run is shown.
@@ -162,6 +164,9 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 		case e, ok := <-events:
 			if !ok {
 				return <-closed
+			}
+			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
+				collectAsUsual()
 			}
 			r.obey(r.verdict.observe(e))
 		case now := <-until.C:

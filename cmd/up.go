@@ -112,6 +112,7 @@ completed does not count as failed.`,
 }
 
 func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
+	collectRarely()
 	a.jsonErrors = opts.mode == ui.JSON
 	if opts.offline && !opts.rehearse {
 		return usageError("--offline is for rehearsals: use it with --rehearse")
