@@ -89,7 +89,7 @@ func (f *followed) run(ctx context.Context, past []event.Event) (*ui.Summary, er
 		case <-f.wake:
 			if err := f.pump(); err != nil {
 				cancel()
-				_ = <-watching // the other error is the first
+				<-watching //nolint:errcheck // the other error is the first
 				return nil, err
 			}
 		case err := <-watching:

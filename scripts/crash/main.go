@@ -1,0 +1,57 @@
+// Command crash kills the engines of runs, again and again at random moments,
+// and looks whether anything was lost, was done twice, or was left behind:
+//
+//	go run ./scripts/crash [-n 200] [-seed 1] [-taskrun PATH]
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+func main() {
+	n := flag.Int("n", 200, "rounds")
+	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random moments")
+	program := flag.String("taskrun", "", "the program; without it is built")
+	flag.Parse()
+	if err := rounds(*n, *seed, *program); err != nil {
+		fmt.Fprintln(os.Stderr, "crash:", err)
+		os.Exit(1)
+	}
+}
+
+func rounds(n int, seed uint64, program string) error {
+	dir, err := os.MkdirTemp("", "crash")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if program == "" {
+		program = filepath.Join(dir, "taskrun")
+		if out, err := exec.Command("go", "build", "-o", program, "taskrun").CombinedOutput(); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+	}
+	fmt.Printf("%d rounds, -seed %d\n", n, seed)
+	for i := range n {
+		random := rand.New(rand.NewPCG(seed, uint64(i)))
+		r, err := newRound(filepath.Join(dir, fmt.Sprint("r", i)), program, random)
+		if err != nil {
+			return err
+		}
+		kills, err := r.play(i%5 == 4)
+		if err != nil {
+			return fmt.Errorf("round %d of -seed %d, after %d kills: %w", i, seed, kills, err)
+		}
+		fmt.Printf("round %d: %d kills\n", i, kills)
+		if err := os.RemoveAll(r.dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}

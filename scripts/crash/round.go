@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long anything may take.
+const patience = time.Minute
+
+// maxKills is one less than what the keeper takes for a program that cannot be
+// started any more.
+const maxKills = 4
+
+type round struct {
+	dir, starts, program string
+	random               *rand.Rand
+	env                  []string
+}
+
+func newRound(dir, program string, random *rand.Rand) (*round, error) {
+	r := &round{dir: dir, starts: filepath.Join(dir, "starts"), program: program, random: random}
+	for _, d := range []string{r.starts, r.sockets()} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	r.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "XDG_RUNTIME_DIR=" + filepath.Join(dir, "r"), "TMPDIR=" + dir,
+		"TASKRUN_DATA_DIR=" + filepath.Join(dir, "data"), r.mark(),
+	}
+	return r, os.WriteFile(filepath.Join(dir, "job.nomad.hcl"), []byte(jobFile(r.starts)), 0o600)
+}
+
+func (r *round) sockets() string { return filepath.Join(r.dir, "r", "taskrun") }
+
+// mark is in the environment of every process of the round.
+func (r *round) mark() string { return "CRASH_ROUND=" + r.dir }
+
+func (r *round) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(r.program, args...)
+	cmd.Env, cmd.Dir = r.env, r.dir
+	return cmd
+}
+
+// play plays one round, in the foreground or the background, and returns how
+// often it killed the engine.
+func (r *round) play(foreground bool) (kills int, err error) {
+	if foreground {
+		return 1, errors.Join(r.killForeground(), r.nothingLeft())
+	}
+	out, err := r.command("up", "--detach", "--output", "json").Output()
+	if err != nil {
+		return 0, fmt.Errorf("up --detach: %w", err)
+	}
+	var run struct {
+		Socket string `json:"socket"`
+		RunDir string `json:"run_dir"`
+		Log    string `json:"log"`
+	}
+	if err := json.Unmarshal(out, &run); err != nil {
+		return 0, fmt.Errorf("%s: %w", out, err)
+	}
+	defer func() {
+		if err != nil {
+			text, _ := os.ReadFile(run.Log)
+			err = fmt.Errorf("%w\nits log:\n%s", err, text)
+			r.killAll()
+		}
+	}()
+	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
+	signals := []syscall.Signal{syscall.SIGKILL, syscall.SIGKILL, syscall.SIGKILL, syscall.SIGQUIT}
+	for kills < maxKills {
+		pause := time.Duration(r.random.IntN(800)) * time.Millisecond
+		if r.random.IntN(3) == 0 {
+			pause /= 50 // while it recovers
+		}
+		time.Sleep(pause)
+		pid := r.engine(keeper)
+		if pid == 0 {
+			if over(run.RunDir) {
+				break
+			}
+			continue
+		}
+		_ = syscall.Kill(pid, signals[r.random.IntN(len(signals))]) // it may just have ended
+		kills++
+	}
+	for deadline := time.Now().Add(patience); !over(run.RunDir); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			return kills, errors.New("it does not end")
+		}
+	}
+	return kills, errors.Join(r.check(run.RunDir), r.nothingLeft())
+}
+
+func over(runDir string) bool {
+	_, err := os.Stat(filepath.Join(runDir, "summary.json"))
+	return err == nil
+}
+
+// engine is the process that runs the job, as the record of the run has it; 0
+// when there is none. What the keeper has started cannot be told by looking: a
+// task between fork and execve looks like its engine.
+func (r *round) engine(keeper string) int {
+	records, _ := filepath.Glob(filepath.Join(r.sockets(), keeper+"-*.run")) // the pattern is well-formed
+	if len(records) == 0 {
+		return 0
+	}
+	text, _ := os.ReadFile(records[0]) // it may just have been removed
+	var pid int
+	if _, err := fmt.Sscanf(string(text), "program %d ", &pid); err != nil {
+		return 0
+	}
+	status, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if !bytes.Contains(status, []byte("\nPPid:\t"+keeper+"\n")) {
+		return 0 // it has ended
+	}
+	return pid
+}
+
+// killForeground kills a run in the foreground.
+func (r *round) killForeground() error {
+	cmd := r.command("up")
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(r.random.IntN(1500)) * time.Millisecond)
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // killed, of course
+	return nil
+}
+
+// nothingLeft waits until no process and no socket of the round is left.
+func (r *round) nothingLeft() error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		pids := r.processes()
+		files, err := os.ReadDir(r.sockets())
+		var names []string
+		for _, f := range files {
+			if f.Name() != "ports" {
+				names = append(names, f.Name())
+			}
+		}
+		if len(pids) == 0 && len(names) == 0 {
+			return r.noFIFOs()
+		}
+		if err != nil || time.Now().After(deadline) {
+			return fmt.Errorf("left behind: processes %v, files %v, %w", pids, names, err)
+		}
+	}
+}
+
+func (r *round) noFIFOs() error {
+	return filepath.WalkDir(filepath.Join(r.dir, "data"), func(path string, e os.DirEntry, err error) error {
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+		if e != nil && (e.Type() == os.ModeNamedPipe || e.IsDir() && (e.Name() == "secrets" || e.Name() == "private")) {
+			return fmt.Errorf("left behind: %s", path)
+		}
+		return nil
+	})
+}
+
+// processes are those of the round.
+func (r *round) processes() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err == nil && bytes.Contains(env, []byte(r.mark()+"\x00")) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (r *round) killAll() {
+	for _, pid := range r.processes() {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
+	}
+}
