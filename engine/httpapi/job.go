@@ -47,6 +47,22 @@ func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
 	return &api.JobDispatchResponse{DispatchedJobID: id, EvalID: s.tracker.evaluate(triggerRegister, id, version(id, 0))}, nil
 }
 
+// forcePeriodic answers PUT /v1/job/:id/periodic/force.
+func (s *Server) forcePeriodic(_ http.ResponseWriter, r *request) (any, error) {
+	if _, _, err := s.findJob(r); err != nil {
+		return nil, err
+	}
+	id, err := s.engine.Launch(r.id)
+	if err != nil {
+		return nil, err
+	}
+	evaluation := s.tracker.evaluate(triggerRegister, id, version(id, 0))
+	return struct {
+		EvalID                 string
+		EvalCreateIndex, Index uint64
+	}{evaluation, s.tracker.index(evaluationTopic(evaluation)), s.tracker.index(jobTopic(id))}, nil
+}
+
 func (s *Server) findJob(r *request) (*run, *api.Job, error) {
 	run := s.look()
 	if j := run.job(r.id); j != nil && r.inNamespace(*j.Namespace) {

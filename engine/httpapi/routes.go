@@ -24,6 +24,7 @@ var routes = []struct {
 	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
 	{"GET", "/v1/job/*/versions", read(jobTopic, (*Server).jobVersions)},
 	{"GET", "/v1/job/*/scale", read(jobAllocsTopic, (*Server).scaleStatus)},
+	{"PUT", "/v1/job/*/periodic/force", write((*Server).forcePeriodic)},
 	{"PUT", "/v1/job/*/scale", write((*Server).scaleJob)},
 	{"PUT", "/v1/job/*/plan", write((*Server).planJob)},
 	{"PUT", "/v1/validate/job", write((*Server).validateJob)},

@@ -1,0 +1,32 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func TestForcePeriodic(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "batch", newTask("t"))
+	job.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
+	job.Canonicalize()
+	f := serve(t, job, newJob("other", "service", newTask("o", "run_for", "1h")))
+	id, _, err := f.client.Jobs().PeriodicForce("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alloc := f.in("t", "dead")
+	if !strings.HasPrefix(alloc.Job, "job/periodic-") {
+		t.Errorf("it runs as %q", alloc.Job)
+	}
+	if placed, _, err := f.client.Evaluations().Allocations(id, nil); err != nil || len(placed) != 1 || placed[0].ID != alloc.ID {
+		t.Errorf("placed by the evaluation: %+v, %v", placed, err)
+	}
+	for id, want := range map[string]string{"other": "500 (can't force launch non-periodic job)", "nope": "404 (job not found)"} {
+		if _, _, err := f.client.Jobs().PeriodicForce(id, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", id, err, want)
+		}
+	}
+}
