@@ -1,0 +1,80 @@
+package network_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+	"taskrun/hooks/network"
+	"taskrun/jobspec/taskenv"
+)
+
+// manager remembers what it was asked for.
+type manager struct {
+	asked *drivers.NetworkRequest
+	gone  *drivers.NetworkIsolation
+}
+
+func (m *manager) CreateNetwork(_ context.Context, req *drivers.NetworkRequest) (*drivers.NetworkIsolation, error) {
+	m.asked = req
+	return &drivers.NetworkIsolation{Driver: "test", ID: "1", IP: "172.17.0.9"}, nil
+}
+
+func (m *manager) DestroyNetwork(_ context.Context, n *drivers.NetworkIsolation) error {
+	m.gone = n
+	return nil
+}
+
+func TestNetworkIsMadeAndRemoved(t *testing.T) {
+	t.Parallel()
+	m, told := &manager{}, (*drivers.NetworkIsolation)(nil)
+	ports := []taskenv.Port{{Label: "http", Value: 20000, To: 80, HostIP: "127.0.0.1"}}
+	group := func(mode string) *api.TaskGroup {
+		return &api.TaskGroup{Name: new("g"), Networks: []*api.NetworkResource{{
+			Mode: mode, Hostname: "${NOMAD_GROUP_NAME}-box", DNS: &api.DNSConfig{Servers: []string{"10.0.0.1"}},
+		}}}
+	}
+	info := hooks.Alloc{
+		Alloc: &event.Alloc{ID: "id"}, AllocDir: "/dir", Network: m, Ports: ports,
+		SetNetwork: func(n *drivers.NetworkIsolation) { told = n },
+	}
+	for mode, want := range map[string]string{"bridge": "bridge", "none": "none", "cni/mine": "bridge"} {
+		info.Group = group(mode)
+		info.Env = func() *taskenv.Env {
+			return taskenv.NewBuilder(nil, taskenv.AllocInfo{}, nil, info.Group, nil).Build()
+		}
+		h := network.New(info)
+		if err := h.(hooks.AllocPostrun).Postrun(t.Context()); err != nil || m.gone != nil {
+			t.Errorf("what was not made is removed: %v, %v", m.gone, err)
+		}
+		if err := h.(hooks.AllocPrerun).Prerun(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		asked := &drivers.NetworkRequest{
+			AllocID: "id", AllocDir: "/dir", Mode: want, Hostname: "g-box", Ports: ports,
+			DNS: &drivers.DNS{Servers: []string{"10.0.0.1"}},
+		}
+		if diff := cmp.Diff(asked, m.asked); diff != "" {
+			t.Errorf("mode %s (-want +got):\n%s", mode, diff)
+		}
+		if err := h.(hooks.AllocPostrun).Postrun(t.Context()); err != nil || m.gone == nil || m.gone != told {
+			t.Errorf("it removed %v, not %v: %v", m.gone, told, err)
+		}
+		m.gone = nil
+	}
+	for _, mode := range []string{"", "host"} {
+		info.Group = group(mode)
+		if h := network.New(info); h != nil {
+			t.Errorf("mode %q has a hook", mode)
+		}
+	}
+	info.Group, info.Network = group("bridge"), nil
+	if h := network.New(info); h != nil {
+		t.Error("there is a hook, but nobody to make a network")
+	}
+}
