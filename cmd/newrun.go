@@ -34,13 +34,22 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
 	}
 	stock := hooklent.New(lent(files), func(problems jobspec.Problems) { r.say(problems) })
+	pid := os.Getpid()
+	if b.detached {
+		pid = os.Getppid() // the keeper's, which stays
+	}
 	services := &service.Catalog{}
+	others := a.newNeighbours(pid, services.Wake)
+	elsewhere := others.instances
+	if opts.rehearse { // which depends on nobody else
+		elsewhere = nil
+	}
 	r.engine = engine.New(engine.Config{
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
 			DataDir: b.dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
-			Unprobed: opts.rehearse, Offline: opts.offline,
+			Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 		}),
 		Node:         node,
 		HostEnv:      a.environ,
@@ -57,10 +66,6 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		if d, ok := d.(drivers.Lasting); ok {
 			d.OnUse(func(ref string) { b.watch.Lasting(name, ref) })
 		}
-	}
-	pid := os.Getpid()
-	if b.detached {
-		pid = os.Getppid() // the keeper's, which stays
 	}
 	socket, warning, unserve := "", "", func() {}
 	if !opts.rehearse { // of which nobody else is to hear
@@ -91,6 +96,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		unwatch()
 		unserve()
 		stock.Close()
+		others.close()
 	}
 }
 

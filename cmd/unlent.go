@@ -18,7 +18,7 @@ import (
 
 // unlent finds what the templates and secrets of jobs ask for and nobody lends: it would be
 // missing when their tasks start.
-func (a *app) unlent(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
+func (a *app) unlent(files []jobFile, node *taskenv.Node, around template.Services) (problems jobspec.Problems) {
 	world := lent(files)
 	local := localServices(files)
 	for _, f := range files {
@@ -30,7 +30,7 @@ func (a *app) unlent(files []jobFile, node *taskenv.Node) (problems jobspec.Prob
 			for k, t := range g.Tasks {
 				at := jobspec.Root.Index("group", i).Index("task", k)
 				found = append(found, unlentSecrets(f.Job, t, world, at)...)
-				for _, lack := range a.preview(f.Job, g, t, node, world) {
+				for _, lack := range a.preview(f.Job, g, t, node, template.Config{Lent: fixed{world}, Services: around}) {
 					if !lack.Empty || !local(lack.Need.Label) {
 						found = append(found, unlentProblem(t, lack, world, at))
 					}
@@ -69,14 +69,14 @@ func addTo(world *standin.World, need standin.Need) string {
 // previewDir stands for the directory of an allocation that there is not yet.
 const previewDir = "/nonexistent/taskrun"
 
-func (a *app) preview(j *api.Job, g *api.TaskGroup, t *api.Task, node *taskenv.Node, world *standin.World) []template.Lack {
+func (a *app) preview(j *api.Job, g *api.TaskGroup, t *api.Task, node *taskenv.Node, cfg template.Config) []template.Lack {
 	if len(t.Templates) == 0 {
 		return nil
 	}
 	info := taskenv.AllocInfo{ID: "00000000-0000-0000-0000-000000000000", Name: *j.ID + "." + *g.Name + "[0]"}
 	env := taskenv.NewBuilder(node, info, j, g, t).SetClientDir(previewDir).SetHostEnv(a.environ).SetPorts(previewPorts(g)).Build()
 	task := hooks.Task{Job: j, Group: g, Task: t, AllocDir: previewDir}
-	return template.Preview(task, env, template.Config{Lent: fixed{world}})
+	return template.Preview(task, env, cfg)
 }
 
 // previewPorts are the ports of a group as far as they are known.

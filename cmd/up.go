@@ -14,6 +14,8 @@ import (
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
 	"taskrun/engine/port"
+	"taskrun/engine/service"
+	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/placement"
 	"taskrun/jobspec/taskenv"
@@ -121,6 +123,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
+	defer removeData()
 	watch := keeper.New()
 	if watch.Detached() {
 		return a.runDetached(ctx, watch, opts, dataDir)
@@ -128,7 +131,6 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err := opts.checkDetached(); err != nil {
 		return err
 	}
-	defer removeData()
 	var stage *rehearsalRun
 	if opts.rehearse {
 		stage = a.rehearse(opts.offline)
@@ -195,7 +197,14 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	problems = append(problems, unisolated(files, a.drivers())...)
 	problems = append(problems, noDownload(files)...)
 	node := a.node("", files)
-	misplaced, unlent := misplaced(files, node), a.unlent(files, node)
+	var elsewhere func() []*service.Instance // a rehearsal depends on nobody else
+	if stage == nil {
+		others := a.newNeighbours(0, func() {})
+		defer others.close()
+		elsewhere = others.instances
+	}
+	around := hooks.Known(&service.Catalog{}, elsewhere)
+	misplaced, unlent := misplaced(files, node), a.unlent(files, node, around)
 	if stage != nil {
 		problems = append(problems, stage.cast(files, node)...)
 		stage.judge(misplaced, unlent)

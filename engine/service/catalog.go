@@ -63,6 +63,14 @@ func (c *Catalog) Changed() <-chan struct{} {
 	return c.changed
 }
 
+// Wake has whoever follows the catalog look again: services beside it have
+// changed.
+func (c *Catalog) Wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.wake()
+}
+
 // wake tells of a change; the lock is held.
 func (c *Catalog) wake() {
 	if c.changed != nil {

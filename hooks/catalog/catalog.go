@@ -34,6 +34,8 @@ type Options struct {
 	Lent template.Lender
 	// Services is where services are registered.
 	Services *service.Catalog
+	// Elsewhere returns services that other engines offer, see Known.
+	Elsewhere func() []*service.Instance
 	// Unprobed: the checks of services pass without a look.
 	Unprobed bool
 	// Offline: no artifact is downloaded.
@@ -65,7 +67,7 @@ func New(opts Options) hooks.Catalog {
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
 			download,
-			template.New(template.Config{Lent: opts.Lent, Services: known{opts.Services}}),
+			template.New(template.Config{Lent: opts.Lent, Services: Known(opts.Services, opts.Elsewhere)}),
 			offered.Task,
 		},
 	}

@@ -5,21 +5,39 @@ import (
 	"taskrun/hooks/template"
 )
 
-// known shows the services that run here to templates.
-type known struct{ *service.Catalog }
+// Known shows templates the services of a catalog and those that elsewhere
+// returns, which may be nil. It is not called before a template asks for
+// services; when it would return others it must wake the catalog.
+func Known(c *service.Catalog, elsewhere func() []*service.Instance) template.Services {
+	return known{c, elsewhere}
+}
+
+type known struct {
+	*service.Catalog
+	elsewhere func() []*service.Instance
+}
 
 // Instances implements template.Services.
 func (k known) Instances() []template.Instance {
 	var list []template.Instance
 	for _, s := range k.Services(service.All) {
-		i := template.Instance{
-			ID: s.ID, Name: s.ServiceName, Namespace: s.Namespace, JobID: s.JobID, AllocID: s.AllocID,
-			Address: s.Address, Port: s.Port, Tags: s.Tags, Meta: s.Meta, Provider: s.Provider,
-		}
+		i := shown(s)
 		if !k.Passes(s) {
 			i.Status = "critical"
 		}
 		list = append(list, i)
 	}
+	if k.elsewhere != nil {
+		for _, s := range k.elsewhere() {
+			list = append(list, shown(s))
+		}
+	}
 	return list
+}
+
+func shown(s *service.Instance) template.Instance {
+	return template.Instance{
+		ID: s.ID, Name: s.ServiceName, Namespace: s.Namespace, JobID: s.JobID, AllocID: s.AllocID,
+		Address: s.Address, Port: s.Port, Tags: s.Tags, Meta: s.Meta, Provider: s.Provider,
+	}
 }

@@ -123,12 +123,22 @@ func (s *set) follow(used map[string]dep.Dependency) (changed, services <-chan s
 			if changed == nil {
 				changed = s.cfg.Lent.Changed()
 			}
-			if services == nil && s.cfg.Services != nil {
+			if services == nil && s.cfg.Services != nil && asksForServices(d) {
 				services = s.cfg.Services.Changed()
 			}
 		}
 	}
 	return changed, services, poll
+}
+
+// asksForServices reports whether the answer to a dependency is about services.
+func asksForServices(d dep.Dependency) bool {
+	kind, _ := question(d)
+	switch kind {
+	case "health.service", "catalog.services", "catalog.node", "nomad.service", "nomad.services":
+		return true
+	}
+	return false
 }
 
 func names(missing map[string]dep.Dependency) []string { return slices.Sorted(maps.Keys(missing)) }

@@ -1,0 +1,159 @@
+package cmd
+
+import (
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/engine/httpapi"
+	"taskrun/engine/service"
+)
+
+// newRunTime is how often it is looked whether there are other runs.
+const newRunTime = time.Second
+
+// neighbours are the other runs of this user, with the services that they
+// offer. Nothing is looked at before somebody wants to know.
+type neighbours struct {
+	dir  string // of sockets
+	self int    // ID of the process whose socket is this run's own
+	wake func() // called when they offer others
+
+	begin   sync.Once
+	ctx     context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	seen    []string                       // sockets
+	offered map[string][]*service.Instance // by socket
+}
+
+func (a *app) newNeighbours(self int, wake func()) *neighbours {
+	dir := httpapi.Dir(a.streams.Env, os.Geteuid())
+	n := &neighbours{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
+	n.ctx, n.end = context.WithCancel(context.Background())
+	return n
+}
+
+// instances returns what the other runs offer now, and follows it from then on.
+func (n *neighbours) instances() []*service.Instance {
+	n.begin.Do(func() {
+		n.look()
+		n.running.Go(n.follow)
+	})
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []*service.Instance
+	for _, socket := range slices.Sorted(maps.Keys(n.offered)) {
+		all = append(all, n.offered[socket]...)
+	}
+	return all
+}
+
+// close ends the following.
+func (n *neighbours) close() {
+	n.begin.Do(func() {}) // it will not begin any more
+	n.end()
+	n.running.Wait()
+}
+
+// follow looks for new runs.
+func (n *neighbours) follow() {
+	ticker := time.NewTicker(newRunTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			n.look()
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+// look asks the runs that were not there the last time, and follows them.
+func (n *neighbours) look() {
+	entries, err := os.ReadDir(n.dir)
+	if err != nil {
+		return // there is none
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	n.mu.Lock()
+	same := slices.Equal(names, n.seen)
+	n.seen = names
+	n.mu.Unlock()
+	if same {
+		return
+	}
+	sockets, err := httpapi.Find(n.dir)
+	if err != nil {
+		return // whoever asks for the runs is told
+	}
+	var asking sync.WaitGroup
+	for _, socket := range sockets {
+		n.mu.Lock()
+		_, known := n.offered[socket]
+		n.mu.Unlock()
+		if known || httpapi.PID(socket) == n.self {
+			continue
+		}
+		server, err := client.Local(socket)
+		if err != nil {
+			continue
+		}
+		asking.Go(func() { n.meet(server) })
+	}
+	asking.Wait()
+}
+
+// meet asks a run for the first time.
+func (n *neighbours) meet(s *client.Server) {
+	list, index, err := s.Services(n.ctx, 0)
+	if err != nil {
+		s.API.Close()
+		return
+	}
+	n.offer(s.Socket, list)
+	n.running.Go(func() {
+		defer s.API.Close()
+		for {
+			list, now, err := s.Services(n.ctx, index)
+			if err != nil {
+				n.gone(s.Socket)
+				return
+			}
+			if now != index {
+				index = now
+				n.offer(s.Socket, list)
+			}
+		}
+	})
+}
+
+func (n *neighbours) offer(socket string, list []*api.ServiceRegistration) {
+	instances := make([]*service.Instance, len(list))
+	for i, r := range list {
+		instances[i] = &service.Instance{ServiceRegistration: *r} // of which provider, it does not say
+	}
+	n.mu.Lock()
+	n.offered[socket] = instances
+	n.mu.Unlock()
+	n.wake()
+}
+
+func (n *neighbours) gone(socket string) {
+	n.mu.Lock()
+	delete(n.offered, socket)
+	n.mu.Unlock()
+	n.wake()
+}
