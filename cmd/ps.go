@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
@@ -38,7 +40,8 @@ taskrun and its keeper were killed. Any other command kills them, and says so.
 Output:
   plain  a table
   json   one object a line, as "up" has them: "run" for each job,
-         "alloc_status" for each allocation, "task_state" for each task
+         "alloc_status" for each allocation, "task_state" for each task, "service" for each
+         service at a port
   quiet  the names of the tasks alone
 
 Exit codes:
@@ -94,6 +97,7 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 			})
 		}
 	}
+	st.Services = services(ctx, servers, st.Allocs)
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
 		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
 		return nil
@@ -124,6 +128,29 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		})
 	}
 	return st
+}
+
+// services returns what the allocations offer at ports. Those of a cluster are
+// left out: they are not for this machine.
+func services(ctx context.Context, servers []*client.Server, allocs []ui.AllocStatus) (found []ui.ServiceStatus) {
+	lists := make([][]*api.ServiceRegistration, len(servers))
+	var asking sync.WaitGroup
+	for i, s := range servers {
+		if s.Socket != "" {
+			asking.Go(func() { lists[i], _, _ = s.Services(ctx, 0) }) // who does not answer was told of
+		}
+	}
+	asking.Wait()
+	for _, s := range slices.Concat(lists...) {
+		shown := slices.ContainsFunc(allocs, func(a ui.AllocStatus) bool { return a.AllocID == s.AllocID })
+		if shown && s.Port > 0 {
+			found = append(found, ui.ServiceStatus{
+				Job: s.JobID, AllocID: s.AllocID, ID: s.ID, Name: s.ServiceName,
+				Address: s.Address, Port: s.Port, Tags: s.Tags, Registered: true,
+			})
+		}
+	}
+	return found
 }
 
 // known returns a time, or nil for none.

@@ -3,6 +3,7 @@ package ui
 import (
 	"bufio"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,8 @@ type Status struct {
 	Jobs   []JobStatus
 	Allocs []AllocStatus
 	Tasks  []TaskStatus
+	// Services are those that are offered at a port.
+	Services []ServiceStatus
 }
 
 type (
@@ -54,6 +57,18 @@ type (
 		Label string        `json:"target"` // by which other commands find it
 		Ran   time.Duration `json:"-"`
 	}
+
+	// ServiceStatus is a service of an allocation.
+	ServiceStatus struct {
+		Job        string   `json:"job"`
+		AllocID    string   `json:"alloc_id"`
+		ID         string   `json:"id"`
+		Name       string   `json:"name"`
+		Address    string   `json:"address"`
+		Port       int      `json:"port"`
+		Tags       []string `json:"tags"`
+		Registered bool     `json:"registered"` // always
+	}
 )
 
 // WriteStatus writes a status to stdout: as a table, as objects of the kinds
@@ -72,7 +87,11 @@ func WriteStatus(s *Streams, mode Mode, colour ColourMode, st Status) error {
 		if s.OutTerm {
 			width = s.Width()
 		}
-		writeLines(out, st.table(s.OutStyle(colour), width))
+		style := s.OutStyle(colour)
+		writeLines(out, st.table(style, width))
+		if len(st.Services) > 0 {
+			writeLines(out, append([]string{""}, st.addresses(style, width)...))
+		}
 	}
 	return out.Flush()
 }
@@ -95,6 +114,12 @@ func (st Status) writeJSON(w io.Writer) {
 			jsonHead
 			TaskStatus
 		}{head("task_state", st.Time), t})
+	}
+	for _, s := range st.Services {
+		writeJSON(w, struct {
+			jsonHead
+			ServiceStatus
+		}{head("service", st.Time), s})
 	}
 }
 
@@ -137,6 +162,20 @@ func (st Status) table(style *Style, width int) []string {
 		fit(rows, width)
 	}
 	return align(rows, words)
+}
+
+// addresses returns a line for each service, with where a browser finds it; not
+// every service speaks HTTP, but most that one wants to look at.
+func (st Status) addresses(style *Style, width int) []string {
+	rows := []row{{[]string{"JOB", "SERVICE", "ADDRESS"}, style.Strong}}
+	for _, s := range st.Services {
+		address := "http://" + net.JoinHostPort(s.Address, strconv.Itoa(s.Port))
+		rows = append(rows, row{[]string{s.Job, s.Name, address}, style.Note})
+	}
+	if width > 0 {
+		fit(rows, width)
+	}
+	return align(rows, len(rows[0].cells))
 }
 
 // fit shortens jobs and tasks until the lines fit.

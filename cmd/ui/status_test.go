@@ -35,6 +35,10 @@ func status() Status {
 	st.Tasks[0].ExitCode, st.Tasks[0].FinishedAt = code(0), at(12*time.Millisecond)
 	st.Tasks[2].ExitCode, st.Tasks[2].Failed, st.Tasks[2].Restarts = code(137), true, 3
 	st.Tasks[3].StartedAt = nil
+	st.Services = []ServiceStatus{
+		{Job: "shop", Name: "web", Address: "127.0.0.1", Port: 20123, Tags: []string{"v1"}, Registered: true},
+		{Job: "nightly-reports-of-everything", Name: "a-service-with-quite-a-long-name", Address: "127.0.0.1", Port: 80, Tags: []string{}, Registered: true},
+	}
 	return st
 }
 
