@@ -103,7 +103,7 @@ func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error
 		case <-ctx.Done():
 			c.kill()
 			stream.Close()
-			<-copied // it was cut off
+			<-copied //nolint:errcheck // it was cut off
 			return &drivers.ExitResult{ExitCode: killedCode, Signal: 9}, nil
 		}
 	}
@@ -116,7 +116,7 @@ func settle(copied <-chan error, stream *client.ExecAttachResult) error {
 		return err
 	case <-time.After(drain):
 		stream.Close()
-		<-copied // it was cut off
+		<-copied //nolint:errcheck // it was cut off
 		return nil
 	}
 }
