@@ -49,6 +49,11 @@ func (c *connection) bind(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.cluster.TLS.Insecure, "tls-skip-verify", false, "do not verify the cluster's certificate")
 }
 
+// bindDataDir adds the flag of commands that look for runs that have ended.
+func bindDataDir(flags *pflag.FlagSet, dir *string) {
+	flags.StringVar(dir, "data-dir", "", "`directory` where runs are kept (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+}
+
 // servers returns the runs of this user, or the cluster.
 func (a *app) servers(c connection) ([]*client.Server, error) {
 	if c.cluster.Address != "" {
@@ -103,6 +108,8 @@ func targetError(err error, tasks []*client.Task, code int) error {
 	var unknown *client.UnknownError
 	running := client.Running(tasks)
 	switch {
+	case err == nil:
+		return nil
 	case !errors.As(err, &unknown):
 		return err
 	case unknown.Near != "":

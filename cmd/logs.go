@@ -21,6 +21,7 @@ type logsOptions struct {
 	follow         bool
 	tail           int
 	stdout, stderr bool
+	dataDir        string
 }
 
 func (a *app) logsCommand() *cobra.Command {
@@ -31,7 +32,8 @@ func (a *app) logsCommand() *cobra.Command {
 		Long: `Show the output of tasks, on stdout: of those that are named, or of all. Of a
 single task it is shown as it is; of several each line stands behind its task,
 as "up" shows it. What a task wrote to stdout comes before what it wrote to
-stderr, unless --follow shows both as they come.
+stderr, unless --follow shows both as they come. Of a job that does not run the
+output of its latest run is shown.
 
 ` + targetHelp + `
 
@@ -53,6 +55,7 @@ Exit codes:
 	flags.StringVar(&opts.task, "task", "", "show this `task` of the TARGETs alone")
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
+	bindDataDir(flags, &opts.dataDir)
 	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")
 	a.completeJobs(cmd, &opts.connection)
@@ -64,16 +67,9 @@ func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) erro
 	if err != nil {
 		return err
 	}
-	if len(servers) == 0 {
-		return noRun(exitFailed)
-	}
-	all, err := a.tasks(ctx, servers, opts.job)
+	all, selected, live, err := a.selectTasks(ctx, servers, targets, opts)
 	if err != nil {
 		return err
-	}
-	selected, err := client.Select(all, targets)
-	if err != nil {
-		return targetError(err, all, exitFailed)
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
@@ -85,12 +81,37 @@ func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) erro
 		}
 	}
 	l.view = ui.NewLogs(a.streams, a.colour, l.labels(all, tasks))
-	if opts.follow {
+	if opts.follow && live {
 		err = l.follow(ctx, servers)
 	} else {
 		err = l.show(ctx, tasks)
 	}
 	return stopped(ctx, errors.Join(err, l.view.Close()))
+}
+
+// selectTasks returns the tasks that targets name: of the runs that live or,
+// when none of them has any, of those that have ended.
+func (a *app) selectTasks(ctx context.Context, servers []*client.Server, targets []string, opts logsOptions) (all []*client.Task, selected *client.Selection, live bool, err error) {
+	if len(servers) > 0 {
+		if all, err = a.tasks(ctx, servers, opts.job); err != nil {
+			return nil, nil, false, err
+		}
+	}
+	selected, err = client.Select(all, targets)
+	if err == nil && len(all) > 0 || opts.cluster.Address != "" {
+		return all, selected, true, targetError(err, all, exitFailed)
+	}
+	kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+	var unknown *client.UnknownError
+	switch {
+	case failure == nil && len(runs) > 0:
+		return kept, among, false, nil
+	case failure != nil && !errors.As(failure, &unknown):
+		return nil, nil, false, failure
+	case len(servers) == 0:
+		return nil, nil, false, noRun(exitFailed)
+	}
+	return all, selected, true, targetError(err, all, exitFailed)
 }
 
 // logsSession shows outputs of tasks.

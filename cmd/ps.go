@@ -20,6 +20,8 @@ type psOptions struct {
 	mode ui.Mode
 	all  bool
 
+	dataDir string
+
 	orphans bool
 }
 
@@ -30,7 +32,8 @@ func (a *app) psCommand() *cobra.Command {
 		Aliases: []string{"status"},
 		Short:   "Show the tasks of the jobs that run",
 		Long: `Show the tasks of the jobs that run, or of those that are named. TASK is the
-shortest name by which "exec" and "logs" find a task.
+shortest name by which "exec" and "logs" find a task. Of a job that does not run
+its latest run is shown, and how that ended.
 
 With --orphans show the processes that runs of this user left behind when both
 taskrun and its keeper were killed. Any other command kills them, and says so.
@@ -61,6 +64,7 @@ Exit codes:
 	flags := cmd.Flags()
 	opts.bind(flags)
 	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	bindDataDir(flags, &opts.dataDir)
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show allocations that were replaced")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and leave it alone")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
@@ -81,6 +85,12 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 		return err
 	}
 	selected, err := client.Select(all, targets)
+	if opts.cluster.Address == "" && (err != nil || len(all) == 0 && opts.job != "") {
+		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+		if failure == nil && len(runs) > 0 {
+			return a.showEnded(kept, among.Of(kept), runs, opts)
+		}
+	}
 	if err != nil {
 		return targetError(err, all, exitFailed)
 	}
@@ -101,6 +111,26 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
 		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
 		return nil
+	}
+	return ui.WriteStatus(a.streams, opts.mode, a.colour, st)
+}
+
+// showEnded shows tasks of runs that have ended.
+func (a *app) showEnded(all, tasks []*client.Task, runs []*endedRun, opts psOptions) error {
+	if !opts.all {
+		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
+	}
+	now := time.Now()
+	st := statusOf(tasks, client.Labels(all), now)
+	for _, r := range runs {
+		if opts.mode == ui.Plain {
+			a.say("%s", r.words(now))
+		}
+		status := api.AllocClientStatusLost
+		if r.summary != nil {
+			status = r.summary.Status
+		}
+		st.Jobs = append(st.Jobs, ui.JobStatus{Job: r.job, Status: status, RunDir: r.dir})
 	}
 	return ui.WriteStatus(a.streams, opts.mode, a.colour, st)
 }

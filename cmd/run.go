@@ -46,8 +46,6 @@ type run struct {
 	failure  error // what could not be gone on with
 
 	remembered cause
-	// collectAsUsual ends what collectRarely began, when a task runs.
-	collectAsUsual func()
 }
 
 // screen is where a run is shown.

@@ -41,6 +41,8 @@ func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
 	var out io.ReadCloser
 	var err error
 	switch {
+	case t.kept != nil:
+		return t.openKept(l)
 	case l.Tail < 0:
 		out, err = t.open(ctx, l, api.OriginStart, 0)
 	case l.Tail == 0 && l.Follow:
@@ -52,6 +54,19 @@ func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
 		return nil, t.Server.explain(ctx, fmt.Sprintf("read %s of task %q", l.Stream, t.Name), err)
 	}
 	return out, nil
+}
+
+// openKept opens an output of a run that has ended.
+func (t *Task) openKept(l Log) (io.ReadCloser, error) {
+	out, err := t.kept(l.Stream)
+	if err != nil || l.Tail < 0 {
+		return out, err
+	}
+	text, err := io.ReadAll(out)
+	if err = errors.Join(err, out.Close()); err != nil {
+		return nil, err
+	}
+	return io.NopCloser(bytes.NewReader(lastLines(text, l.Tail))), nil
 }
 
 // open opens an output at an offset from its beginning, or back from its end.

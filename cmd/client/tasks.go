@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"slices"
 	"strconv"
@@ -22,6 +23,14 @@ type Task struct {
 	Name   string         // empty: nothing is known yet of the allocation's tasks
 	State  *api.TaskState // never nil
 	Index  int            // of the allocation in its group
+
+	kept func(stream string) (io.ReadCloser, error) // of a run that has ended
+}
+
+// Kept is a task of a run that has ended, whose output open reads from its
+// beginning. It has no server.
+func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
+	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: indexOf(alloc.Name), kept: open}
 }
 
 // List returns the tasks of all servers, those of a job alone if one is named,

@@ -27,6 +27,7 @@ type Options struct {
 	DataDir  string
 	Socket   string // where the run is served; empty: nowhere
 	PID      int    // of the run; 0: it is this program's
+	Bare     bool   // nothing is said before the first event
 	// Past is what has happened before, and is not shown any more.
 	Past []event.Event
 }
@@ -75,6 +76,7 @@ type Display struct {
 	view    view
 	piece   []byte
 	broken  chan error
+	bare    bool
 }
 
 // New returns a display that has shown nothing yet.
@@ -86,6 +88,7 @@ func New(s *Streams, opts Options) *Display {
 		tails:   make(tails),
 		piece:   make([]byte, pieceSize),
 		broken:  make(chan error, 1),
+		bare:    opts.Bare,
 	}
 	for _, e := range opts.Past {
 		d.model.Apply(e)
@@ -97,7 +100,9 @@ func New(s *Streams, opts Options) *Display {
 // Run shows what happens until the subscription ends.
 func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 	defer sub.Close()
-	d.view.begin()
+	if !d.bare {
+		d.view.begin()
+	}
 	d.rest()
 	for {
 		e, ok := sub.Next(ctx)

@@ -24,10 +24,11 @@ type (
 	// JobStatus is a job of a run or of a cluster.
 	JobStatus struct {
 		Job     string `json:"job"`
-		Status  string `json:"status"`  // pending, running or dead
-		PID     int    `json:"pid"`     // of the run; 0: of a cluster
-		Socket  string `json:"socket"`  // of the run
-		Address string `json:"address"` // of the cluster
+		Status  string `json:"status"`            // pending, running or dead
+		PID     int    `json:"pid"`               // of the run; 0: of a cluster
+		Socket  string `json:"socket"`            // of the run
+		Address string `json:"address"`           // of the cluster
+		RunDir  string `json:"run_dir,omitempty"` // of a run that has ended
 	}
 
 	// AllocStatus is an allocation.

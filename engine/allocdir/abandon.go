@@ -8,8 +8,12 @@ import (
 	"path/filepath"
 )
 
+// RecoveryDir is where a run's directory keeps what it can be taken up with.
+const RecoveryDir = "recovery"
+
 // Abandon does for a run whose program was killed what that program would have
-// done at the end: it removes the secrets of every allocation, the pipes of its
+// done at the end: it removes the secrets of every allocation, what the run could
+// be taken up with, the pipes of its
 // tasks' output, and the program's number, pid, from the lock of the job's name.
 // No process of the run may be left.
 func Abandon(runDir string, pid int) error {
@@ -19,6 +23,8 @@ func Abandon(runDir string, pid int) error {
 		dir := filepath.Join(runDir, "alloc", id)
 		errs = append(errs, RemoveSecrets(dir), removePipes(SharedOf(dir).Logs))
 	}
+	// Nobody will take the run up again, and the environment of tasks is in it.
+	errs = append(errs, os.RemoveAll(filepath.Join(runDir, RecoveryDir)))
 	return errors.Join(append(errs, emptyLock(jobDirOf(runDir), pid))...)
 }
 

@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"taskrun/engine/allocdir"
 )
 
 // A run's directory holds its state in a directory that only the user can
 // enter: the environments of tasks, and their tokens, are in it.
 const (
-	stateDir  = "recovery"
+	stateDir  = allocdir.RecoveryDir
 	stateFile = "state"
 )
 

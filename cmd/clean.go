@@ -1,0 +1,86 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/httpapi"
+)
+
+// keptRuns is how many ended runs of a job stay unless all are cleaned away.
+const keptRuns = 5
+
+type cleanOptions struct {
+	mode         ui.Mode
+	all, volumes bool
+	dataDir      string
+}
+
+func (a *app) cleanCommand() *cobra.Command {
+	opts := cleanOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "clean",
+		Short: "Free what runs that have ended left on disk",
+		Long: `Free what is left of runs that have ended, and say how much that was: what
+killed runs left behind, and of each job all runs but the last five. What runs
+is never touched.
+
+Exit codes:
+  0    it is freed, even if there was nothing
+  2    the call is wrong
+  125  something could not be removed`,
+		Example: `  taskrun clean
+  taskrun clean --all --volumes`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.clean(opts) },
+	}
+	flags := cmd.Flags()
+	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	flags.BoolVarP(&opts.all, "all", "a", false, "remove every run that has ended")
+	flags.BoolVar(&opts.volumes, "volumes", false, "with --all: also remove the volumes that have no folder of their own, if nothing runs")
+	bindDataDir(flags, &opts.dataDir)
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	return cmd
+}
+
+func (a *app) clean(opts cleanOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	if opts.volumes && !opts.all {
+		return usageError("cannot remove volumes alone").withHint("add --all")
+	}
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
+	}
+	jobs, err := allocdir.Jobs(dataDir)
+	if err != nil {
+		return err
+	}
+	_, err = httpapi.Find(a.sockets()) // which clears away what dead engines left
+	errs := []error{err}
+	before, live, keep := allocdir.Used(dataDir), 0, keptRuns
+	if opts.all {
+		keep = 0
+	}
+	for _, job := range jobs {
+		err := allocdir.Clean(dataDir, job, keep)
+		if errors.Is(err, allocdir.ErrInUse) {
+			live++
+			continue
+		}
+		errs = append(errs, err)
+	}
+	switch {
+	case opts.volumes && live > 0:
+		errs = append(errs, fmt.Errorf("volumes are not removed: %d jobs run", live))
+	case opts.volumes:
+		errs = append(errs, allocdir.CleanVolumes(dataDir))
+	}
+	freed := max(0, before-allocdir.Used(dataDir))
+	return errors.Join(append(errs, ui.WriteFreed(a.streams, opts.mode, time.Now(), freed, live))...)
+}
