@@ -83,6 +83,8 @@ type Engine struct {
 
 	onRecorder func(*store.Recorder) // for tests, who interrupt it
 
+	updating sync.Mutex // one at a time
+
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // living and ended ones, by ID
 	unwanted  map[*runner.Alloc]string // why they are not to run on

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -19,7 +20,8 @@ import (
 // allocation after another runs.
 type jobRun struct {
 	engine   *Engine
-	job      *api.Job
+	job      *api.Job // the version that was submitted: what no update changes is read here
+	newest   atomic.Pointer[api.Job]
 	dir      *allocdir.Run
 	memory   *port.Memory
 	recorder *store.Recorder
@@ -50,6 +52,7 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, 
 		engine: e, job: job, dir: dir, memory: memory, recorder: recorder, hostEnv: e.cfg.HostEnv,
 		verdicts: make(chan verdict), over: make(chan struct{}), known: map[string]*jobRun{},
 	}
+	r.newest.Store(job)
 	var stop, settle context.CancelFunc
 	r.stopping, stop = context.WithCancel(e.stopping)
 	r.settled, settle = context.WithCancel(e.settled)

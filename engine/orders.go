@@ -67,14 +67,14 @@ func (e *Engine) snapshot(a *runner.Alloc) Alloc {
 	}
 }
 
-// Jobs returns the jobs that were submitted. They are read only.
+// Jobs returns the jobs that were submitted, in their newest versions. They are read only.
 func (e *Engine) Jobs() []*api.Job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	jobs := make([]*api.Job, 0, len(e.runs))
 	for _, r := range e.runs {
 		if !e.purged[*r.job.ID] {
-			jobs = append(jobs, r.job)
+			jobs = append(jobs, r.newest.Load())
 		}
 	}
 	return jobs

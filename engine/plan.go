@@ -16,7 +16,7 @@ func (e *Engine) Plan(job *api.Job) *update.Plan {
 	if err != nil {
 		return update.New(nil, job, nil)
 	}
-	return update.New(r.job, job, e.present(*job.ID))
+	return update.New(r.newest.Load(), job, e.present(*job.ID))
 }
 
 // present are the newest allocations of a job, one of each index.

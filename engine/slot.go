@@ -17,9 +17,8 @@ import (
 // slot is where a group's allocations of one index run, one after another.
 type slot struct {
 	*jobRun
-	group  *api.TaskGroup
-	index  int
-	policy restart.ReschedulePolicy
+	group *api.TaskGroup
+	index int
 	slotRecord
 	restored  *runner.Alloc   // the last one of an earlier engine, nil for none
 	claimed   []int           // ports of the present one
@@ -36,7 +35,7 @@ type slot struct {
 func (r *jobRun) restoreSlots() (slots []*slot) {
 	for _, g := range r.job.TaskGroups {
 		for i := range r.count(g) {
-			s := &slot{jobRun: r, group: g, index: i, policy: restart.ReschedulePolicyOf(g.ReschedulePolicy)}
+			s := &slot{jobRun: r, group: g, index: i}
 			s.restored = s.restore()
 			slots = append(slots, s)
 		}
@@ -68,11 +67,11 @@ func (s *slot) live() {
 		if result.Status != api.AllocClientStatusFailed {
 			return
 		}
-		delay, ok := s.policy.Next(result.Failed, s.Earlier)
+		delay, ok := s.policy().Next(result.Failed, s.Earlier)
 		if !ok || !r.sleepUntil(result.Failed.Add(delay)) {
 			return
 		}
-		s.Earlier = s.policy.Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
 		s.replace(next)
 		next = nil
 	}
@@ -148,6 +147,9 @@ func (s *slot) hold(alloc *runner.Alloc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.present = alloc
+	if job := s.newest.Load(); alloc != nil && alloc.Config().Job != job { // it has changed meanwhile
+		alloc.Update(runner.Update{Job: job, Group: job.LookupTaskGroup(*s.group.Name)})
+	}
 }
 
 // wantedAgain reports, once, whether another allocation is to take the place of
@@ -174,18 +176,24 @@ func (s *slot) replace(ended *runner.Alloc) {
 	runner.Forget(&s.forgotten, oldest.Config().Alloc.ID)
 }
 
+// policy is that of the newest version.
+func (s *slot) policy() restart.ReschedulePolicy {
+	return restart.ReschedulePolicyOf(s.newest.Load().LookupTaskGroup(*s.group.Name).ReschedulePolicy)
+}
+
 func (s *slot) name() string { return s.allocName(s.group, s.index) }
 
 func (s *slot) config(p placement) runner.Config {
 	e, parent := s.engine, ""
+	job := s.newest.Load()
 	if s.job.ParentID != nil {
 		parent = *s.job.ParentID
 	}
 	cfg := runner.Config{
 		Alloc:          &event.Alloc{Job: *s.job.ID, Group: *s.group.Name, Name: s.name(), ID: p.ID, Parent: parent},
 		Index:          s.index,
-		Job:            s.job,
-		Group:          s.group,
+		Job:            job,
+		Group:          job.LookupTaskGroup(*s.group.Name),
 		Dir:            s.dir.AllocDir(p.ID),
 		Replaces:       p.Replaces,
 		Ports:          p.Ports,
@@ -211,7 +219,7 @@ func (s *slot) config(p placement) runner.Config {
 // retry is how long it takes until the allocation that failed at a time is
 // replaced; negative when it is not.
 func (s *slot) retry(failed time.Time) time.Duration {
-	delay, ok := s.policy.Next(failed, s.Earlier)
+	delay, ok := s.policy().Next(failed, s.Earlier)
 	if !ok || s.stopping.Err() != nil {
 		return -1
 	}

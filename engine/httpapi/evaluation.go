@@ -58,6 +58,9 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 	switch trigger {
 	case triggerRegister:
 		kind = "JobRegistered"
+		t.change(jobsTopic(""), jobTopic(job))
+		t.registered[job] = t.now
+		t.happened = append(t.happened, occurrence{topic: api.TopicJob, kind: kind, key: job})
 	case triggerDeregister:
 		kind = "JobDeregistered"
 		t.change(jobsTopic(""), jobTopic(job))

@@ -81,7 +81,8 @@ func (s *Server) withState(run *run, j *api.Job) *api.Job {
 		created = s.tracker.alloc(allocs[0].ID).created
 	}
 	job.SubmitTime = new(submitted.UnixNano())
-	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &created
+	registered := max(created, s.tracker.registeredAt(*j.ID))
+	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
 	job.Status, job.Stop = new(s.jobStatus(run, j)), new(s.engine.Stopped(*j.ID))
 	return &job
 }

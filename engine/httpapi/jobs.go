@@ -56,13 +56,13 @@ func (s *Server) look() *run {
 		run.over = true
 	default:
 	}
-	jobs, seen := s.engine.Jobs(), map[*api.Job]bool{}
+	jobs, seen := s.engine.Jobs(), map[string]bool{}
 	for _, j := range jobs {
-		seen[j] = true
+		seen[*j.ID] = true
 	}
 	for _, a := range s.engine.Allocs() {
-		if !seen[a.Job] {
-			seen[a.Job] = true
+		if !seen[a.Alloc.Job] {
+			seen[a.Alloc.Job] = true
 			jobs = append(jobs, a.Job)
 		}
 		run.allocs[a.Alloc.Job] = append(run.allocs[a.Alloc.Job], a)

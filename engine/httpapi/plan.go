@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
 )
 
 // jobPlanned is an api.JobPlanResponse as it is on the wire.
@@ -54,17 +56,10 @@ func (s *Server) planJob(w http.ResponseWriter, r *request) (any, error) {
 	return answer, nil
 }
 
-// registerJob answers PUT /v1/jobs: a run keeps the jobs
-// that it began with.
-func (s *Server) registerJob(http.ResponseWriter, *request) (any, error) {
-	return nil, fail(http.StatusNotImplemented,
-		"taskrun does not change the jobs of a run: see what would change with a plan, then stop the job and start it again with taskrun up")
-}
-
 // scaleJob answers PUT /v1/job/:id/scale.
 func (s *Server) scaleJob(_ http.ResponseWriter, r *request) (any, error) {
 	if s.look().job(r.id) == nil {
 		return nil, fail(http.StatusNotFound, "job %q not found", r.id)
 	}
-	return s.registerJob(nil, nil)
+	return nil, fail(http.StatusNotImplemented, "cannot scale job %q: %v", r.id, engine.ErrMoves)
 }

@@ -34,12 +34,58 @@ func TestPlanJob(t *testing.T) {
 	}
 }
 
+// What leaves the allocations running is done, at once.
+func TestRegisterInPlace(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
+	alloc := f.running("t")
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.Priority = new(70)
+	before, _, err := f.client.Jobs().Info("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := f.client.Jobs().EnforceRegister(job, 1<<40, nil); err == nil || !strings.Contains(err.Error(), "conflicting job modify index") {
+		t.Errorf("with another index: %v", err)
+	}
+	answer, _, err := f.client.Jobs().EnforceRegister(job, *before.JobModifyIndex, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, _, err := f.client.Jobs().Info("job", nil)
+	if err != nil || *after.Priority != 70 || *after.Version != 1 || *after.JobModifyIndex != answer.JobModifyIndex {
+		t.Errorf("after it: priority %d, version %d, %v", *after.Priority, *after.Version, err)
+	}
+	if jobs, _, err := f.client.Jobs().List(nil); err != nil || len(jobs) != 1 {
+		t.Errorf("jobs %+v, %v", jobs, err)
+	}
+	if a := f.alloc(alloc.ID); a.ClientStatus != "running" || a.DesiredStatus != "run" {
+		t.Errorf("the allocation is %s, wanted to %s", a.ClientStatus, a.DesiredStatus)
+	}
+	// The same once more is no new version.
+	if _, _, err := f.client.Jobs().Register(job, nil); err != nil {
+		t.Error(err)
+	}
+	if again, _, err := f.client.Jobs().Info("job", nil); err != nil || *again.Version != 1 {
+		t.Errorf("version %d, %v", *again.Version, err)
+	}
+	// An allocation that is placed later is of the new version.
+	if _, err := f.client.Allocations().Stop(f.alloc(alloc.ID), nil); err != nil {
+		t.Fatal(err)
+	}
+	if a := f.alloc(f.running("t").ID); *a.Job.Priority != 70 {
+		t.Errorf("the next one has priority %d", *a.Job.Priority)
+	}
+}
+
 // What a run cannot do is refused, and said.
 func TestWhatARunRefuses(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Count = new(2)
 	_, _, register := f.client.Jobs().Register(job, nil)
+	_, _, other := f.client.Jobs().Register(newJob("other", "batch", newTask("t")), nil)
 	_, _, scale := f.client.Jobs().Scale("job", "g", new(2), "", false, nil, nil)
 	_, _, unknown := f.client.Jobs().Scale("nope", "g", new(2), "", false, nil, nil)
 	job.Type = new("nonsense")
@@ -48,8 +94,9 @@ func TestWhatARunRefuses(t *testing.T) {
 		err  error
 		want string
 	}{
-		{register, "501 (taskrun does not change the jobs of a run"},
-		{scale, "501 (taskrun does not change the jobs of a run"},
+		{register, `501 (cannot change job "job": group "g": allocations would be created or destroyed`},
+		{other, `501 (job "other" is not one of this run`},
+		{scale, `501 (cannot scale job "job": allocations would be created or destroyed`},
 		{unknown, `404 (job "nope" not found)`},
 		{plan, "500 (1 error:"},
 	} {

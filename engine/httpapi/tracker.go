@@ -68,6 +68,7 @@ type tracker struct {
 	deployments map[string]*deploymentRecord
 	evaluations []evaluationRecord // by age
 	versions    map[string]bool    // versions of jobs that were told of
+	registered  map[string]uint64  // indexes of the newest versions of jobs
 	seed        string             // of the IDs of evaluations
 
 	happened []occurrence // at the present index, and not in the feed yet
@@ -80,7 +81,7 @@ func newTracker(e *engine.Engine, node string) *tracker {
 		engine: e, sub: e.Subscribe(false), cancel: cancel, ended: make(chan struct{}),
 		now: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
 		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{},
-		versions: map[string]bool{}, feed: newFeed(),
+		versions: map[string]bool{}, registered: map[string]uint64{}, feed: newFeed(),
 	}
 	t.feed.add(firstIndex, occurrence{topic: api.TopicNode, kind: "NodeRegistration", key: node})
 	go func() {
@@ -170,7 +171,6 @@ func (t *tracker) placed(a *event.Alloc, replaces string) (evaluation string) {
 	job := version(a.Job, number)
 	if !t.versions[job] {
 		t.versions[job] = true
-		t.happened = append(t.happened, occurrence{topic: api.TopicJob, kind: "JobRegistered", key: a.Job})
 		return t.evaluateLocked(triggerRegister, a.Job, job)
 	}
 	if stopped := t.evaluationID(triggerStop, replaces); slices.ContainsFunc(t.evaluations, func(e evaluationRecord) bool { return e.id == stopped }) {
@@ -224,6 +224,14 @@ func (t *tracker) alloc(id string) allocRecord {
 		return *r
 	}
 	return allocRecord{created: firstIndex, modified: firstIndex}
+}
+
+// registeredAt returns the index of a job's newest version; 0 before it was told
+// of.
+func (t *tracker) registeredAt(job string) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.registered[job]
 }
 
 func (t *tracker) index(name topic) uint64 {
