@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec/validate"
 )
 
-// jobVersions answers GET /v1/job/:id/versions. A run has the one version that
-// it was given.
+// jobVersions answers GET /v1/job/:id/versions. Of a job the newest version is
+// kept.
 func (s *Server) jobVersions(_ http.ResponseWriter, r *request) (any, error) {
 	_, j, err := s.findJob(r)
 	if err != nil {
