@@ -42,6 +42,9 @@ func (o *jobOptions) standIns(names []string) (*standin.World, jobspec.Problems,
 	if world == nil {
 		world = standin.Nothing()
 	}
+	if p, exposed := world.Exposed(); exposed {
+		problems = append(problems, p)
+	}
 	return world, problems, nil
 }
 

@@ -42,6 +42,7 @@ func (p *parser) values(body hcl.Body) {
 func (p *parser) texts(body hcl.Body) map[string]string {
 	texts := map[string]string{}
 	for _, a := range p.attributes(body) {
+		p.noteSecret(a)
 		texts[a.Name] = p.text(a.Expr)
 	}
 	return texts
@@ -64,6 +65,7 @@ func (p *parser) text(expr hcl.Expression) string {
 func (p *parser) data(body hcl.Body) map[string]any {
 	data := map[string]any{}
 	for _, a := range p.attributes(body) {
+		p.noteSecret(a)
 		v, ok := p.strict(a.Expr)
 		if !ok {
 			continue

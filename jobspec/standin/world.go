@@ -39,6 +39,9 @@ type World struct {
 	// VaultToken and ConsulToken are what tasks are given; never empty.
 	VaultToken, ConsulToken string
 
+	// secretive: secrets are written in the file.
+	secretive bool
+
 	variables map[variableKey]map[string]string
 	keys      map[string]string
 	secrets   map[string]map[string]any

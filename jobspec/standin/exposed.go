@@ -1,0 +1,36 @@
+package standin
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"taskrun/jobspec"
+)
+
+// noteSecret notes that the value of an attribute is written in the file, not
+// read from another one.
+func (p *parser) noteSecret(a *hcl.Attribute) {
+	if _, call := a.Expr.(*hclsyntax.FunctionCallExpr); !call {
+		p.world.secretive = true
+	}
+}
+
+// Exposed returns a warning if secrets are written in the file and other users
+// may read it: Vault secrets and Nomad variables, whatever they hold.
+func (w *World) Exposed() (jobspec.Problem, bool) {
+	if w == nil || !w.secretive {
+		return jobspec.Problem{}, false
+	}
+	info, err := os.Stat(w.File)
+	if err != nil || info.Mode().Perm()&0o044 == 0 {
+		return jobspec.Problem{}, false
+	}
+	return jobspec.Problem{
+		Severity: jobspec.Warning,
+		Summary:  fmt.Sprintf("the secrets in %q can be read by other users (mode %04o)", w.File, info.Mode().Perm()),
+		Remedy:   "chmod 600 " + w.File + ", or take the secrets from files with file(…)",
+	}, true
+}
