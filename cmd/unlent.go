@@ -73,10 +73,15 @@ func (a *app) preview(j *api.Job, g *api.TaskGroup, t *api.Task, node *taskenv.N
 	if len(t.Templates) == 0 {
 		return nil
 	}
+	task, env := a.previewTask(j, g, t, node)
+	return template.Preview(task, env, cfg)
+}
+
+// previewTask is a task as its templates will see it, as far as that is known.
+func (a *app) previewTask(j *api.Job, g *api.TaskGroup, t *api.Task, node *taskenv.Node) (hooks.Task, *taskenv.Env) {
 	info := taskenv.AllocInfo{ID: "00000000-0000-0000-0000-000000000000", Name: *j.ID + "." + *g.Name + "[0]"}
 	env := taskenv.NewBuilder(node, info, j, g, t).SetClientDir(previewDir).SetHostEnv(a.environ).SetPorts(previewPorts(g)).Build()
-	task := hooks.Task{Job: j, Group: g, Task: t, AllocDir: previewDir}
-	return template.Preview(task, env, cfg)
+	return hooks.Task{Job: j, Group: g, Task: t, AllocDir: previewDir}, env
 }
 
 // previewPorts are the ports of a group as far as they are known.

@@ -204,6 +204,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 		elsewhere = others.instances
 	}
 	around := hooks.Known(&service.Catalog{}, elsewhere)
+	problems = append(problems, a.brokenTemplates(files, node)...)
 	misplaced, unlent := misplaced(files, node), a.unlent(files, node, around)
 	if stage != nil {
 		problems = append(problems, stage.cast(files, node)...)
