@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strconv"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -66,10 +67,11 @@ func (s *Server) stop(ctx context.Context, job, path string) error {
 
 // Changes calls changed whenever something about the allocations, or the
 // deployment of one of the jobs, of an engine has changed, until it does not
-// answer any more or ctx has ended.
+// answer any more or ctx has ended. One call follows another.
 func (s *Server) Changes(ctx context.Context, jobs []string, changed func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	var calling sync.Mutex
 	watch := func(ask func(*api.QueryOptions) (*api.QueryMeta, error)) {
 		for index := uint64(0); ctx.Err() == nil; {
 			meta, err := ask((&api.QueryOptions{WaitIndex: index, WaitTime: watchTime}).WithContext(ctx))
@@ -78,7 +80,9 @@ func (s *Server) Changes(ctx context.Context, jobs []string, changed func()) {
 				return
 			}
 			index = meta.LastIndex
+			calling.Lock()
 			changed()
+			calling.Unlock()
 		}
 	}
 	ended := make(chan struct{})

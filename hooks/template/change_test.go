@@ -35,10 +35,10 @@ func (s *setting) begin(exec execFunc) {
 	if err := s.start(Config{}); err != nil {
 		s.t.Fatal(err)
 	}
+	s.control.beginNow()
 	if err := s.hook.(hooks.TaskPoststart).Poststart(s.ctx, &hooks.PoststartRequest{Exec: exec}); err != nil {
 		s.t.Error(err)
 	}
-	s.control.begin = time.Now()
 }
 
 // TestItWaitsForWhatIsMissing has a template get its answers one after another.

@@ -67,6 +67,13 @@ type control struct {
 	kill    context.CancelFunc
 }
 
+// beginNow is when the times of what is noted begin.
+func (c *control) beginNow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin = time.Now()
+}
+
 func (c *control) note(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
