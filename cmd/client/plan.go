@@ -16,3 +16,12 @@ func (j *Job) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse,
 	}
 	return plan, nil
 }
+
+// Register makes another version of the job the one that runs.
+func (j *Job) Register(ctx context.Context, version *api.Job) error {
+	q := (&api.WriteOptions{Namespace: j.Namespace}).WithContext(ctx)
+	if _, _, err := j.Server.API.Jobs().Register(version, q); err != nil {
+		return j.Server.explain(ctx, fmt.Sprintf("update job %q", j.ID), err)
+	}
+	return nil
+}
