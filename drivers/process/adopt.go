@@ -70,6 +70,7 @@ type Adoption struct {
 	ID     ID
 	Env    []string                // that it was started with
 	OnExit func(Status, time.Time) // as in Spec; called also when it has ended already
+	Kept   bool                    // as in Spec
 }
 
 // Adopt makes a process one of the run, with all that Start promises. It must
@@ -82,6 +83,7 @@ func (r *Run) Adopt(a Adoption) (*Process, error) {
 		return p, nil
 	}
 	p := r.newProcess(a.Env, a.OnExit)
+	p.kept = a.Kept
 	p.id, p.shadow = a.ID, noShadow
 	if err := reaper.begin(p); err != nil {
 		return nil, err

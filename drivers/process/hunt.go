@@ -68,8 +68,16 @@ func (p *Process) isOf(run *Run) bool {
 	return p.run == run
 }
 
-// isKept reports whether the keeper reaps a process only when it is told to.
+// isKept reports whether a process that has ended is reaped only when somebody
+// says so.
 func isKept(id ID) bool {
+	reaper.mu.Lock()
+	p := reaper.procs[id.PID]
+	waits := p != nil && p.id == id && p.kept && p.finished
+	reaper.mu.Unlock()
+	if waits {
+		return true
+	}
 	k := reaper.above()
 	if k == nil {
 		return false

@@ -120,17 +120,27 @@ func (r *reaping) isOrphan(pid int) bool {
 // finish reaps a process of which nothing is left.
 func (r *reaping) finish(p *Process) {
 	r.mu.Lock()
+	p.reaped, p.finished = true, true
+	kept := p.kept && r.keeper != nil
+	if !kept {
+		r.bury(p)
+	}
+	r.mu.Unlock()
+	if !kept {
+		p.entry.Remove()
+	}
+	close(p.gone)
+}
+
+// bury frees the number of a process; the caller holds mu.
+func (r *reaping) bury(p *Process) {
 	if p.keeper != nil {
 		p.keeper.Reap(p.id)
 	} else {
 		reap(p.id.PID)
 	}
-	p.reaped = true
 	r.buried++
 	if r.procs[p.id.PID] == p {
 		delete(r.procs, p.id.PID)
 	}
-	r.mu.Unlock()
-	p.entry.Remove()
-	close(p.gone)
 }

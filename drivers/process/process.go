@@ -62,10 +62,12 @@ type Process struct {
 	err error
 
 	// Guarded by the reaper's lock.
-	run     *Run
-	onExit  []func(Status, time.Time)
-	reaped  bool
-	members map[ID]bool // processes that were seen in its tree
+	run      *Run
+	kept     bool // until Release, where another instance of this program may ask for it
+	finished bool // nothing is left of its tree
+	onExit   []func(Status, time.Time)
+	reaped   bool
+	members  map[ID]bool // processes that were seen in its tree
 
 	// Of the reaper's goroutine alone.
 	giveUpAt time.Time
@@ -86,6 +88,21 @@ func (p *Process) Status() (Status, time.Time) { return p.status, p.endedAt }
 // Gone is closed when the process and its tree have ended, or when it was
 // given up to kill the rest of it, which Err tells.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Release says that it is known how the process ended, to whoever has to know
+// it after the death of this program. It is for processes that are Kept.
+func (p *Process) Release() {
+	reaper.mu.Lock()
+	bury := p.kept && p.finished && reaper.keeper != nil
+	p.kept = false
+	if bury {
+		reaper.bury(p)
+	}
+	reaper.mu.Unlock()
+	if bury {
+		p.entry.Remove()
+	}
+}
 
 // Err names processes of the tree that could not be killed, or is nil. Call it
 // after Gone is closed.

@@ -38,6 +38,7 @@ func NewRun() *Run { return &Run{tags: map[string]bool{}} }
 // Start starts a process.
 func (r *Run) Start(spec Spec) (*Process, error) {
 	p := r.newProcess(spec.Env, spec.OnExit)
+	p.kept = spec.Kept
 	if err := reaper.begin(p); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,10 @@ type Spec struct {
 	// wait for anything of this package.
 	OnExit func(Status, time.Time)
 
+	// Kept: under a keeper, how the process ended stays known to another
+	// instance of this program until Release.
+	Kept bool
+
 	// Cgroup is an open directory of the cgroup v2 hierarchy to start in, nil
 	// for that of this program. Linux only.
 	Cgroup *os.File

@@ -152,6 +152,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 		return err
 	}
 	d.tasks.Remove(id)
+	t.process.Release()
 	return errors.Join(t.process.Err(), removeGroup(t.group, killWait))
 }
 

@@ -37,6 +37,7 @@ func (t *task) place(run *process.Run, spec process.Spec) (*process.Process, err
 	if err := where.apply(p); err != nil {
 		err = errors.Join(err, p.Kill())
 		<-p.Gone()
+		p.Release()
 		return nil, err
 	}
 	return p, nil

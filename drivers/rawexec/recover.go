@@ -92,6 +92,6 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 		}
 	}
 	t.startedAt = s.StartedAt
-	t.process, err = d.run.Adopt(process.Adoption{ID: s.ID, Env: t.spec.Env, OnExit: t.ended})
+	t.process, err = d.run.Adopt(process.Adoption{ID: s.ID, Env: t.spec.Env, OnExit: t.ended, Kept: true})
 	return t, err
 }

@@ -62,6 +62,7 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	}
 	t := d.newTask(cfg, c, as)
 	spec := t.spec
+	spec.Kept = true
 	spec.Args, spec.OnExit = c.Args, t.ended
 	if err := checkDir(spec.Dir); err != nil {
 		return nil, err

@@ -44,6 +44,7 @@ func environOf(task string) []string {
 //
 //	start TASK SCRIPT   fork  TASK SCRIPT, which dies before it is recorded
 //	over                hold NAME
+//	keep TASK SCRIPT, which starts a process that is Kept
 //
 // and tells what happens. What it finds when it begins it adopts.
 func program2(commands string) error {
@@ -87,7 +88,8 @@ func program2(commands string) error {
 		task, script, _ := strings.Cut(rest, " ")
 		spec := process.Spec{Path: "/bin/sh", Args: []string{"-c", script}, Env: environOf(task), Dir: "/", Stdout: os.Stdout, Stderr: os.Stdout}
 		switch command {
-		case "start":
+		case "start", "keep":
+			spec.Kept = command == "keep"
 			p, err := run.Start(spec)
 			if err != nil {
 				return err
@@ -437,4 +439,26 @@ func watched(pid int) bool {
 		line, _ := os.ReadFile(file)
 		return string(line) == fmt.Sprintf("taskrun\x00keeper\x00of\x00%d\x00", pid)
 	})
+}
+
+// TestAnEndThatWasNotStored has a program die when a process has ended, and
+// been done with, but for Release: the next one learns of it.
+func TestAnEndThatWasNotStored(t *testing.T) {
+	t.Parallel()
+	d, err := detach(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.line(t, "instance")
+	d.say(t, "keep a exit 7")
+	pid := d.line(t, "started")[1]
+	d.must(t, "ended", "a", "7", "0")
+	if err := syscall.Kill(d.program, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	d.line(t, "instance")
+	d.must(t, "adopted", "a", pid)
+	d.must(t, "ended", "a", "7", "0")
+	d.say(t, "over")
+	d.line(t, "over")
 }
