@@ -136,3 +136,22 @@ func TestAdoptedIsNotLookedAt(t *testing.T) {
 	}
 	wantInUse(t, c.Adopt(number, "b"), "a")
 }
+
+func TestLogicalPortsAreNotThoseOfTheMachine(t *testing.T) {
+	t.Parallel()
+	c := port.NewLogical()
+	number := listen(t)
+	for _, by := range []string{"a", "b"} { // as on two machines
+		if err := c.Static(number, by); err != nil {
+			t.Errorf("%s: %v", by, err)
+		}
+	}
+	first, err := c.Dynamic("a", number, nil)
+	if err != nil || first != number {
+		t.Errorf("the port that is wanted is %d, not %d: %v", number, first, err)
+	}
+	second, err := c.Dynamic("b", number, nil)
+	if err != nil || second == first {
+		t.Errorf("port %d is given out twice: %v", second, err)
+	}
+}

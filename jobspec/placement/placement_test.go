@@ -126,3 +126,28 @@ func TestStaticPorts(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestUnknownTargetsAreToBeLent(t *testing.T) {
+	t.Parallel()
+	g := api.NewTaskGroup("g", 1)
+	g.Constraints = []*api.Constraint{
+		api.NewConstraint("${meta.row}", "=", "1"),
+		api.NewConstraint("${attr.gpu}", "is_set", ""),
+		api.NewConstraint("${meta.rack}", "=", "r11"),  // known, and another
+		api.NewConstraint("${meta.none}", "!=", "r11"), // passes
+	}
+	var got []string
+	for _, p := range Unknown(&api.Job{TaskGroups: []*api.TaskGroup{g}}, node) {
+		if p.Severity != jobspec.Error {
+			t.Errorf("%s is no error", p.Path)
+		}
+		got = append(got, string(p.Path)+" "+p.Remedy)
+	}
+	want := []string{
+		`job.group[0].constraint[0] add to taskrun.hcl: node { meta = { "row" = "…" } }`,
+		`job.group[0].constraint[1] add to taskrun.hcl: node { attributes = { "gpu" = "…" } }`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
