@@ -67,6 +67,7 @@ var samples = map[string][3]string{
 	"rehearse":        {"true", "false", "true"},
 	"offline":         {"true", "false", "true"},
 	"http":            {"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},
+	"update":          {"true", "false", "true"},
 	"volumes":         {"true", "false", "true"},
 	"var":             {"[from=file]", "[from=env]", "[from=flag]"},
 	"var-file":        {"[file.hcl]", "[env.hcl]", "[flag.hcl]"},
