@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -34,11 +35,13 @@ type followed struct {
 	silent    bool // no output
 	whole     bool // all output there is, not only what is still to come
 	caughtUp  bool // with the past
+	places    chan struct{}
+	stopped   <-chan struct{}
 }
 
 // follow opens a run to be followed. It must be closed.
 func (v *liveRun) follow() (*followed, error) {
-	f := &followed{liveRun: v, outputs: map[outputKey]*followedOutput{}, wake: make(chan struct{}, 1)}
+	f := &followed{liveRun: v, outputs: map[outputKey]*followedOutput{}, wake: make(chan struct{}, 1), places: make(chan struct{}, maxPieces)}
 	for _, job := range v.jobs {
 		h, err := openHistory(v.self.Runs[job])
 		if err != nil {
@@ -79,6 +82,7 @@ func (f *followed) run(ctx context.Context, past []event.Event) (*ui.Summary, er
 	watching := make(chan error, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	f.stopped = ctx.Done()
 	for _, e := range past {
 		f.publish(e)
 	}
@@ -137,6 +141,7 @@ func (f *followed) look(e event.Event) {
 		for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
 			key := outputKey{e.Alloc.ID, e.Task, stream}
 			switch {
+			case f.outputs[key] != nil && !f.caughtUp && !f.whole: // that is past
 			case f.outputs[key] != nil:
 				_ = f.read(key) // pump tells of its error
 			case body.Type == api.TaskStarted:
@@ -185,7 +190,7 @@ func (f *followed) read(key outputKey) error {
 		buf := make([]byte, pieceSize)
 		n, err := o.files.Read(buf)
 		if n > 0 {
-			f.bus.Publish(o.alloc, key.task, event.Output{Stream: key.stream, Source: lines(buf[:n]), Length: int64(n)})
+			f.show(o, key, buf[:n])
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -197,18 +202,44 @@ func (f *followed) read(key outputKey) error {
 	}
 }
 
-// lines is a piece of output in memory.
-type lines []byte
+// maxPieces is how many pieces of output may wait to be shown.
+const maxPieces = 64
 
-func (l lines) ReadAt(p []byte, off int64) (int, error) {
-	n := copy(p, l[min(off, int64(len(l))):])
-	if n < len(p) {
+// piece is some output in memory, which takes a place until it was shown.
+type piece struct {
+	text     []byte
+	places   chan struct{}
+	retained atomic.Bool
+}
+
+func (p *piece) ReadAt(b []byte, off int64) (int, error) {
+	n := copy(b, p.text[min(off, int64(len(p.text))):])
+	if n < len(b) {
 		return n, io.EOF
 	}
 	return n, nil
 }
-func (l lines) Retain()  {}
-func (l lines) Release() {}
+
+// Retain is called once, for there is one subscription; or never when that has
+// ended.
+func (p *piece) Retain() { p.retained.Store(true) }
+
+// Release gives the place back.
+func (p *piece) Release() { <-p.places }
+
+// show publishes a piece as soon as there is a place for it.
+func (f *followed) show(o *followedOutput, key outputKey, text []byte) {
+	p := &piece{text: text, places: f.places}
+	select {
+	case f.places <- struct{}{}:
+	case <-f.stopped:
+		return // nobody looks any more
+	}
+	f.bus.Publish(o.alloc, key.task, event.Output{Stream: key.stream, Source: p, Length: int64(len(text))})
+	if !p.retained.Load() {
+		p.Release()
+	}
+}
 
 // backTime is how long an engine may take to come back when it has died.
 const (
