@@ -57,7 +57,15 @@ func (r *round) command(args ...string) *exec.Cmd {
 // often it killed the engine.
 func (r *round) play(foreground bool) (kills int, err error) {
 	if foreground {
-		return 1, errors.Join(r.killForeground(), r.nothingLeft())
+		if err := errors.Join(r.killForeground(), r.noProcesses()); err != nil {
+			return 1, err
+		}
+		// One that died before it had a keeper the next command clears away.
+		out, err := r.command("ps").CombinedOutput()
+		if err != nil {
+			return 1, fmt.Errorf("ps: %w: %s", err, out)
+		}
+		return 1, r.nothingLeft()
 	}
 	out, err := r.command("up", "--detach", "--output", "json").Output()
 	if err != nil {
@@ -141,6 +149,19 @@ func (r *round) killForeground() error {
 	return nil
 }
 
+// noProcesses waits until no process of the round is left.
+func (r *round) noProcesses() error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		pids := r.processes()
+		if len(pids) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("left behind: processes %v", pids)
+		}
+	}
+}
+
 // nothingLeft waits until no process and no socket of the round is left.
 func (r *round) nothingLeft() error {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -156,7 +177,7 @@ func (r *round) nothingLeft() error {
 			return r.noFIFOs()
 		}
 		if err != nil || time.Now().After(deadline) {
-			return fmt.Errorf("left behind: processes %v, files %v, %w", pids, names, err)
+			return fmt.Errorf("left behind: processes %v, files %v (%v)", pids, names, err)
 		}
 	}
 }
