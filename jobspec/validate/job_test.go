@@ -171,7 +171,7 @@ func TestAffinityAndSpreadRules(t *testing.T) {
 		{name: "system", job: func(j *api.Job) { j.Type = new("system"); affinity(valid)(j) }, want: []string{"error job.affinity[0]: a system job has no affinities"}},
 		{
 			name: "system, in a task", job: func(j *api.Job) { j.Type = new("system") },
-			task: func(t *api.Task) { t.Affinities = []*api.Affinity{&valid} },
+			task: func(t *api.Task) { own := valid; t.Affinities = []*api.Affinity{&own} },
 			want: []string{"error job.group[0].task[0].affinity[0]: a system job has no affinities"},
 		},
 		{name: "spread", job: spread(api.Spread{Attribute: "${node.datacenter}"})},
