@@ -176,8 +176,11 @@ func (r *round) nothingLeft() error {
 		if len(pids) == 0 && len(names) == 0 {
 			return r.noFIFOs()
 		}
-		if err != nil || time.Now().After(deadline) {
-			return fmt.Errorf("left behind: processes %v, files %v (%v)", pids, names, err)
+		if err != nil {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("left behind: processes %v, files %v", pids, names)
 		}
 	}
 }
