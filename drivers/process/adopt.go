@@ -38,15 +38,14 @@ type Child struct {
 
 // SetKeeper tells of the keeper of this program, before anything is adopted.
 // The keeper calls news whenever children of it have ended: how many that are
-// none of those recorded were reaped.
+// none of those recorded were reaped. It waits for nothing, so that a keeper
+// can be heard while it is told to Reap.
 func SetKeeper(k Keeper) (news func(reaped int)) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()
 	reaper.keeper = k
 	return func(reaped int) {
-		reaper.mu.Lock()
-		reaper.buried += reaped
-		reaper.mu.Unlock()
+		reaper.buried.Add(int64(reaped))
 		reaper.look()
 	}
 }

@@ -167,3 +167,52 @@ func TestTakeOver(t *testing.T) {
 		}
 	}
 }
+
+// busyKeeper has one child that ended, and listens to nothing while it has
+// something to tell itself, as a keeper does whose socket is full.
+type busyKeeper struct {
+	child Child
+	tell  func(reaped int)
+	told  chan bool
+}
+
+func (*busyKeeper) PID() int                    { return -1 }
+func (k *busyKeeper) Child(id ID) (Child, bool) { return k.child, id == k.child.ID }
+func (k *busyKeeper) Children() []Child         { return []Child{k.child} }
+
+func (k *busyKeeper) Reap(ID) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		k.tell(0)
+	}()
+	select {
+	case <-done:
+		k.told <- true
+	case <-time.After(10 * time.Second):
+		k.told <- false
+	}
+}
+
+// A keeper that is told of a death can tell of others at the same time. When
+// hundreds of tasks end at once each side of its socket waits for the other to
+// read.
+func TestKeeperTellsWhileItIsTold(t *testing.T) { // alone, for all of the program has one keeper
+	k := &busyKeeper{
+		child: Child{ID: ID{PID: 1 << 30, Start: 1}, Ended: true, Status: exitedWith(7), EndedAt: time.Now()},
+		told:  make(chan bool, 1),
+	}
+	k.tell = SetKeeper(k)
+	defer func() { SetKeeper(nil) }()
+	p, err := newRun(t).Adopt(Adoption{ID: k.child.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Gone()
+	if status, _ := p.Status(); status.ExitCode != 7 {
+		t.Errorf("it ended with %+v", status)
+	}
+	if !<-k.told {
+		t.Error("the keeper had to wait until it was told")
+	}
+}

@@ -43,9 +43,7 @@ func (r *reaping) lookAround() {
 		// see yet.
 		reaped := reapOrphans(r.isOrphan)
 		again = reaped > 0 && len(r.leaving) > 0
-		r.mu.Lock()
-		r.buried += reaped
-		r.mu.Unlock()
+		r.buried.Add(int64(reaped))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,10 +53,10 @@ func (r *reaping) lookAround() {
 
 // news returns a channel that is closed after the next look around, and how
 // many children have been reaped until now.
-func (r *reaping) news() (pulse <-chan struct{}, buried int) {
+func (r *reaping) news() (pulse <-chan struct{}, buried int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.pulse, r.buried
+	return r.pulse, r.buried.Load()
 }
 
 // observe records how processes ended and announces it. They are not reaped
@@ -139,7 +137,7 @@ func (r *reaping) bury(p *Process) {
 	} else {
 		reap(p.id.PID)
 	}
-	r.buried++
+	r.buried.Add(1)
 	if r.procs[p.id.PID] == p {
 		delete(r.procs, p.id.PID)
 	}

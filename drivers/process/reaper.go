@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -25,7 +26,6 @@ type reaping struct {
 	mu       sync.Mutex
 	procs    map[int]*Process  // that have not been reaped
 	starting map[*Process]bool // forked, perhaps, but not in procs yet
-	buried   int               // children that were reaped
 	missed   bool              // an orphan was left alone because of starting
 	runs     int               // that are open
 	helpers  int               // of these, runs of helpers
@@ -35,7 +35,8 @@ type reaping struct {
 	ended    chan struct{}     // closed when it has
 	pulse    chan struct{}     // closed, and replaced, after every look around
 
-	wake chan struct{} // has room for one: look around
+	wake   chan struct{} // has room for one: look around
+	buried atomic.Int64  // children that were reaped
 
 	// Of the goroutine alone.
 	leaving   []*Process // ended, but something of the tree is left

@@ -134,7 +134,9 @@ func (l *link) lose() {
 				l.mu.Lock()
 				c.Ended = true
 				c.Status, c.EndedAt = process.EndedUnseen(errLost)
-				l.children[id] = c
+				if _, ok := l.children[id]; ok { // it has not been dealt with meanwhile
+					l.children[id] = c
+				}
 				l.mu.Unlock()
 				l.news(0)
 			}()
