@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -12,13 +11,13 @@ import (
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
-	"taskrun/engine/httpapi"
 )
 
 type attachOptions struct {
 	mode    ui.Mode
 	time    ui.TimeFormat
 	history bool
+	dataDir string
 }
 
 func (a *app) attachCommand() *cobra.Command {
@@ -55,6 +54,7 @@ Exit codes:
 	flags.Var(&opts.mode, "output", "plain, json or quiet")
 	flags.Var(&opts.time, "time", "what stands before lines: clock, elapsed, iso or none")
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
+	bindDataDir(flags, &opts.dataDir)
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 	return cmd
@@ -70,7 +70,7 @@ func first(args []string) string {
 // completeRuns completes the jobs that run.
 func (a *app) completeRuns(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
 	if len(args) == 0 && a.configure(cmd) == nil {
-		runs, _ := a.liveRuns(cmd.Context(), a.sockets())
+		runs, _ := a.liveRuns(cmd.Context())
 		for _, r := range runs {
 			names = append(names, r.jobs...)
 		}
@@ -78,14 +78,11 @@ func (a *app) completeRuns(cmd *cobra.Command, args []string, _ string) (names [
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// sockets is the directory in which runs are found.
-func (a *app) sockets() string { return httpapi.Dir(a.streams.Env, os.Geteuid()) }
-
 func (a *app) attach(ctx context.Context, job string, opts attachOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	v, err := a.findRun(ctx, job, a.sockets())
+	v, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
 		return stopped(ctx, err)
 	}

@@ -66,7 +66,15 @@ func (a *app) servers(c connection) ([]*client.Server, error) {
 	if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
 		return nil, usageError("cannot use --%s: it is for a cluster, and there is no --address", clusterFlags[i])
 	}
-	sockets, err := httpapi.Find(httpapi.Dir(a.streams.Env, os.Geteuid()))
+	return a.localServers()
+}
+
+// sockets is the directory in which the runs of this user are found.
+func (a *app) sockets() string { return httpapi.Dir(a.streams.Env, os.Geteuid()) }
+
+// localServers returns the runs of this user.
+func (a *app) localServers() ([]*client.Server, error) {
+	sockets, err := httpapi.Find(a.sockets())
 	if err != nil {
 		return nil, err
 	}

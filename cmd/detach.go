@@ -54,7 +54,7 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 	if err != nil {
 		return err
 	}
-	sockets := httpapi.Dir(a.streams.Env, os.Geteuid())
+	sockets := a.sockets()
 	if err := httpapi.MakeDir(sockets); err != nil {
 		return err // a run that nobody can reach would run for ever
 	}
@@ -64,7 +64,7 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 	if err != nil {
 		return a.notDetached(err, log.Name())
 	}
-	return a.detached(ctx, input, opts, sockets)
+	return a.detached(ctx, input, opts, dataDir)
 }
 
 // notDetached tells why there is no run, which has left its log where it was.
@@ -101,9 +101,9 @@ func (e *toldError) Error() string {
 }
 
 // detached tells how the run is reached, and waits for it if that is wanted.
-func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, sockets string) error {
+func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, dataDir string) error {
 	job := *input.Jobs[0].ID
-	v, err := a.findRun(ctx, job, sockets)
+	v, err := a.findRun(ctx, job, dataDir)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (a *app) endedRuns(ctx context.Context, dataDir, job string) (ended []*ende
 			return nil, err
 		}
 	}
-	live, err := a.liveRuns(ctx, a.sockets())
+	live, err := a.liveRuns(ctx)
 	if err != nil {
 		return nil, err
 	}

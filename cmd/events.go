@@ -64,7 +64,7 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	v, missing := a.findRun(ctx, job, a.sockets())
+	v, missing := a.findRun(ctx, job, opts.dataDir)
 	if missing != nil {
 		err := a.endedEvents(ctx, job, opts, missing)
 		return stopped(ctx, err)

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/httpapi"
 )
 
 // liveRun is a run that is served here.
@@ -18,9 +17,10 @@ type liveRun struct {
 	jobs   []string // IDs, sorted
 }
 
-// findRun returns the run of a job or, without one, the only run there is.
-func (a *app) findRun(ctx context.Context, job, sockets string) (*liveRun, error) {
-	runs, err := a.liveRuns(ctx, sockets)
+// findRun returns the run of a job or, without one, the only run there is. Of
+// several of the same job it is that of a data directory, if one is given.
+func (a *app) findRun(ctx context.Context, job, dataDir string) (*liveRun, error) {
+	runs, err := a.liveRuns(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,20 @@ func (a *app) findRun(ctx context.Context, job, sockets string) (*liveRun, error
 			found = append(found, r)
 		}
 	}
+	if len(found) > 1 && job != "" && dataDir != "" {
+		if dataDir, err = a.dataDir(dataDir); err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(r *liveRun) bool { return r.self.DataDir != dataDir })
+	}
 	slices.Sort(names)
 	running := "running are: " + strings.Join(names, ", ")
 	switch {
 	case len(runs) == 0:
 		return nil, noRun(exitFailed)
+	case len(found) == 0 && slices.Contains(names, job):
+		return nil, (&exitError{code: exitFailed, err: fmt.Errorf("job %q does not run in data directory %s, but in several others", job, dataDir)}).
+			withHint("name one of them with --data-dir")
 	case len(found) == 0:
 		return nil, (&exitError{code: exitFailed, err: fmt.Errorf("job %q does not run here", job)}).withHint("%s", running)
 	case len(found) > 1 && job == "":
@@ -48,17 +57,13 @@ func (a *app) findRun(ctx context.Context, job, sockets string) (*liveRun, error
 }
 
 // liveRuns asks every engine of this user what it runs.
-func (a *app) liveRuns(ctx context.Context, sockets string) (runs []*liveRun, err error) {
-	paths, err := httpapi.Find(sockets)
+func (a *app) liveRuns(ctx context.Context) (runs []*liveRun, err error) {
+	servers, err := a.localServers()
 	if err != nil {
 		return nil, err
 	}
 	var problems error
-	for _, path := range paths {
-		s, err := client.Local(path)
-		if err != nil {
-			return nil, err
-		}
+	for _, s := range servers {
 		self, err := s.Self(ctx)
 		if err != nil {
 			problems = errors.Join(problems, err)

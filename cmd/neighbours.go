@@ -36,8 +36,7 @@ type neighbours struct {
 }
 
 func (a *app) newNeighbours(self int, wake func()) *neighbours {
-	dir := httpapi.Dir(a.streams.Env, os.Geteuid())
-	n := &neighbours{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
+	n := &neighbours{dir: a.sockets(), self: self, wake: wake, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	return n
 }

@@ -2,19 +2,17 @@ package cmd
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/httpapi"
 )
 
 // orphans shows what dead runs left behind, and leaves it alone.
 func (a *app) orphans(mode ui.Mode) error {
 	a.jsonErrors = mode == ui.JSON
-	dead, err := keeper.FindDead(httpapi.Dir(a.streams.Env, os.Geteuid()))
+	dead, err := keeper.FindDead(a.sockets())
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -20,7 +19,7 @@ const closeTime = time.Second
 // warning says why there is none. stop must be called when the engine is
 // closed. A port, if there is one, is served too.
 func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (socket, warning string, stop func()) {
-	dir := httpapi.Dir(a.streams.Env, os.Geteuid())
+	dir := a.sockets()
 	listener, socket, err := httpapi.Listen(dir, name)
 	if err != nil {
 		warning = fmt.Sprintf("other programs cannot talk to this run: %v", err)

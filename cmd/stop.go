@@ -12,6 +12,7 @@ import (
 
 func (a *app) stopCommand() *cobra.Command {
 	var kill bool
+	var dataDir string
 	cmd := &cobra.Command{
 		Use:   "stop [JOB]",
 		Short: "Stop a run, and wait for its end",
@@ -30,14 +31,17 @@ Exit codes:
   taskrun stop --kill web`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeRuns,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.stop(cmd.Context(), first(args), kill) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.stop(cmd.Context(), first(args), dataDir, kill)
+		},
 	}
 	cmd.Flags().BoolVar(&kill, "kill", false, "kill the tasks at once, without grace")
+	bindDataDir(cmd.Flags(), &dataDir)
 	return cmd
 }
 
-func (a *app) stop(ctx context.Context, job string, kill bool) error {
-	v, err := a.findRun(ctx, job, a.sockets())
+func (a *app) stop(ctx context.Context, job, dataDir string, kill bool) error {
+	v, err := a.findRun(ctx, job, dataDir)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -13,7 +12,6 @@ import (
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/httpapi"
 )
 
 // orphansFlag is the flag with which a command does not clean up after dead
@@ -48,7 +46,7 @@ func (a *app) sweep(cmd *cobra.Command) {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(a.streams.Err, "%s %s\n", a.streams.ErrStyle(a.colour).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
-	dead, err := keeper.FindDead(httpapi.Dir(a.streams.Env, os.Geteuid()))
+	dead, err := keeper.FindDead(a.sockets())
 	if err != nil {
 		say("%v", err)
 	}

@@ -3,8 +3,6 @@ package cmd
 import (
 	"context"
 
-	"github.com/spf13/pflag"
-
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 )
@@ -12,7 +10,7 @@ import (
 // update makes the jobs of the files the versions that run. The runs show what
 // becomes of it.
 func (a *app) update(ctx context.Context, files []jobFile, mode ui.Mode) error {
-	servers, err := a.servers(connection{flags: pflag.NewFlagSet("", pflag.ContinueOnError)})
+	servers, err := a.localServers()
 	if err != nil {
 		return err
 	}
