@@ -2,6 +2,7 @@ package check_test
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -89,9 +90,6 @@ func TestHTTP(t *testing.T) {
 		case "/created":
 			w.WriteHeader(http.StatusCreated)
 			_, _ = w.Write([]byte("made"))
-		case "/echo":
-			_, _ = w.Write([]byte(r.Method + " " + r.Host + " " + r.Header.Get("X-A") + " " + r.Header.Get("User-Agent") + " " + r.URL.RawQuery))
-			_ = r.Write
 		case "/fail":
 			w.WriteHeader(http.StatusTeapot)
 			_, _ = w.Write([]byte(strings.Repeat("x", 10000)))
@@ -130,6 +128,32 @@ func TestHTTPRequest(t *testing.T) {
 	}
 	if r.Header.Get("User-Agent") != "taskrun" {
 		t.Errorf("the user agent is %q", r.Header.Get("User-Agent"))
+	}
+}
+
+// TestTLSServerName has a server note whom probes ask for.
+func TestTLSServerName(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 1)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		asked <- hello.ServerName
+		return nil, nil //nolint:nilnil // the server's own
+	}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	for _, c := range []api.ServiceCheck{{Type: "http", Protocol: "https", Path: "/"}, {Type: "grpc", GRPCUseTLS: true}} {
+		c.TLSSkipVerify, c.TLSServerName = true, "name.test"
+		at(t, s.Listener.Addr().String(), c).Probe(t.Context())
+		select {
+		case got := <-asked:
+			if got != "name.test" {
+				t.Errorf("%s: asked for %q", c.Type, got)
+			}
+		default:
+			t.Errorf("%s: nobody was asked", c.Type)
+		}
 	}
 }
 
@@ -210,6 +234,11 @@ func TestID(t *testing.T) {
 		"service": func(c *check.Check) { c.Service = "t" },
 		"task":    func(c *check.Check) { c.Task = "t" },
 		"path":    func(c *check.Check) { c.Path = "/" },
+		"header":  func(c *check.Check) { c.Header = map[string][]string{"a": {"b"}} },
+		"body":    func(c *check.Check) { c.Body = "b" },
+		"grpc":    func(c *check.Check) { c.GRPCService = "g" },
+		"grpcs":   func(c *check.Check) { c.GRPCUseTLS = true },
+		"tls":     func(c *check.Check) { c.TLSServerName = "n" },
 	} {
 		if id(change) == same {
 			t.Errorf("another %s makes no other ID", name)

@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,13 +20,12 @@ const serving = 1
 // grpc asks the standard health service. A call is one HTTP/2 request, whose
 // message is small enough to be written here by hand.
 func (c *Check) grpc(ctx context.Context) (Result, error) {
-	transport := &http.Transport{ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	transport := c.transport()
 	transport.Protocols = new(http.Protocols)
 	scheme := "http"
 	if c.GRPCUseTLS {
 		scheme = "https"
 		transport.Protocols.SetHTTP2(true)
-		transport.TLSClientConfig = &tls.Config{ServerName: c.TLSServerName, InsecureSkipVerify: c.TLSSkipVerify} //nolint:gosec // the job asks for it
 	} else {
 		transport.Protocols.SetUnencryptedHTTP2(true)
 	}

@@ -12,10 +12,10 @@ import (
 
 // transport returns a transport for probes. Each makes a connection of its own:
 // a check is to find out whether a new client gets an answer.
-func transport(trusting bool) *http.Transport {
+func (c *Check) transport() *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
-		TLSClientConfig:   &tls.Config{InsecureSkipVerify: trusting}, //nolint:gosec // the job asks for it: tls_skip_verify
+		TLSClientConfig:   &tls.Config{ServerName: c.TLSServerName, InsecureSkipVerify: c.TLSSkipVerify}, //nolint:gosec // the job asks for it
 	}
 }
 
@@ -44,7 +44,7 @@ func (c *Check) http(ctx context.Context) (Result, error) {
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", "taskrun")
 	}
-	resp, err := (&http.Client{Transport: transport(c.TLSSkipVerify)}).Do(req)
+	resp, err := (&http.Client{Transport: c.transport()}).Do(req)
 	if err != nil {
 		return Result{}, err
 	}

@@ -13,6 +13,7 @@ func (c *Check) SetID(alloc string) {
 	for _, part := range []any{
 		alloc, c.Group, c.Task, c.Service, c.Name, c.Type, c.PortLabel, c.OnUpdate, c.AddressMode,
 		c.Interval, c.Timeout, c.Protocol, c.Path, c.Method, c.TLSSkipVerify, c.Command, c.Args,
+		c.Header, c.Body, c.GRPCService, c.GRPCUseTLS, c.TLSServerName,
 	} {
 		fmt.Fprintf(h, "%v\x00", part)
 	}
