@@ -20,15 +20,15 @@ func TestProgressIsNoFlood(t *testing.T) {
 		done := make(chan struct{})
 		said := make(chan string, 100)
 		go p.report(done, func(line string) { said <- time.Since(start).String() + " " + line })
-		time.Sleep(4 * time.Second) //nolint:forbidigo // virtual time
+		<-time.After(4 * time.Second)
 		synctest.Wait()
 		if len(said) > 0 {
 			t.Errorf("spoke early: %q", <-said)
 		}
-		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time
+		<-time.After(2 * time.Second)
 		p.remove(repository)
 		file.add(7 << 20)
-		time.Sleep(10*time.Minute - 6*time.Second) //nolint:forbidigo // virtual time
+		<-time.After(10*time.Minute - 6*time.Second)
 		close(done)
 		synctest.Wait()
 		close(said)
