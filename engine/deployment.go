@@ -29,6 +29,7 @@ func (r *jobRun) report(v verdict) {
 func (r *jobRun) deploy() {
 	d := deploymentRecord{event.NewID(), health.NewDeployment(r.job, time.Now())}
 	if d.Deployment == nil {
+		r.ignoreVerdicts()
 		return
 	}
 	status := ""
@@ -57,6 +58,18 @@ func (r *jobRun) deploy() {
 		case <-stopping:
 			stopping = nil
 			d.Cancel()
+		case <-r.over:
+			return
+		}
+	}
+}
+
+// ignoreVerdicts is for a job without a deployment, of which a later version
+// may have verdicts all the same.
+func (r *jobRun) ignoreVerdicts() {
+	for {
+		select {
+		case <-r.verdicts:
 		case <-r.over:
 			return
 		}

@@ -56,7 +56,6 @@ type task struct {
 	env        *taskenv.Builder
 	built      *taskenv.Env // of env; nil when it has changed
 	output     hooks.Output
-	policy     restart.Policy
 	progress   progress
 	id         string // of the driver's task
 	started    *drivers.TaskHandle
@@ -75,7 +74,6 @@ func newTask(a *Alloc, index int, spec *api.Task) *task {
 		inlet:    inlet{requests: make(chan *restartRequest, 1)},
 		revive:   make(chan string, 1),
 		state:    api.TaskState{State: pending},
-		policy:   restart.PolicyOf(*a.cfg.Job.Type, spec),
 		progress: progress{Tracker: restart.Tracker{Start: time.Now()}},
 	}
 	t.job.Store(&jobSpec{a.cfg.Job, a.cfg.Group, spec})

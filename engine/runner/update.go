@@ -53,14 +53,15 @@ func (a *Alloc) update(deadline *time.Timer) {
 	if u == nil {
 		return
 	}
-	before := a.cfg.Group.MaxRunDuration
+	before := a.overdueAt()
 	a.mu.Lock()
 	a.cfg.Job, a.cfg.Group = u.Job, u.Group
 	a.mu.Unlock()
-	if after := u.Group.MaxRunDuration; after != nil && (before == nil || *before != *after) {
-		deadline.Reset(time.Until(a.created.Add(*after)))
-	} else if after == nil {
+	switch after := a.overdueAt(); {
+	case after.IsZero():
 		deadline.Stop()
+	case !after.Equal(before):
+		deadline.Reset(time.Until(after))
 	}
 	for _, spec := range u.Group.Tasks {
 		if t := a.task(spec.Name); t != nil {
@@ -104,10 +105,18 @@ func (a *Alloc) updateHooks(u *Update) {
 // overdueTimer fires when max_run_duration has passed since the allocation was
 // made; it never does without one.
 func (a *Alloc) overdueTimer() *time.Timer {
-	if d := a.cfg.Group.MaxRunDuration; d != nil && *d > 0 {
-		return time.NewTimer(time.Until(a.created.Add(*d)))
+	if at := a.overdueAt(); !at.IsZero() {
+		return time.NewTimer(time.Until(at))
 	}
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	return timer
+}
+
+// overdueAt is when max_run_duration has passed; zero without one.
+func (a *Alloc) overdueAt() time.Time {
+	if d := a.cfg.Group.MaxRunDuration; d != nil && *d > 0 {
+		return a.created.Add(*d)
+	}
+	return time.Time{}
 }

@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+)
+
+// changed returns what has an engine take another version of a job.
+func changed(t *testing.T, job *api.Job, change func(*api.Job)) func(*engine.Engine) {
+	t.Helper()
+	text, err := json.Marshal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(e *engine.Engine) {
+		next := &api.Job{}
+		if err := json.Unmarshal(text, next); err != nil {
+			t.Error(err)
+			return
+		}
+		change(next)
+		next.Canonicalize()
+		if _, err := e.Update(next); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestUpdateOfTheRestartPolicy(t *testing.T) {
+	t.Parallel()
+	job := newJob("batch", newTask("t", "run_for", "10s", "exit_code", 1))
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		5 * time.Second: changed(t, job, func(job *api.Job) { restarts(job.TaskGroups[0].Tasks[0], 1, time.Second) }),
+	})
+	if diff := cmp.Diff([]string{"running", "pending", "running", "dead"}, h.states["t"]); diff != "" {
+		t.Errorf("the task's states (-want +got):\n%s", diff)
+	}
+}
+
+// TestUpdateThatBringsADeployment: a job that had no deployment has none, but
+// its new allocations are watched.
+func TestUpdateThatBringsADeployment(t *testing.T) {
+	t.Parallel()
+	job := newJob("service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Update = &api.UpdateStrategy{MaxParallel: new(0)}
+	h := run(t, job, map[time.Duration]func(*engine.Engine){
+		5 * time.Second:  changed(t, job, func(job *api.Job) { job.TaskGroups[0].Update.MaxParallel = new(1) }),
+		10 * time.Second: func(e *engine.Engine) { _ = e.StopAlloc(only(e), false) },
+		time.Minute: func(e *engine.Engine) {
+			for _, a := range e.Allocs() {
+				if a.Replaces != "" && (a.Healthy == nil || !*a.Healthy) {
+					t.Errorf("the new allocation's health is %v", a.Healthy)
+				}
+			}
+			e.Stop()
+		},
+	})
+	if len(h.deploy) > 0 || h.lasted > 2*time.Minute {
+		t.Errorf("it had the deployment %q and lasted %v", h.deploy, h.lasted)
+	}
+}
