@@ -1,6 +1,8 @@
 package services
 
 import (
+	"strings"
+
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/taskenv"
@@ -23,6 +25,7 @@ func interpolate(s *api.Service, env *taskenv.Env) *api.Service {
 		} {
 			*text = env.Replace(*text)
 		}
+		c.Type = strings.ToLower(c.Type) // validation takes either
 		c.Args = env.ReplaceAll(c.Args)
 		header := make(map[string][]string, len(c.Header))
 		for name, values := range c.Header {

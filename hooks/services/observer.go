@@ -1,6 +1,7 @@
 package services
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -72,22 +73,24 @@ func (o *observer) observe(ctx context.Context) {
 }
 
 // take takes in what a probe found. Checks of Consul may want several alike in
-// a row before they change their mind.
+// a row before they change their mind, or warn before they fail.
 func (o *observer) take(r check.Result) {
 	if r.Status != o.seen {
 		o.seen, o.streak = r.Status, 0
 	}
 	o.streak++
-	needed := o.check.FailuresBeforeCritical
+	warnAt := cmp.Or(o.check.FailuresBeforeWarning, o.check.FailuresBeforeCritical)
 	switch {
 	case r.Status == check.Success:
-		needed = o.check.SuccessBeforePassing
-	case r.Warning:
-		needed = o.check.FailuresBeforeWarning
+		if o.streak < o.check.SuccessBeforePassing {
+			return
+		}
+	case o.streak < min(warnAt, o.check.FailuresBeforeCritical):
+		return
+	case o.streak < o.check.FailuresBeforeCritical:
+		r.Warning = true
 	}
-	if o.streak >= needed {
-		o.report(r)
-	}
+	o.report(r)
 }
 
 // unhealthy reports whether the check counts against its task. One that has

@@ -258,6 +258,31 @@ func TestThresholds(t *testing.T) {
 	})
 }
 
+// TestAWarningComesBeforeAFailure counts failures up to both thresholds.
+func TestAWarningComesBeforeAFailure(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := script("c", nil)
+		c.FailuresBeforeWarning, c.FailuresBeforeCritical = 2, 4
+		c.OnUpdate = "ignore_warnings"
+		f := newFixture(t, nil, []*api.Service{{Name: "a", Checks: []api.ServiceCheck{c}}})
+		f.prerun()
+		f.exitWith(2)
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.after(time.Second)
+		f.expectPasses(false)
+		f.after(10 * time.Second) // the second failure only warns
+		f.expectPasses(false, true)
+		f.after(10 * time.Second)
+		f.expectPasses(false, true)
+		f.after(10 * time.Second)
+		f.expectPasses(false, true, false)
+		f.end()
+	})
+}
+
 func TestRestarts(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
