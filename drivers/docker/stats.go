@@ -21,32 +21,7 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if interval <= 0 {
-		interval = time.Second // Nomad's default
-	}
-	ch := make(chan *drivers.TaskResourceUsage, 1)
-	go func() {
-		defer close(ch)
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			if usage := t.usage(ctx); usage != nil {
-				select {
-				case <-ch: // nobody has taken the one before
-				default:
-				}
-				ch <- usage
-			}
-			select {
-			case <-tick.C:
-			case <-t.exit.Done():
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return ch, nil
+	return t.exit.Sample(ctx, interval, func() *drivers.TaskResourceUsage { return t.usage(ctx) }), nil
 }
 
 // sample asks for one measurement; nil when there is none.

@@ -105,14 +105,7 @@ func startError(id string, err error) error {
 	return wrapped
 }
 
-func (t *task) running() bool {
-	select {
-	case <-t.exit.Done():
-		return false
-	default:
-		return true
-	}
-}
+func (t *task) running() bool { return !t.exit.Ended() }
 
 // signal sends a signal by name; "" is SIGINT.
 func (t *task) signal(ctx context.Context, signal string) error {
@@ -136,7 +129,7 @@ func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) e
 		err := t.interrupt(context.WithoutCancel(ctx), signal)
 		switch {
 		case err == nil:
-			t.await(ctx, timeout-time.Since(begin))
+			t.exit.Await(ctx, timeout-time.Since(begin))
 		case !errdefs.IsConflict(err) && !errdefs.IsNotFound(err): // those have ended meanwhile
 			return err
 		}
@@ -161,17 +154,6 @@ func (t *task) interrupt(ctx context.Context, signal string) error {
 	return t.signal(ctx, signal)
 }
 
-// await waits for the end of the container.
-func (t *task) await(ctx context.Context, timeout time.Duration) {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-t.exit.Done():
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // kill kills the container and waits for its end.
 func (t *task) kill() error {
 	if !t.running() {
@@ -182,8 +164,7 @@ func (t *task) kill() error {
 	if err := t.signal(ctx, "SIGKILL"); err != nil && !errdefs.IsConflict(err) && !errdefs.IsNotFound(err) {
 		return err
 	}
-	t.await(ctx, killTime)
-	if t.running() {
+	if !t.exit.Await(ctx, killTime) {
 		return fmt.Errorf("container %s did not end after %v", shortID(t.container), killTime)
 	}
 	return nil
@@ -195,7 +176,7 @@ func (t *task) remove() error {
 	defer cancel()
 	err := removeContainer(ctx, t.cli, t.container)
 	if err == nil && !t.startedAt.IsZero() { // the watcher tells of the end
-		t.await(ctx, killTime)
+		t.exit.Await(ctx, killTime)
 	}
 	t.forget()
 	t.watching.Wait()

@@ -123,13 +123,7 @@ func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration,
 	if err != nil {
 		return err
 	}
-	delay := time.NewTimer(min(t.killAfter, timeout))
-	defer delay.Stop()
-	select {
-	case <-t.exit.Done():
-	case <-delay.C:
-	case <-ctx.Done():
-	}
+	t.exit.Await(ctx, min(t.killAfter, timeout))
 	t.end()
 	return nil
 }

@@ -45,15 +45,8 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	if t.exec == nil {
 		return nil, errors.New("no exec command is configured")
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := t.exit.Context(ctx) // the task takes the command with it
 	defer cancel()
-	go func() { // the task takes the command with it
-		select {
-		case <-t.exit.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	c := *t.exec
 	if slices.Equal(opts.Command, []string{"showinput"}) {
 		text, err := input(ctx, opts)

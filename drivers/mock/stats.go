@@ -16,32 +16,7 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if interval <= 0 {
-		interval = time.Second
-	}
-	samples := make(chan *drivers.TaskResourceUsage, 1)
-	go func() {
-		defer close(samples)
-		if !t.running() {
-			return
-		}
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case samples <- sample():
-			default: // the last one is still there
-			}
-			select {
-			case <-tick.C:
-			case <-t.exit.Done():
-				return
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return samples, nil
+	return t.exit.Sample(ctx, interval, sample), nil
 }
 
 func sample() *drivers.TaskResourceUsage {

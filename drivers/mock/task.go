@@ -91,14 +91,7 @@ func (t *task) end() {
 	<-t.exit.Done()
 }
 
-func (t *task) running() bool {
-	select {
-	case <-t.exit.Done():
-		return false
-	default:
-		return true
-	}
-}
+func (t *task) running() bool { return !t.exit.Ended() }
 
 // play performs the script and tells how it ended.
 func (t *task) play(stdout, stderr *player) {

@@ -33,7 +33,7 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	if err != nil {
 		return &drivers.ExitResult{ExitCode: code}, complain(opts, err)
 	}
-	ctx, cancel := t.whileItRuns(ctx)
+	ctx, cancel := t.exit.Context(ctx)
 	defer cancel()
 	run := d.execPipes
 	if opts.Tty {
@@ -67,19 +67,6 @@ func (t *task) command(argv []string) (spec process.Spec, code int, err error) {
 	spec.Args = argv[1:]
 	spec.Env = append(slices.Clip(spec.Env), process.SessionVar+"="+rand.Text())
 	return spec, code, err
-}
-
-// whileItRuns returns a context that also ends with the task.
-func (t *task) whileItRuns(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-t.exit.Done():
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
 }
 
 // complain tells whoever started a command why it does not run.

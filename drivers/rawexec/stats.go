@@ -21,28 +21,7 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	if err != nil {
 		return nil, err
 	}
-	if interval <= 0 {
-		interval = time.Second // Nomad's default
-	}
-	samples := make(chan *drivers.TaskResourceUsage, 1)
-	go func() {
-		defer close(samples)
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for t.running() {
-			select {
-			case samples <- t.sample(d):
-			default: // the reader is late
-			}
-			select {
-			case <-ticker.C:
-			case <-t.exit.Done():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return samples, nil
+	return t.exit.Sample(ctx, interval, func() *drivers.TaskResourceUsage { return t.sample(d) }), nil
 }
 
 // sample measures the task, or returns what was measured just now.

@@ -128,21 +128,10 @@ func (t *task) stop(ctx context.Context, timeout time.Duration, sig syscall.Sign
 		case err != nil:
 			return err
 		default:
-			t.await(ctx, timeout)
+			t.exit.Await(ctx, timeout)
 		}
 	}
 	return t.kill()
-}
-
-// await waits for the end of the process.
-func (t *task) await(ctx context.Context, timeout time.Duration) {
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
-	select {
-	case <-t.exit.Done():
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // kill kills the process and all that it started, and waits for their end.
@@ -150,19 +139,11 @@ func (t *task) kill() error {
 	if err := t.process.Kill(); err != nil {
 		return err
 	}
-	t.await(context.Background(), killWait)
-	if t.running() {
+	if !t.exit.Await(context.Background(), killWait) {
 		return fmt.Errorf("process did not exit after %v", killWait)
 	}
 	<-t.process.Gone() // which takes no longer than killing may
 	return nil
 }
 
-func (t *task) running() bool {
-	select {
-	case <-t.exit.Done():
-		return false
-	default:
-		return true
-	}
-}
+func (t *task) running() bool { return !t.exit.Ended() }

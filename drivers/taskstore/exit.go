@@ -29,7 +29,7 @@ func NewExit() *Exit {
 func (e *Exit) Set(result drivers.ExitResult, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ended() {
+	if e.Ended() {
 		return
 	}
 	e.result, e.at = result, at
@@ -49,7 +49,7 @@ func (e *Exit) Wait(ctx context.Context) <-chan *drivers.ExitResult {
 	ch := make(chan *drivers.ExitResult, 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ended() {
+	if e.Ended() {
 		e.tell(ch)
 		return ch
 	}
@@ -62,14 +62,14 @@ func (e *Exit) Describe(status *drivers.TaskStatus) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	status.State = drivers.TaskStateRunning
-	if e.ended() {
+	if e.Ended() {
 		result := e.result
 		status.State, status.CompletedAt, status.ExitResult = drivers.TaskStateExited, e.at, &result
 	}
 }
 
-// ended, tell: the caller holds mu.
-func (e *Exit) ended() bool {
+// Ended reports whether the task has ended.
+func (e *Exit) Ended() bool {
 	select {
 	case <-e.done:
 		return true
@@ -78,6 +78,7 @@ func (e *Exit) ended() bool {
 	}
 }
 
+// tell: the caller holds mu.
 func (e *Exit) tell(ch chan *drivers.ExitResult) {
 	result := e.result // everybody gets a copy
 	ch <- &result

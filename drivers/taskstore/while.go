@@ -1,0 +1,66 @@
+package taskstore
+
+import (
+	"context"
+	"time"
+
+	"taskrun/drivers"
+)
+
+// What follows is for what a driver does as long as a task runs.
+
+// Await waits for the end of the task, no longer than timeout, nor than ctx
+// lasts. It reports whether the task has ended.
+func (e *Exit) Await(ctx context.Context, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+	}
+	return e.Ended()
+}
+
+// Context returns a context that also ends with the task. It must be cancelled.
+func (e *Exit) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-e.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// Sample returns a channel as drivers.StatsCollector promises it, of what
+// measure returns, nil when nobody knows. A reader that is late gets the last
+// sample.
+func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func() *drivers.TaskResourceUsage) <-chan *drivers.TaskResourceUsage {
+	if interval <= 0 {
+		interval = time.Second // Nomad's default
+	}
+	samples := make(chan *drivers.TaskResourceUsage, 1)
+	go func() {
+		defer close(samples)
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for !e.Ended() {
+			if usage := measure(); usage != nil {
+				select {
+				case <-samples: // nobody has taken the one before
+				default:
+				}
+				samples <- usage
+			}
+			select {
+			case <-tick.C:
+			case <-e.done:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return samples
+}
