@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
 
@@ -124,10 +125,32 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	defer r.mu.Unlock()
 	for _, s := range r.slots {
 		if s.present == a {
-			s.again = again
-			e.desire(a, migrated)
-			a.Stop()
+			s.move(again)
 		}
 	}
 	return nil
+}
+
+// move stops the present allocation. The job's lock is held.
+func (s *slot) move(again bool) {
+	var c store.Change
+	c.Put(s.key(moveKey), moveRecord{s.present.Config().Alloc.ID, again})
+	s.recorder.Commit(c)
+	s.again = again
+	s.engine.desire(s.present, migrated)
+	s.present.Stop()
+}
+
+// restoreMove stops an allocation that was ordered to stop when an earlier
+// engine ran it, unless it has ended.
+func (s *slot) restoreMove(a *runner.Alloc) {
+	var order moveRecord
+	if _, err := s.recorder.Get(s.key(moveKey), &order); err != nil {
+		s.notice("%s: %v", s.name(), err)
+	}
+	if order.Alloc == a.Config().Alloc.ID {
+		s.again = order.Again
+		s.engine.desire(a, migrated)
+		a.Stop()
+	}
 }

@@ -14,6 +14,7 @@ import (
 //	run                              runRecord
 //	order                            how it is to end: orderStop or orderKill
 //	stopped     <job ID>             whether that job alone is to end
+//	move        <job ID> <group> <i> moveRecord, of the present allocation
 //	job         <job ID>             each job of the run, an api.Job
 //	slot        <job ID> <group> <i> slotRecord
 //	deployment  <job ID>             deploymentRecord
@@ -22,6 +23,7 @@ const (
 	runKey        = "run"
 	orderKey      = "order"
 	stoppedKey    = "stopped"
+	moveKey       = "move"
 	jobKey        = "job"
 	slotKey       = "slot"
 	deploymentKey = "deployment"
@@ -45,6 +47,12 @@ type runRecord struct {
 type slotRecord struct {
 	Placed  []placement           `json:"placed"` // those that have ended and are kept, then the present one
 	Earlier []restart.Replacement `json:"earlier,omitempty"`
+}
+
+// moveRecord is the order to stop an allocation.
+type moveRecord struct {
+	Alloc string `json:"alloc"` // ID
+	Again bool   `json:"again"` // another one is to run in its place
 }
 
 // placement is an allocation as it is put in its slot.

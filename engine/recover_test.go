@@ -90,6 +90,13 @@ var scenarios = map[string]scenario{
 			_ = e.RestartTask(context.Background(), allocs[0].ID, "t")
 		}
 	}}},
+	"stop of an allocation": {lost: true, lasts: 2 * time.Minute, job: func() *api.Job {
+		return newJob("service", newTask("t", "run_for", "1h", "kill_after", "3s"), hook(newTask("after", "run_for", "2s"), "poststop", false))
+	}, actions: map[time.Duration]func(*engine.Engine){30 * time.Second: func(e *engine.Engine) {
+		if allocs := e.Allocs(); len(allocs) == 1 {
+			_ = e.StopAlloc(allocs[0].ID, false)
+		}
+	}}},
 	"dispatch": {lost: true, lasts: time.Minute, job: func() *api.Job {
 		job := newJob("batch", newTask("t", "run_for", "5s", "exit_code", "${NOMAD_META_CODE}"))
 		job.ParameterizedJob = &api.ParameterizedJobConfig{Payload: "required", MetaRequired: []string{"code"}}

@@ -77,8 +77,8 @@ func (s *slot) live() {
 	}
 }
 
-func (s *slot) key() store.Key {
-	return store.KeyOf(slotKey, *s.job.ID, *s.group.Name, strconv.Itoa(s.index))
+func (s *slot) key(kind string) store.Key {
+	return store.KeyOf(kind, *s.job.ID, *s.group.Name, strconv.Itoa(s.index))
 }
 
 // restore returns the allocation that an earlier engine had placed last; nil
@@ -87,7 +87,7 @@ func (s *slot) restore() *runner.Alloc {
 	if !s.recorder.Durable() {
 		return nil
 	}
-	if _, err := s.recorder.Get(s.key(), &s.slotRecord); err != nil {
+	if _, err := s.recorder.Get(s.key(slotKey), &s.slotRecord); err != nil {
 		s.notice("%s: %v", s.name(), err)
 	}
 	var last *runner.Alloc
@@ -103,6 +103,9 @@ func (s *slot) restore() *runner.Alloc {
 			s.claimed = s.adoptPorts(&cfg)
 		}
 	}
+	if last != nil {
+		s.restoreMove(last)
+	}
 	return last
 }
 
@@ -117,7 +120,8 @@ func (s *slot) place() *runner.Alloc {
 	s.claimed, failure = s.givePorts(&cfg)
 	p.Ports, p.TaskPorts = cfg.Ports, cfg.TaskPorts
 	s.Placed = append(s.Placed, p)
-	s.forgotten.Put(s.key(), s.slotRecord)
+	s.forgotten.Drop(s.key(moveKey)) // it has come to this
+	s.forgotten.Put(s.key(slotKey), s.slotRecord)
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)
