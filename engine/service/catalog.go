@@ -133,6 +133,16 @@ func (c *Catalog) SetCheck(alloc string, status api.AllocCheckStatus) (before *a
 	return before
 }
 
+// ForgetCheck drops what a check of an allocation says.
+func (c *Catalog) ForgetCheck(alloc, id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.checks[alloc][id]; ok {
+		delete(c.checks[alloc], id)
+		c.wake()
+	}
+}
+
 // Checks returns what the checks of an allocation say, by ID.
 func (c *Catalog) Checks(alloc string) api.AllocCheckStatuses {
 	c.mu.Lock()

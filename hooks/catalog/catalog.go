@@ -32,7 +32,7 @@ type Options struct {
 	// Lent is what stands in for Nomad's variables, Consul and Vault. nil:
 	// nothing does.
 	Lent template.Lender
-	// Services is where services are registered.
+	// Services is where services are registered. nil: in a catalog of their own.
 	Services *service.Catalog
 	// Elsewhere returns services that other engines offer, see Known.
 	Elsewhere func() []*service.Instance
@@ -46,6 +46,9 @@ type Options struct {
 func New(opts Options) hooks.Catalog {
 	if opts.Lent == nil {
 		opts.Lent = lent.New(standin.Nothing(), nil)
+	}
+	if opts.Services == nil {
+		opts.Services = &service.Catalog{}
 	}
 	offered := services.New(opts.Services)
 	if opts.Unprobed {

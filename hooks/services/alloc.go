@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -27,27 +28,17 @@ type alloc struct {
 	tally tally
 
 	mu      sync.Mutex
-	group   *api.TaskGroup  // its newest version
-	own     *offer          // of the group; nil while it is not registered
-	running map[string]bool // tasks that have started and not ended
-	ending  bool            // nothing is to be registered any more
+	group   *api.TaskGroup      // its newest version
+	own     *offer              // of the group; nil while it is not registered
+	running map[string]execFunc // by task that has started and not ended; nil: its driver runs no commands
+	ending  bool                // nothing is to be registered any more
 }
 
 func newAlloc(h *Hooks, info hooks.Alloc) *alloc {
 	return &alloc{
-		hooks: h, info: info, group: info.Group, running: map[string]bool{},
+		hooks: h, info: info, group: info.Group, running: map[string]execFunc{},
 		tally: tally{tell: info.ChecksPass, passing: map[checkKey]bool{}},
 	}
-}
-
-// isIdle reports that nothing of the allocation offers a service.
-func (a *alloc) isIdle() bool {
-	for _, t := range a.group.Tasks {
-		if len(t.Services) > 0 {
-			return false
-		}
-	}
-	return len(a.group.Services) == 0
 }
 
 // Name implements hooks.AllocHook.
@@ -63,21 +54,22 @@ func (a *alloc) Prerun(context.Context) error {
 
 // register registers the group's services, unless they are. The lock is held.
 func (a *alloc) register() (err error) {
-	if a.own != nil || a.ending {
+	if a.own != nil || a.ending || len(a.group.Services) == 0 {
 		return nil
 	}
 	a.own, err = a.offer("", a.group.Services, a.info.Env(), nil)
 	return err
 }
 
-// deregister takes back the group's services and waits for the end of their
-// checks.
-func (a *alloc) deregister() {
+// deregister takes back the group's services, which it returns, and waits for
+// the end of their checks.
+func (a *alloc) deregister() *offer {
 	a.mu.Lock()
 	own := a.own
 	a.own = nil
 	a.mu.Unlock()
 	own.withdraw()
+	return own
 }
 
 // Prekill takes the group's services back before its shutdown_delay begins.
@@ -103,13 +95,26 @@ func (a *alloc) Postrun(ctx context.Context) error {
 // Shutdown ends the checks of an allocation that goes on without this engine.
 func (a *alloc) Shutdown() { a.Prekill(context.Background()) }
 
-// Update registers the services of a new version of the job.
+// Update registers the services of a new version of the job. Those that are the
+// same stay, and their checks with them.
 func (a *alloc) Update(_ context.Context, _ *api.Job, group *api.TaskGroup) error {
-	a.deregister()
 	a.tally.expect(group)
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	same := reflect.DeepEqual(a.group.Services, group.Services)
 	a.group = group
+	a.mu.Unlock()
+	if same {
+		return nil
+	}
+	a.deregister().forget()
+	return a.resume()
+}
+
+// resume registers the group's services, unless they are, and begins to check
+// them once all main tasks run.
+func (a *alloc) resume() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if err := a.register(); err != nil {
 		return err
 	}
@@ -117,27 +122,29 @@ func (a *alloc) Update(_ context.Context, _ *api.Job, group *api.TaskGroup) erro
 	return nil
 }
 
-// started notes that a task runs, and begins to check the group's services
-// once all main tasks do. The run is how its script checks get into it.
-func (a *alloc) started(task string, run execFunc) error {
+// started notes that a task runs, and how script checks get into it.
+func (a *alloc) started(task string, run execFunc) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.running[task] = true
-	if err := a.register(); err != nil {
-		return err
+	a.running[task] = run
+}
+
+// exec runs a command in a task.
+func (a *alloc) exec(ctx context.Context, task string, cmd []string) (*drivers.ExecTaskResult, error) {
+	a.mu.Lock()
+	run := a.running[task]
+	a.mu.Unlock()
+	if run == nil {
+		return nil, fmt.Errorf("no command can be run in task %q", task)
 	}
-	if a.own != nil {
-		a.own.setExec(task, run)
-	}
-	a.startGroupChecks()
-	return nil
+	return run(ctx, cmd)
 }
 
 // startGroupChecks begins to check the group's services, if it is time. The
 // lock is held.
 func (a *alloc) startGroupChecks() {
 	for _, t := range a.group.Tasks {
-		if t.Lifecycle == nil && !a.running[t.Name] {
+		if _, runs := a.running[t.Name]; t.Lifecycle == nil && !runs {
 			return
 		}
 	}

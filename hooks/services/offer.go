@@ -29,7 +29,6 @@ type offer struct {
 
 	mu      sync.Mutex
 	started bool
-	exec    map[string]execFunc // by task
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -37,7 +36,7 @@ type offer struct {
 // offer registers services of a task, or of the group if its name is empty. On
 // error none is left.
 func (a *alloc) offer(task string, services []*api.Service, env *taskenv.Env, network *drivers.Network) (*offer, error) {
-	o := &offer{alloc: a, exec: map[string]execFunc{}}
+	o := &offer{alloc: a}
 	where := a.network(task, network)
 	var found []*service.Instance
 	for i, s := range services {
@@ -135,13 +134,6 @@ func initial(c *check.Check) check.Result {
 	return r
 }
 
-// setExec says how to run commands in a task.
-func (o *offer) setExec(task string, run execFunc) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.exec[task] = run
-}
-
 // startChecks starts the checks, unless they have been.
 func (o *offer) startChecks() {
 	o.mu.Lock()
@@ -162,21 +154,11 @@ func (o *offer) startChecks() {
 		if ob.check.Type == "script" {
 			task := ob.check.Task
 			ob.check.Exec = func(ctx context.Context, cmd []string) (*drivers.ExecTaskResult, error) {
-				return o.run(ctx, task, cmd)
+				return o.alloc.exec(ctx, task, cmd)
 			}
 		}
 		o.running.Go(func() { ob.observe(ctx) })
 	}
-}
-
-func (o *offer) run(ctx context.Context, task string, cmd []string) (*drivers.ExecTaskResult, error) {
-	o.mu.Lock()
-	run := o.exec[task]
-	o.mu.Unlock()
-	if run == nil {
-		return nil, fmt.Errorf("no command can be run in task %q", task)
-	}
-	return run(ctx, cmd)
 }
 
 // withdraw deregisters the services and waits for the end of their checks.
@@ -197,4 +179,15 @@ func (o *offer) withdraw() {
 		stop()
 	}
 	o.running.Wait()
+}
+
+// forget drops what the checks of a withdrawn offer said: they are not those of
+// the job any more.
+func (o *offer) forget() {
+	if o == nil {
+		return
+	}
+	for _, ob := range o.observers {
+		o.alloc.hooks.catalog.ForgetCheck(o.alloc.info.Alloc.ID, ob.check.ID)
+	}
 }

@@ -38,9 +38,6 @@ func NewUnprobed(c *service.Catalog) *Hooks {
 // Alloc makes the hook of an allocation. It is a hooks.AllocFactory.
 func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
 	a := newAlloc(h, info)
-	if a.isIdle() {
-		return nil
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.allocs[info.Alloc.ID] = a
@@ -50,7 +47,7 @@ func (h *Hooks) Alloc(info hooks.Alloc) hooks.AllocHook {
 // Task makes the hook of a task. It is a hooks.TaskFactory.
 func (h *Hooks) Task(info hooks.Task) hooks.TaskHook { return newTask(h, info) }
 
-// of returns the hook of a task's allocation; nil if that offers nothing.
+// of returns the hook of a task's allocation; nil after its Postrun.
 func (h *Hooks) of(allocID string) *alloc {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -379,3 +379,62 @@ func TestServiceNames(t *testing.T) {
 		})
 	}
 }
+
+// TestUpdate: what a new version of the job leaves as it was goes on, and what
+// it changes is registered anew, in a group that had no services before too.
+func TestUpdate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := func(name string) *api.Service {
+			s := &api.Service{Name: name, Provider: "nomad", Checks: []api.ServiceCheck{{
+				Name: "c", Type: "script", Command: "true", Interval: time.Second, Timeout: time.Second, TaskName: "t",
+			}}}
+			return s
+		}
+		f := newFixture(t, nil, []*api.Service{script("kept")})
+		f.prerun()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.after(2 * time.Second)
+		f.expectPasses(false, true)
+		f.update([]*api.Service{script("added")}, []*api.Service{script("kept")})
+		f.expectNames("added kept")
+		f.after(2 * time.Second)
+		f.expectPasses(false, true, false, true)
+		f.update([]*api.Service{script("added")}, []*api.Service{script("renamed")})
+		f.expectNames("added renamed")
+		if n := len(f.catalog.Checks("alloc")); n != 2 {
+			t.Errorf("there are %d checks, want 2", n)
+		}
+		f.after(2 * time.Second)
+		f.expectPasses(false, true, false, true, false, true)
+		f.update(nil, nil)
+		f.expectNames("")
+		if n := len(f.catalog.Checks("alloc")); n != 0 {
+			t.Errorf("%d checks are left", n)
+		}
+		f.end()
+	})
+}
+
+// update gives the hooks another version of the job.
+func (f *fixture) update(group, task []*api.Service) {
+	f.Helper()
+	spec := &api.Task{Name: "t", Services: task}
+	g := &api.TaskGroup{Name: new("g"), Services: group, Tasks: []*api.Task{spec}}
+	if err := f.alloc.(hooks.AllocUpdate).Update(f.Context(), nil, g); err != nil {
+		f.Fatal(err)
+	}
+	if err := f.task.(hooks.TaskUpdate).Update(f.Context(), &hooks.UpdateRequest{Task: spec}); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) expectNames(want string) {
+	f.Helper()
+	names := strings.Fields(f.names())
+	slices.Sort(names)
+	if got := strings.Join(names, " "); got != want {
+		f.Errorf("registered: %q, want %q", got, want)
+	}
+}

@@ -1,6 +1,8 @@
 package services
 
 import (
+	"maps"
+	"reflect"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
@@ -13,9 +15,10 @@ import (
 type tally struct {
 	tell func(pass bool) // whenever all pass, or no longer do
 
-	mu      sync.Mutex
-	total   int
-	passing map[checkKey]bool
+	mu       sync.Mutex
+	services map[string][]*api.Service // by task, "" for the group's
+	total    int                       // of their checks
+	passing  map[checkKey]bool
 }
 
 // checkKey tells a check of an allocation from the others.
@@ -24,20 +27,24 @@ type checkKey struct {
 	service, check int
 }
 
-// expect sets how many checks there are: all that the group has.
+// expect sets which checks there are: all that the group has. Those of services
+// that have changed have yet to pass.
 func (t *tally) expect(g *api.TaskGroup) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.all()
-	t.total = 0
-	add := func(services []*api.Service) {
+	now := map[string][]*api.Service{"": g.Services}
+	for _, task := range g.Tasks {
+		now[task.Name] = task.Services
+	}
+	maps.DeleteFunc(t.passing, func(key checkKey, _ bool) bool {
+		return !reflect.DeepEqual(t.services[key.task], now[key.task])
+	})
+	t.services, t.total = now, 0
+	for _, services := range now {
 		for _, s := range services {
 			t.total += len(s.Checks)
 		}
-	}
-	add(g.Services)
-	for _, task := range g.Tasks {
-		add(task.Services)
 	}
 	t.tellIfNot(all)
 }

@@ -2,7 +2,8 @@ package services
 
 import (
 	"context"
-	"sync/atomic"
+	"reflect"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -14,14 +15,16 @@ import (
 type task struct {
 	hooks *Hooks
 	alloc string // ID of its allocation
-	spec  atomic.Pointer[api.Task]
-	own   *offer // nil while it is not registered
+	name  string
+
+	mu      sync.Mutex              // held over a whole phase: Update comes beside others
+	spec    *api.Task               // its newest version
+	running *hooks.PoststartRequest // nil before the start, and once it ends
+	own     *offer                  // nil while it is not registered
 }
 
 func newTask(h *Hooks, info hooks.Task) *task {
-	t := &task{hooks: h, alloc: info.Alloc.ID}
-	t.spec.Store(info.Task)
-	return t
+	return &task{hooks: h, alloc: info.Alloc.ID, name: info.Task.Name, spec: info.Task}
 }
 
 // Name implements hooks.TaskHook.
@@ -33,15 +36,25 @@ func (t *task) Poststart(_ context.Context, req *hooks.PoststartRequest) error {
 	if a == nil {
 		return nil
 	}
-	t.withdraw()
-	spec := t.spec.Load()
-	var err error
-	if t.own, err = a.offer(spec.Name, spec.Services, req.Env, req.Network); err != nil {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.own.withdraw()
+	run := *req // it is used again for the next hook
+	t.running = &run
+	a.started(t.name, req.Exec)
+	if err := t.register(a); err != nil {
 		return err
 	}
-	t.own.setExec(spec.Name, req.Exec)
-	t.own.startChecks()
-	return a.started(spec.Name, req.Exec)
+	return a.resume()
+}
+
+// register registers the services of the running task.
+func (t *task) register(a *alloc) (err error) {
+	t.own, err = a.offer(t.name, t.spec.Services, t.running.Env, t.running.Network)
+	if err == nil {
+		t.own.startChecks()
+	}
+	return err
 }
 
 // Prekill takes the services back before the task's shutdown_delay begins.
@@ -55,7 +68,7 @@ func (t *task) Prekill(context.Context) error {
 func (t *task) Exited(context.Context) error {
 	t.withdraw()
 	if a := t.hooks.of(t.alloc); a != nil {
-		a.stopped(t.spec.Load().Name)
+		a.stopped(t.name)
 	}
 	return nil
 }
@@ -69,14 +82,25 @@ func (t *task) Stop(context.Context) error {
 // Shutdown ends the checks of a task that goes on without this engine.
 func (t *task) Shutdown() { t.withdraw() }
 
-// Update registers the services of a new version of the job when the task
-// starts next.
+// Update registers the services of a new version of the job. Those that are the
+// same stay, and their checks with them.
 func (t *task) Update(_ context.Context, req *hooks.UpdateRequest) error {
-	t.spec.Store(req.Task)
-	return nil
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	same := reflect.DeepEqual(t.spec.Services, req.Task.Services)
+	t.spec = req.Task
+	a := t.hooks.of(t.alloc)
+	if same || t.running == nil || a == nil {
+		return nil
+	}
+	t.own.withdraw()
+	t.own.forget()
+	return t.register(a)
 }
 
 func (t *task) withdraw() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.own.withdraw()
-	t.own = nil
+	t.own, t.running = nil, nil
 }
