@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -25,10 +26,10 @@ func (a *app) cleanCommand() *cobra.Command {
 	opts := cleanOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Free what runs that have ended left on disk",
+		Short: "Free what runs that have ended left behind",
 		Long: `Free what is left of runs that have ended, and say how much that was: what
-killed runs left behind, and of each job all runs but the last five. What runs
-is never touched.
+killed runs left behind, their containers too where a Docker engine answers,
+and of each job all runs but the last five. What runs is never touched.
 
 Exit codes:
   0    it is freed, even if there was nothing
@@ -37,7 +38,7 @@ Exit codes:
 		Example: `  taskrun clean
   taskrun clean --all --volumes`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.clean(opts) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), opts) },
 	}
 	flags := cmd.Flags()
 	flags.Var(&opts.mode, "output", "plain, json or quiet")
@@ -48,7 +49,7 @@ Exit codes:
 	return cmd
 }
 
-func (a *app) clean(opts cleanOptions) error {
+func (a *app) clean(ctx context.Context, opts cleanOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	if opts.volumes && !opts.all {
 		return usageError("cannot remove volumes alone").withHint("add --all")
@@ -63,12 +64,17 @@ func (a *app) clean(opts cleanOptions) error {
 	}
 	_, err = httpapi.Find(a.sockets()) // which clears away what dead engines left
 	errs := []error{err}
+	left := &leftovers{}
+	if len(jobs) > 0 {
+		left, err = a.findLeftovers(ctx, dataDir)
+		errs = append(errs, err)
+	}
 	before, live, keep := allocdir.Used(dataDir), 0, keptRuns
 	if opts.all {
 		keep = 0
 	}
 	for _, job := range jobs {
-		err := allocdir.Clean(dataDir, job, keep)
+		err := allocdir.Clean(dataDir, job, keep, func() error { return left.remove(ctx, job) })
 		if errors.Is(err, allocdir.ErrInUse) {
 			live++
 			continue
@@ -81,6 +87,6 @@ func (a *app) clean(opts cleanOptions) error {
 	case opts.volumes:
 		errs = append(errs, allocdir.CleanVolumes(dataDir))
 	}
-	freed := max(0, before-allocdir.Used(dataDir))
-	return errors.Join(append(errs, ui.WriteFreed(a.streams, opts.mode, time.Now(), freed, live))...)
+	freed := ui.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
+	return errors.Join(append(errs, ui.WriteFreed(a.streams, opts.mode, time.Now(), freed))...)
 }

@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -133,17 +137,59 @@ func (e *engines) take(key string) *engineProcess {
 
 // end is the script command
 //
-//	end NAME INT|KILL   send the run a signal, and wait for its end
+//	end NAME INT|KILL|CUT   send the run a signal, and wait for its end
+//
+// where CUT is no signal: it ends as if the machine had lost its power.
 func (e *engines) end(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill}
+	signals := map[string]os.Signal{"INT": os.Interrupt, "KILL": os.Kill, "CUT": os.Kill}
 	if neg || len(args) != 2 || signals[args[1]] == nil {
-		ts.Fatalf("usage: end NAME INT|KILL")
+		ts.Fatalf("usage: end NAME INT|KILL|CUT")
 	}
 	p := e.take(ts.MkAbs(".") + "/" + args[0])
 	if p == nil {
 		ts.Fatalf("no run %s", args[0])
 	}
+	if args[1] == "CUT" {
+		ts.Check(p.cut())
+		defer func() {
+			ts.Check(os.RemoveAll(ts.Getenv("XDG_RUNTIME_DIR"))) // a machine that starts has made it anew
+			ts.Check(os.Mkdir(ts.Getenv("XDG_RUNTIME_DIR"), 0o700))
+		}()
+	}
 	ts.Check(p.end(signals[args[1]]))
+}
+
+// cut kills the keeper of a run that can do nothing about it.
+func (p *engineProcess) cut() error {
+	for deadline := time.Now().Add(scriptTime); ; <-time.After(5 * time.Millisecond) {
+		if keepers := keepersOf(p.cmd.Process.Pid); len(keepers) == 1 {
+			return errors.Join(p.cmd.Process.Signal(syscall.SIGSTOP), syscall.Kill(keepers[0], syscall.SIGKILL))
+		}
+		if time.Now().After(deadline) {
+			return errors.New("there is no keeper")
+		}
+	}
+}
+
+// keepersOf are the keepers of a process of this program.
+func keepersOf(pid int) []int {
+	return processes(func(args string) bool { return args == fmt.Sprint("taskrun keeper of ", pid) })
+}
+
+// processes are those with arguments that are wanted, where there is /proc.
+func processes(wanted func(args string) bool) (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if wanted(strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // end sends the run a signal and waits until it is gone.

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -181,24 +180,7 @@ func (s *stand) sleepers() []int {
 }
 
 // keepers are the keepers of the program.
-func (s *stand) keepers() []int {
-	return processes(func(args string) bool { return args == fmt.Sprint("taskrun keeper of ", s.Process.Pid) })
-}
-
-func processes(wanted func(args string) bool) (pids []int) {
-	entries, _ := os.ReadDir("/proc")
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		line, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
-		if wanted(strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
+func (s *stand) keepers() []int { return keepersOf(s.Process.Pid) }
 
 // mustBeGone checks that nothing is left of the run, in time.
 func (s *stand) mustBeGone(t *testing.T) {

@@ -71,7 +71,7 @@ func (t leakTest) Run() int {
 //	no-containers           the script has left no container behind
 //	serve DIR               serves a directory, and archives, at $URL
 //	run NAME FILE TASK...   "taskrun up FILE" is started; each TASK runs
-//	end NAME INT|KILL       it has been sent a signal, and is gone
+//	end NAME INT|KILL|CUT   it was sent a signal, or its machine lost its power, and is gone
 //	listen                  listens at 127.0.0.1:$PORT
 //	free                    makes $PORT one that nobody listens on
 //	waitfor FILE            waits until the file exists

@@ -6,22 +6,30 @@ import (
 	"time"
 )
 
-// WriteFreed tells how many bytes were freed, and how many jobs were left alone
-// because they run.
-func WriteFreed(s *Streams, mode Mode, at time.Time, freed int64, live int) error {
+// Freed is what a cleaning has removed.
+type Freed struct {
+	Bytes      int64 `json:"freed_bytes"`
+	Containers int   `json:"removed_containers"`
+	Live       int   `json:"live_jobs"` // left alone because they run
+}
+
+// WriteFreed tells what was removed.
+func WriteFreed(s *Streams, mode Mode, at time.Time, f Freed) error {
 	var out strings.Builder
 	switch mode {
 	case JSON:
 		writeJSON(&out, struct {
 			jsonHead
-			Freed int64 `json:"freed_bytes"`
-			Live  int   `json:"live_jobs"`
-		}{head("cleaned", at), freed, live})
+			Freed
+		}{head("cleaned", at), f})
 	case Quiet:
 	default:
-		fmt.Fprintf(&out, "freed %.1f MiB", float64(freed)/(1<<20))
-		if live > 0 {
-			fmt.Fprintf(&out, "; left alone: %s that runs", plural(live, "job"))
+		fmt.Fprintf(&out, "freed %.1f MiB", float64(f.Bytes)/(1<<20))
+		if f.Containers > 0 {
+			fmt.Fprintf(&out, " and removed %s", plural(f.Containers, "container"))
+		}
+		if f.Live > 0 {
+			fmt.Fprintf(&out, "; left alone: %s that runs", plural(f.Live, "job"))
 		}
 		out.WriteString("\n")
 	}

@@ -13,11 +13,17 @@ import (
 // and of these what only a live run needs: secrets, pipes, and its state. With
 // keep 0 it also forgets the ports and the sticky directories of the job. The
 // error is an *InUseError when the job runs.
-func Clean(dataDir, jobID string, keep int) error {
+//
+// Before that, when the job is locked, first removes what is elsewhere. After
+// an error of it the directories stay, for something may still use them.
+func Clean(dataDir, jobID string, keep int, first func() error) error {
 	dir := jobDir(dataDir, jobID)
 	lock, err := lockJob(dir, jobID)
 	if err != nil {
 		return err
+	}
+	if err := first(); err != nil {
+		return errors.Join(err, unlock(lock))
 	}
 	r := &Run{Dir: filepath.Join(runsDir(dir), "."), jobDir: dir, lock: lock}
 	errs := []error{r.Prune(keep + 1)} // a run that there is not counts

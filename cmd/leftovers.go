@@ -1,0 +1,59 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+)
+
+// leftovers are what drivers have made for the runs of a data directory, by job.
+type leftovers struct {
+	byJob   map[string][]leftover
+	removed int
+}
+
+type leftover struct {
+	drivers.Leftover
+	finder drivers.Finder
+}
+
+// findLeftovers asks the drivers that can be used on this machine. What was
+// made for runs elsewhere is not ours: their locks would not be seen.
+func (a *app) findLeftovers(ctx context.Context, dataDir string) (*leftovers, error) {
+	left := &leftovers{byJob: map[string][]leftover{}}
+	dataDir, err := filepath.Abs(dataDir) // as OpenRun has it
+	errs := []error{err}
+	for _, name := range slices.Sorted(maps.Keys(a.drivers())) {
+		finder, ok := a.drivers()[name].(drivers.Finder)
+		if !ok || a.fingerprint(name).Health != drivers.HealthHealthy {
+			continue
+		}
+		all, err := finder.Leftovers(ctx)
+		errs = append(errs, err)
+		for _, l := range all {
+			runDir := filepath.Dir(filepath.Dir(l.AllocDir))
+			if job := allocdir.JobOf(runDir); runDir == allocdir.RunDir(dataDir, job, filepath.Base(runDir)) {
+				left.byJob[job] = append(left.byJob[job], leftover{l, finder})
+			}
+		}
+	}
+	return left, errors.Join(errs...)
+}
+
+// remove removes what is left of a job, which must be locked.
+func (l *leftovers) remove(ctx context.Context, job string) error {
+	var errs []error
+	for _, one := range l.byJob[job] {
+		err := one.finder.RemoveLeftover(ctx, one.Leftover)
+		if err == nil {
+			l.removed++
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
