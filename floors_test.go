@@ -20,7 +20,7 @@ type floor struct {
 
 // leaves are the parts of the engine that import nothing above themselves, so
 // that hooks and drivers can use them.
-const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/check"
+const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/variable engine/check"
 
 // floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
 // jobspec. For each package the first row that matches counts. Whoever needs a
@@ -38,6 +38,7 @@ var floors = []floor{
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
 	{"engine/tasklog", "engine/event", "drivers", "output is announced as events"},
 	{"engine/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
+	{"engine/variable", "", "", "variables in memory; whoever reads them comes to it"},
 	{"engine/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},

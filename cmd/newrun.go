@@ -12,6 +12,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/service"
+	"taskrun/engine/variable"
 	hooks "taskrun/hooks/catalog"
 	hooklent "taskrun/hooks/lent"
 	"taskrun/jobspec"
@@ -33,7 +34,8 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		watch: b.watch, verdict: newVerdict(p, jobs(files)), now: opts.now, began: b.began, detached: b.detached,
 		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
 	}
-	stock := hooklent.New(lent(files), func(problems jobspec.Problems) { r.say(problems) })
+	variables := &variable.Store{}
+	stock := hooklent.New(lent(files), variables, func(problems jobspec.Problems) { r.say(problems) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
@@ -55,6 +57,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		HostEnv:      a.environ,
 		PortDir:      filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
 		Services:     services,
+		Variables:    variables,
 		LogicalPorts: opts.rehearse,
 		OnRun:        b.watch.Run,
 		Durable:      b.detached,

@@ -20,6 +20,7 @@ import (
 	"taskrun/engine/runner"
 	"taskrun/engine/service"
 	"taskrun/engine/store"
+	"taskrun/engine/variable"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -43,6 +44,9 @@ type Config struct {
 	HostEnv []string      // "K=V", what tasks inherit
 	// Services is where the hooks register what tasks offer; nil if none does.
 	Services *service.Catalog
+	// Variables is where Nomad's variables are that tasks may read; nil if there
+	// are none.
+	Variables *variable.Store
 	// PortDir is where engines of this user tell each other which ports they
 	// gave out. Empty: they do not.
 	PortDir string
@@ -102,6 +106,9 @@ func New(cfg Config) *Engine {
 	if cfg.Services == nil {
 		cfg.Services = &service.Catalog{}
 	}
+	if cfg.Variables == nil {
+		cfg.Variables = &variable.Store{}
+	}
 	ports := port.NewClaims(cfg.PortDir)
 	if cfg.LogicalPorts {
 		ports = port.NewLogical()
@@ -121,6 +128,9 @@ func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subsc
 
 // Services is the catalog of what tasks offer and what their checks say.
 func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
+
+// Variables is the store of Nomad's variables.
+func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
 
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may

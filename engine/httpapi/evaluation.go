@@ -39,6 +39,7 @@ type evaluationRecord struct {
 func (t *tracker) evaluate(trigger, job, subject string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.now++
 	id := t.evaluateLocked(trigger, job, subject)
 	t.flush()
 	return id

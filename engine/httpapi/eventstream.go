@@ -152,6 +152,9 @@ func (s *Server) payload(o occurrence) (namespace string, payload map[string]any
 		service := *o.object.(*api.ServiceRegistration)
 		service.NodeID, service.Datacenter = s.cfg.Node.ID, s.cfg.Node.Datacenter
 		return service.Namespace, map[string]any{"Service": &service}
+	case topicVariable:
+		v := o.object.(variableEvent)
+		return v.Metadata.Namespace, map[string]any{"Metadata": v.Metadata, "Deleted": v.Deleted}
 	case api.TopicNode:
 		return "", map[string]any{"Node": s.node(s.ctx)}
 	case api.TopicNodePool, api.TopicAll: // nothing happens there

@@ -12,6 +12,15 @@ import (
 // come late, as in Nomad by default.
 const fedEntries = 100
 
+// topicVariable is that of Nomad's variables, which its client has no name for.
+const topicVariable api.Topic = "Variable"
+
+// variableEvent tells of a variable, and never of its items.
+type variableEvent struct {
+	Metadata *api.VariableMetadata
+	Deleted  bool
+}
+
 // occurrence is an event of the event stream, before its object is looked at:
 // that is shown as it is when it is sent.
 type occurrence struct {

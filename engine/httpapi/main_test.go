@@ -19,7 +19,10 @@ import (
 	"taskrun/engine/event"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/service"
+	"taskrun/engine/variable"
 	"taskrun/hooks/catalog"
+	"taskrun/hooks/lent"
+	"taskrun/jobspec/standin"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -70,10 +73,11 @@ type fixture struct {
 func serve(t testing.TB, jobs ...*api.Job) *fixture {
 	t.Helper()
 	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
-	services := &service.Catalog{}
+	services, variables := &service.Catalog{}, &variable.Store{}
 	node := &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"}
 	f.engine = engine.New(engine.Config{
-		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services}), Services: services, Node: node,
+		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Lent: lent.New(standin.Nothing(), variables, nil)}),
+		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})
 	f.server = httpapi.New(f.engine, httpapi.Config{

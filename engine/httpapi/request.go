@@ -45,11 +45,15 @@ func (r *request) inNamespace(name string) bool {
 
 // decode reads a JSON body of bounded size in bounded time.
 func (r *request) decode(w http.ResponseWriter, into any) error {
+	return r.decodeUpTo(w, maxBody, into)
+}
+
+func (r *request) decodeUpTo(w http.ResponseWriter, size int64, into any) error {
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
 		return err
 	}
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(into)
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, size)).Decode(into)
 	if errors.Is(err, io.EOF) {
 		return fail(http.StatusBadRequest, "Request body is empty")
 	}
@@ -61,6 +65,10 @@ func (r *request) decode(w http.ResponseWriter, into any) error {
 
 // writeJSON answers with an object, indented if the client asks for that.
 func (r *request) writeJSON(w http.ResponseWriter, v any) error {
+	return r.writeStatus(w, http.StatusOK, v)
+}
+
+func (r *request) writeStatus(w http.ResponseWriter, status int, v any) error {
 	encode := json.Marshal
 	if pretty, ok := r.query["pretty"]; ok && pretty[0] != "0" {
 		encode = func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "    ") }
@@ -70,6 +78,7 @@ func (r *request) writeJSON(w http.ResponseWriter, v any) error {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that is gone needs no answer
 	return nil
 }

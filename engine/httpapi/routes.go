@@ -67,6 +67,11 @@ var routes = []struct {
 	{"GET", "/v1/service/*", read(serviceTopic, (*Server).getService)},
 	{"DELETE", "/v1/service/*", write((*Server).deleteService)},
 
+	{"GET", "/v1/vars", read(variablesTopic, (*Server).listVariables)},
+	{"GET", "/v1/var/*", read(variableTopic, (*Server).getVariable)},
+	{"PUT", "/v1/var/*", (*Server).putVariable},
+	{"DELETE", "/v1/var/*", (*Server).deleteVariable},
+
 	{"GET", "/v1/agent/self", write((*Server).agentSelf)},
 	{"GET", "/v1/agent/members", write((*Server).agentMembers)},
 	{"GET", "/v1/agent/health", write((*Server).agentHealth)},

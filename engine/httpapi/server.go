@@ -64,6 +64,7 @@ type Server struct {
 // on: call it before Submit. It must be shut down.
 func New(e *engine.Engine, cfg Config) *Server {
 	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}}
+	e.Variables().Stamp(s.tracker.stamp)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{
 		Handler:           s,

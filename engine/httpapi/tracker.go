@@ -29,6 +29,8 @@ func evaluationsTopic(string) topic       { return "evaluations" }
 func evaluationTopic(id string) topic     { return topic("evaluation/" + id) }
 func jobEvaluationsTopic(id string) topic { return topic("job-evaluations/" + id) }
 func allocTopic(id string) topic          { return topic("allocation/" + id) }
+func variablesTopic(string) topic         { return "variables" }
+func variableTopic(path string) topic     { return topic("variable/" + path) }
 
 // firstIndex is that of what has not changed since the server began. It is not
 // 0: clients send it back, and 0 means not to wait.
@@ -103,7 +105,9 @@ func (t *tracker) close() {
 func (t *tracker) observe(ev event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.now = firstIndex + ev.Seq
+	// What clients have changed counts as well, but is not told of again to an
+	// engine that takes up the run.
+	t.now = max(t.now+1, firstIndex+ev.Seq)
 	t.take(ev)
 	t.tell(ev)
 	t.flush()
@@ -202,6 +206,22 @@ func (t *tracker) prune() {
 		}
 	}
 	t.pruneAt = max(64, 2*len(t.allocs))
+}
+
+// stamp takes in the change of a variable, and gives it its index.
+func (t *tracker) stamp(v *api.VariableMetadata, deleted bool) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now++
+	t.change(variablesTopic(""), variableTopic(v.Path))
+	shown := *v
+	if shown.ModifyIndex = t.now; shown.CreateIndex == 0 {
+		shown.CreateIndex = t.now
+	}
+	t.feed.add(t.now, occurrence{
+		topic: topicVariable, kind: "VariableUpdated", key: v.Path, object: variableEvent{&shown, deleted},
+	})
+	return t.now
 }
 
 // change gives topics the present index and wakes who waits for that. The lock

@@ -45,7 +45,7 @@ type Options struct {
 // New returns the hooks.
 func New(opts Options) hooks.Catalog {
 	if opts.Lent == nil {
-		opts.Lent = lent.New(standin.Nothing(), nil)
+		opts.Lent = lent.New(standin.Nothing(), nil, nil)
 	}
 	if opts.Services == nil {
 		opts.Services = &service.Catalog{}

@@ -1,5 +1,6 @@
 // Package lent holds the stand-ins of a run for its hooks, and reads their file
-// again when it has changed.
+// again when it has changed. Nomad's variables among them are those of a store,
+// in which others may put some.
 package lent
 
 import (
@@ -7,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"taskrun/engine/variable"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 )
@@ -20,6 +22,8 @@ type Stock struct {
 	file   string // empty: what is lent stays the same
 	report func(jobspec.Problems)
 	stamp  stamp // of the file as it was read last
+
+	variables *variable.Store
 
 	mu      sync.Mutex
 	world   *standin.World
@@ -35,20 +39,28 @@ type stamp struct {
 	mod  time.Time
 }
 
-// New returns a stock that lends world. Problems of a later version of its file
-// go to report; what was lent before stays then.
-func New(world *standin.World, report func(jobspec.Problems)) *Stock {
-	return &Stock{
-		file: world.File, report: report, stamp: stampOf(world.File),
+// New returns a stock that lends world, whose Nomad variables it puts into a
+// store; nil is one of its own. Problems of a later version of its file go to
+// report; what was lent before stays then.
+func New(world *standin.World, variables *variable.Store, report func(jobspec.Problems)) *Stock {
+	if variables == nil {
+		variables = &variable.Store{}
+	}
+	s := &Stock{
+		file: world.File, report: report, stamp: stampOf(world.File), variables: variables,
 		world: world, changed: make(chan struct{}), end: make(chan struct{}),
 	}
+	variables.Lend(world.Variables())
+	variables.Tell(s.announce)
+	return s
 }
 
 // Lent returns the stand-ins as they are now.
 func (s *Stock) Lent() *standin.World {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.world
+	world := s.world
+	s.mu.Unlock()
+	return world.WithVariables(s.variables.All())
 }
 
 // Changed returns a channel that is closed when the stand-ins are replaced.
@@ -97,8 +109,16 @@ func (s *Stock) look() {
 		return
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.world = world
+	s.mu.Unlock()
+	s.variables.Lend(world.Variables())
+	s.announce()
+}
+
+// announce tells that what is lent has changed.
+func (s *Stock) announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
 	"go.uber.org/goleak"
 
+	"taskrun/engine/variable"
 	"taskrun/hooks/lent"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
@@ -33,7 +35,7 @@ func TestTheFileIsFollowed(t *testing.T) {
 		t.Fatal(problems)
 	}
 	told := make(chan string, 10)
-	s := lent.New(world, func(p jobspec.Problems) { told <- p.Error() })
+	s := lent.New(world, nil, func(p jobspec.Problems) { told <- p.Error() })
 	defer s.Close()
 	changed := s.Changed()
 
@@ -67,11 +69,34 @@ func TestTheFileIsFollowed(t *testing.T) {
 // wants to know; goleak sees to that.
 func TestNothingIsFollowedInVain(t *testing.T) {
 	t.Parallel()
-	s := lent.New(standin.Nothing(), nil)
+	s := lent.New(standin.Nothing(), nil, nil)
 	s.Changed()
-	unused := lent.New(&standin.World{File: "none"}, nil)
+	unused := lent.New(&standin.World{File: "none"}, nil, nil)
 	unused.Close()
 	if unused.Lent().File != "none" {
 		t.Error("another world")
+	}
+}
+
+// TestVariablesThatArePutAreLent puts a variable that no file lends.
+func TestVariablesThatArePutAreLent(t *testing.T) {
+	t.Parallel()
+	variables := &variable.Store{}
+	s := lent.New(standin.Nothing(), variables, nil)
+	defer s.Close()
+	before, changed := s.Lent(), s.Changed()
+	if _, err := variables.Put(&api.Variable{Namespace: "n", Path: "a/b", Items: api.VariableItems{"k": "v"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody was told")
+	}
+	if items, _ := s.Lent().Variable("n", "a/b"); items["k"] != "v" {
+		t.Errorf("got %v", items)
+	}
+	if _, ok := before.Variable("n", "a/b"); ok {
+		t.Error("what was lent before has changed")
 	}
 }

@@ -126,6 +126,28 @@ func (w *World) Variable(namespace, path string) (map[string]string, bool) {
 	return items, ok
 }
 
+// Variables returns the Nomad variables.
+func (w *World) Variables() (found []*api.Variable) {
+	if w == nil {
+		return nil
+	}
+	for key, items := range w.variables {
+		found = append(found, &api.Variable{Namespace: key.namespace, Path: key.path, Items: items})
+	}
+	return found
+}
+
+// WithVariables returns a World that lends these Nomad variables and else what
+// w lends.
+func (w *World) WithVariables(variables []*api.Variable) *World {
+	with := *w
+	with.variables = make(map[variableKey]map[string]string, len(variables))
+	for _, v := range variables {
+		with.variables[variableKey{v.Namespace, v.Path}] = v.Items
+	}
+	return &with
+}
+
 // VariablePaths returns the paths of the Nomad variables of a namespace that
 // begin with prefix, sorted. The namespace "*" is every one.
 func (w *World) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {

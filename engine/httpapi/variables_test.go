@@ -1,0 +1,158 @@
+package httpapi_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func serveVariables(t *testing.T) (*fixture, *api.Variables) {
+	t.Helper()
+	f := serve(t)
+	return f, f.client.Variables()
+}
+
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	f, variables := serveVariables(t)
+	put := &api.Variable{Namespace: "default", Path: "nomad/jobs/web", Items: api.VariableItems{"password": "s3cr3t"}}
+	created, _, err := variables.CheckedUpdate(put, nil) // cas=0: only if it is new
+	if err != nil || created.ModifyIndex == 0 || created.CreateIndex != created.ModifyIndex || created.Items["password"] != "s3cr3t" {
+		t.Fatalf("%+v, %v", created, err)
+	}
+	var conflict api.ErrCASConflict
+	if _, _, err = variables.CheckedUpdate(put, nil); !errors.As(err, &conflict) || conflict.Conflict.ModifyIndex != created.ModifyIndex {
+		t.Errorf("a second creation: %v", err)
+	}
+	created.Items["password"] = "other"
+	changed, _, err := variables.CheckedUpdate(created, nil)
+	if err != nil || changed.ModifyIndex <= created.ModifyIndex || changed.CreateIndex != created.CreateIndex {
+		t.Errorf("%+v, %v", changed, err)
+	}
+	if _, _, err := variables.Update(&api.Variable{Path: "a", Namespace: "prod", Items: api.VariableItems{}}, nil); err != nil {
+		t.Error(err)
+	}
+	for namespace, want := range map[string]string{"": "nomad/jobs/web", "prod": "a", "*": "nomad/jobs/web a", "none": ""} {
+		list, meta, err := variables.List(&api.QueryOptions{Namespace: namespace})
+		var paths []string
+		for _, v := range list {
+			paths = append(paths, v.Path)
+		}
+		if got := strings.Join(paths, " "); err != nil || got != want || meta.LastIndex < changed.ModifyIndex {
+			t.Errorf("namespace %q: %q at %d, %v", namespace, got, meta.LastIndex, err)
+		}
+	}
+	if list, _, err := variables.PrefixList("nomad/x", nil); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if v, _, err := variables.Read("nomad/jobs/web", nil); err != nil || v.Items["password"] != "other" {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := variables.CheckedDelete("nomad/jobs/web", created.ModifyIndex, nil); !errors.As(err, &conflict) {
+		t.Errorf("a removal of what has changed: %v", err)
+	}
+	for range 2 { // one that is not there is gone
+		if _, err := variables.Delete("nomad/jobs/web", nil); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, _, err := variables.Read("nomad/jobs/web", nil); !errors.Is(err, api.ErrVariablePathNotFound) {
+		t.Errorf("after the removal: %v", err)
+	}
+	if got := len(f.engine.Variables().All()); got != 1 {
+		t.Errorf("%d variables are left", got)
+	}
+}
+
+// Who waits for a variable hears of its change, and nobody but its readers of
+// what is in it.
+func TestAChangedVariableIsToldOf(t *testing.T) {
+	t.Parallel()
+	f, variables := serveVariables(t)
+	_, meta, err := variables.List(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events, err := f.client.EventStream().Stream(t.Context(), map[api.Topic][]string{"Variable": {"*"}}, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() {
+		list, now, err := variables.List(&api.QueryOptions{WaitIndex: meta.LastIndex, WaitTime: patience})
+		if err == nil && (len(list) != 1 || now.LastIndex <= meta.LastIndex) {
+			err = errors.New("nothing changed")
+		}
+		told <- err
+	}()
+	put, _, err := variables.Update(&api.Variable{Path: "a", Items: api.VariableItems{"k": "s3cr3t"}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-told; err != nil {
+		t.Error(err)
+	}
+	for batch := range events {
+		if batch.Err != nil {
+			t.Fatal(batch.Err)
+		}
+		if batch.IsHeartbeat() {
+			continue
+		}
+		e := batch.Events[0]
+		if e.Type != "VariableUpdated" || e.Key != "a" || e.Index != put.ModifyIndex || e.Payload["Metadata"].(map[string]any)["Items"] != nil {
+			t.Errorf("%+v", e)
+		}
+		return
+	}
+}
+
+// A template waits for a variable until somebody puts it.
+func TestTemplatesReadWhatIsPut(t *testing.T) {
+	t.Parallel()
+	task := newTask("main", "run_for", "1h")
+	task.Templates = []*api.Template{{
+		EmbeddedTmpl: new(`{{ with nomadVar "app/db" }}{{ .password }}{{ end }}`), DestPath: new("local/out"),
+	}}
+	f := serve(t, newJob("job", "batch", task))
+	if _, _, err := f.client.Variables().Update(&api.Variable{Path: "app/db", Items: api.VariableItems{"password": "s3cr3t"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	id := f.running("main").ID
+	if got := readAll(t, f.do("GET", "/v1/client/fs/cat/"+id+"?path=main/local/out", nil).Body); got != "s3cr3t" {
+		t.Errorf("rendered %q", got)
+	}
+}
+
+func TestVariablesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	f, _ := serveVariables(t)
+	for name, tt := range map[string]struct {
+		method, path, body string
+		code               int
+		text               string
+	}{
+		"missing":         {"GET", "/v1/var/none", "", 404, "variable not found"},
+		"in all":          {"GET", "/v1/var/a?namespace=*", "", 400, "a variable is in one namespace, not in all"},
+		"without items":   {"PUT", "/v1/var/a", `{"Path":"a"}`, 400, "variable missing required Items object"},
+		"another path":    {"PUT", "/v1/var/a", `{"Path":"b","Items":{}}`, 400, `the variable's path "b" is not that of the request, "a"`},
+		"reserved path":   {"PUT", "/v1/var/nomad/other", `{"Items":{}}`, 400, `only paths at "nomad/jobs" or "nomad/job-templates" and below are valid paths under the top-level directory "nomad", not "nomad/other"`},
+		"odd path":        {"PUT", "/v1/var/a%20b", `{"Items":{}}`, 400, `invalid path "a b": it has 1 to 128 letters, digits and characters of -_~/`},
+		"too large":       {"PUT", "/v1/var/a", `{"Items":{"k":"` + strings.Repeat("x", 64<<10) + `"}}`, 400, "variables are limited to 64KiB in total size: this one has 65537 bytes"},
+		"no index":        {"PUT", "/v1/var/a?cas=x", `{"Items":{}}`, 400, `cannot parse cas: strconv.ParseUint: parsing "x": invalid syntax`},
+		"a lock":          {"PUT", "/v1/var/a?lock-acquire", `{"Items":{}}`, 501, `cannot lock variable "a": taskrun has no locks of variables`},
+		"gone meanwhile":  {"PUT", "/v1/var/a?cas=7", `{"Items":{}}`, 409, `{"Namespace":"default","Path":"a","CreateIndex":0,"ModifyIndex":0,"CreateTime":0,"ModifyTime":0,"Items":null}`},
+		"nothing to lose": {"DELETE", "/v1/var/a", "", http.StatusNoContent, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resp := f.do(tt.method, tt.path, strings.NewReader(tt.body))
+			if body := readAll(t, resp.Body); resp.StatusCode != tt.code || body != tt.text {
+				t.Errorf("got %d %q, want %d %q", resp.StatusCode, body, tt.code, tt.text)
+			}
+		})
+	}
+}
