@@ -30,11 +30,12 @@ var floors = []floor{
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
-	{"cmd/client", "", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
+	{"cmd/client", "engine/execwire", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
 	{"cmd", "cmd/... engine engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/secrets hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
+	{"engine/execwire", "", "", "messages of sessions, for both ends"},
 	{"engine/allocdir", "", "", "directories know no events and no tasks"},
 	{"engine/tasklog", "engine/event", "drivers", "output is announced as events"},
 	{"engine/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
@@ -47,7 +48,7 @@ var floors = []floor{
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
-	{"engine/httpapi", "engine engine/update " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
+	{"engine/httpapi", "engine engine/update engine/execwire " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},
@@ -103,7 +104,7 @@ var homes = []home{
 	{"github.com/docker/go-connections", "drivers/docker", "", "certificates of engines, as that API's client reads them"},
 	{"github.com/docker/go-units", "drivers/docker", "", "ulimits, as that API has them"},
 
-	{"github.com/gorilla/websocket", "engine/httpapi", "", "sessions of commands, as Nomad's client speaks them"},
+	{"github.com/gorilla/websocket", "engine/httpapi cmd/client", "", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},
 	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config", "", "the language of job files, and of the config file"},

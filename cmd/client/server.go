@@ -39,9 +39,7 @@ type Server struct {
 func Local(socket string) (*Server, error) {
 	// Nomad's client takes a socket as an address (unix://…) too, but none
 	// with a space in it.
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}
+	dial := dialer(socket)
 	c, err := api.NewClient(&api.Config{
 		Address:    "http://127.0.0.1",
 		HttpClient: &http.Client{Transport: &http.Transport{DialContext: dial}},
@@ -50,6 +48,13 @@ func Local(socket string) (*Server, error) {
 		return nil, err
 	}
 	return &Server{API: c, Socket: socket}, nil
+}
+
+// dialer returns what connects to a unix socket, whatever the address.
+func dialer(socket string) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
 }
 
 // Cluster says where a Nomad cluster is and how to talk to it.

@@ -27,12 +27,13 @@ var ErrGone = errors.New("the run is gone: taskrun up was killed or has crashed"
 // signal n ended it. When ctx ends first, the command is killed. An error of
 // Stdout or Stderr is the caller's to notice.
 func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
-	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{}}
-	if s.Tty && s.Term != "" {
-		q.Params["term"] = s.Term
+	if t.Server.Socket != "" {
+		code, err = t.execHere(ctx, s)
+	} else {
+		alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
+		q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
+		code, err = t.Server.API.Allocations().Exec(ctx, alloc, t.Name, s.Tty, s.Command, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
 	}
-	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
-	code, err = t.Server.API.Allocations().Exec(ctx, alloc, t.Name, s.Tty, s.Command, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
 	if err == nil {
 		return code, nil
 	}

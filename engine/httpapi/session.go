@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +11,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/execwire"
 )
 
 const (
@@ -119,8 +119,7 @@ func (c *session) next() (*api.ExecStreamingInput, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &api.ExecStreamingInput{}
-	return m, json.Unmarshal(body, m)
+	return execwire.ParseInput(body)
 }
 
 // ping kills the command when a ping cannot be sent. A client that does not
@@ -158,24 +157,9 @@ func (c *session) Recv() (*api.ExecStreamingInput, error) {
 func (c *session) Term() string { return c.term }
 
 // Send sends a message to the client.
-func (c *session) Send(m *api.ExecStreamingOutput) error {
-	var err error
-	switch {
-	case m.Stdout != nil && len(m.Stdout.Data) > 0:
-		c.out = appendData(c.out[:0], `{"stdout":{"data":"`, m.Stdout.Data)
-	case m.Stderr != nil && len(m.Stderr.Data) > 0:
-		c.out = appendData(c.out[:0], `{"stderr":{"data":"`, m.Stderr.Data)
-	default:
-		if c.out, err = json.Marshal(m); err != nil {
-			return err
-		}
+func (c *session) Send(m *api.ExecStreamingOutput) (err error) {
+	if c.out, err = execwire.AppendOutput(c.out[:0], m); err != nil {
+		return err
 	}
 	return c.conn.WriteMessage(websocket.TextMessage, c.out)
-}
-
-// appendData is json.Marshal for output, which is almost all that is sent.
-func appendData(dst []byte, head string, data []byte) []byte {
-	dst = append(dst, head...)
-	dst = base64.StdEncoding.AppendEncode(dst, data)
-	return append(dst, `"}}`...)
 }

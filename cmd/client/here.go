@@ -1,0 +1,165 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/gorilla/websocket"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/execwire"
+)
+
+// stdinPiece is how much input one message carries, in bytes.
+const stdinPiece = 32 << 10
+
+// execHere runs a command in a task of an engine of this machine. It does what
+// Allocations().Exec of Nomad's client does, which takes most of its time to
+// decode JSON, and sends input in pieces of 2 KiB.
+func (t *Task) execHere(ctx context.Context, s Session) (int, error) {
+	conn, err := t.openExec(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close() // which frees whoever waits for the engine
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var sending sync.Mutex
+	var message []byte
+	send := func(m *api.ExecStreamingInput) (err error) {
+		sending.Lock()
+		defer sending.Unlock()
+		if message, err = execwire.AppendInput(message[:0], m); err != nil {
+			return err
+		}
+		return conn.WriteMessage(websocket.TextMessage, message)
+	}
+	go func() {
+		if err := sendInput(s.Stdin, send); err != nil {
+			cancel(fmt.Errorf("failed to send input: %w", err))
+		}
+	}()
+	go sendSizes(ctx, s.Sizes, send)
+	var code int
+	ended := make(chan struct{})
+	go func() { // nobody knows how long writing takes
+		defer close(ended)
+		code, err = receive(conn, s)
+	}()
+	select {
+	case <-ended:
+		return code, err
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+}
+
+// openExec begins a session.
+func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error) {
+	command, err := json.Marshal(s.Command)
+	if err != nil {
+		return nil, err
+	}
+	q := url.Values{"task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}, "command": {string(command)}}
+	if s.Tty && s.Term != "" {
+		q.Set("term", s.Term)
+	}
+	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec", RawQuery: q.Encode()}
+	d := websocket.Dialer{
+		NetDialContext: dialer(t.Server.Socket), HandshakeTimeout: localTime,
+		ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10,
+	}
+	conn, answer, err := d.DialContext(ctx, where.String(), nil) //nolint:bodyclose // it is in memory
+	if err == nil || answer == nil {
+		return conn, err
+	}
+	reason, _ := io.ReadAll(answer.Body) // as much of it as there is
+	if text := strings.TrimSpace(string(reason)); text != "" {
+		return nil, fmt.Errorf("it answered %d: %s", answer.StatusCode, text)
+	}
+	return nil, fmt.Errorf("it answered %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
+}
+
+// sendInput sends all that can be read, and its end. The error is of reading;
+// one of sending is seen by whoever receives.
+func sendInput(stdin io.Reader, send func(*api.ExecStreamingInput) error) error {
+	piece := make([]byte, stdinPiece)
+	for {
+		n, err := stdin.Read(piece)
+		if n > 0 && send(&api.ExecStreamingInput{Stdin: &api.ExecStreamingIOOperation{Data: piece[:n]}}) != nil {
+			return nil
+		}
+		switch {
+		case err == io.EOF:
+			_ = send(&api.ExecStreamingInput{Stdin: &api.ExecStreamingIOOperation{Close: true}})
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// sendSizes sends the sizes of a terminal; there may be none.
+func sendSizes(ctx context.Context, sizes <-chan api.TerminalSize, send func(*api.ExecStreamingInput) error) {
+	for {
+		select {
+		case size, ok := <-sizes:
+			if !ok || send(&api.ExecStreamingInput{TTYSize: &size}) != nil {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// receive hands on what the command writes, and returns its exit code.
+func receive(conn *websocket.Conn, s Session) (code int, err error) {
+	var text bytes.Buffer
+	for {
+		_, r, err := conn.NextReader()
+		if err == nil {
+			text.Reset()
+			_, err = text.ReadFrom(r)
+		}
+		if err != nil {
+			return 0, closed(err)
+		}
+		m, err := execwire.ParseOutput(text.Bytes())
+		if err != nil {
+			return 0, fmt.Errorf("cannot understand the engine: %w", err)
+		}
+		switch {
+		case m.Stdout != nil:
+			_, _ = s.Stdout.Write(m.Stdout.Data) // see Exec
+		case m.Stderr != nil:
+			_, _ = s.Stderr.Write(m.Stderr.Data)
+		case m.Exited && m.Result != nil:
+			return m.Result.ExitCode, nil
+		}
+	}
+}
+
+// closed says why a session is over: the engine has given the reason, or it is
+// gone.
+func closed(err error) error {
+	var reason *websocket.CloseError
+	switch {
+	case !errors.As(err, &reason):
+		return err
+	case reason.Code == websocket.CloseAbnormalClosure:
+		return io.ErrUnexpectedEOF
+	case reason.Text == "":
+		return fmt.Errorf("the session was closed without an exit code: %w", err)
+	}
+	return errors.New(reason.Text)
+}
