@@ -3,7 +3,9 @@ package validate
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -36,6 +38,10 @@ func (t *task) template(tmpl *api.Template, at jobspec.Path) {
 		t.refuse(at, "source and data exclude each other", "Nomad accepts both, and the task fails at its start", "keep one of them")
 	case path.IsAbs(source) || leavesTask(t.t.Name, source):
 		t.warn(at.Attr("source"), "source lies outside of the task", fmt.Sprintf("%q", source), "write a path below ${NOMAD_TASK_DIR} or ${NOMAD_ALLOC_DIR}")
+	case source != "" && t.nobodyBrings(tmpl):
+		t.warn(at.Attr("source"), "nothing brings the source",
+			fmt.Sprintf("%q is looked for in the task's directory, which is new", source),
+			fmt.Sprintf("add an artifact that brings it, or read it from here: data = file(%q)", path.Base(source)))
 	}
 	if deref(tmpl.DestPath) == "" {
 		t.refuse(at, "template has no destination", "", `add destination = "local/NAME"`)
@@ -52,6 +58,27 @@ func (t *task) template(tmpl *api.Template, at jobspec.Path) {
 		t.warn(at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
 	}
 }
+
+// nobodyBrings reports whether the source of a template cannot be in the task's
+// own directory when it is rendered. What another task may do is not known.
+func (t *task) nobodyBrings(tmpl *api.Template) bool {
+	source := ownDirs.Replace(*tmpl.SourcePath)
+	disk := t.g.tg.EphemeralDisk
+	switch {
+	case strings.Contains(source, "${") || strings.HasPrefix(path.Clean(source), "../"):
+		return false
+	case len(t.t.Artifacts) > 0 || len(t.t.VolumeMounts) > 0 || t.t.DispatchPayload != nil:
+		return false
+	case disk != nil && (deref(disk.Sticky) || deref(disk.Migrate)) || len(t.g.tg.Tasks) > 1:
+		return false
+	}
+	return !slices.ContainsFunc(t.t.Templates, func(other *api.Template) bool {
+		return other != nil && other != tmpl && path.Clean(ownDirs.Replace(deref(other.DestPath))) == path.Clean(source)
+	})
+}
+
+// ownDirs writes a task's own directories as they are called inside its own.
+var ownDirs = strings.NewReplacer("${NOMAD_TASK_DIR}", "local", "${NOMAD_SECRETS_DIR}", "secrets")
 
 // destination refuses a path that a template or an artifact may not write. An
 // absolute one is taken from the task's directory.

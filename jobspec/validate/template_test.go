@@ -34,7 +34,23 @@ func TestTemplateRules(t *testing.T) {
 			name: "absolute source", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("/etc/x") }),
 			want: []string{"warning job.group[0].task[0].template[0].source: source lies outside of the task"},
 		},
-		{name: "source in the task", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") })},
+		{name: "source in the shared directory", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_ALLOC_DIR}/x") })},
+		{
+			name: "source in the task", task: func(t *api.Task) {
+				template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") })(t)
+				t.Artifacts = []*api.TaskArtifact{{GetterSource: new("https://x/y")}}
+			},
+		},
+		{
+			name: "source of an earlier template", task: func(t *api.Task) {
+				template(func(k *api.Template) { k.DestPath = new("local/y") })(t)
+				t.Templates = append(t.Templates, &api.Template{SourcePath: new("${NOMAD_TASK_DIR}/y"), DestPath: new("local/x")})
+			},
+		},
+		{
+			name: "nobody brings the source", task: template(func(k *api.Template) { k.EmbeddedTmpl, k.SourcePath = nil, new("${NOMAD_TASK_DIR}/x") }),
+			want: []string{"warning job.group[0].task[0].template[0].source: nothing brings the source"},
+		},
 		{name: "no destination", task: template(func(k *api.Template) { k.DestPath = nil }), want: []string{at + ": template has no destination"}},
 		{name: "shared directory", task: template(func(k *api.Template) { k.DestPath = new("../alloc/x") })},
 		{name: "absolute", task: template(func(k *api.Template) { k.DestPath = new("/etc/x") })},
