@@ -106,6 +106,8 @@ var homes = []home{
 
 	{"github.com/gorilla/websocket", "engine/httpapi cmd/client", "", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
+	{"github.com/hashicorp/go-bexpr", "engine/httpapi", "", "the language of Nomad's filters"},
+
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},
 	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config", "", "the language of job files, and of the config file"},
 	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner cmd/config", "", "values of that language, such as a task's decoded config"},

@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -19,13 +17,12 @@ func (s *Server) listAllocations(_ http.ResponseWriter, r *request) (any, error)
 			stubs = append(stubs, s.allocStub(a))
 		}
 	}
-	slices.SortFunc(stubs, func(a, b *api.AllocationListStub) int {
+	return page(r, stubs, func(a *api.AllocationListStub) string {
 		if prefix != "" {
-			return strings.Compare(a.ID, b.ID)
+			return a.ID
 		}
-		return cmp.Or(cmp.Compare(a.CreateIndex, b.CreateIndex), strings.Compare(a.ID, b.ID))
+		return byAge(a.CreateIndex, a.ID)
 	})
-	return page(r, stubs, func(a *api.AllocationListStub) string { return a.ID })
 }
 
 // plainID is an ID, or the beginning of one, as its digits alone.

@@ -127,14 +127,20 @@ func (s *Server) evaluations(r *request, keep func(evaluationRecord) bool) []*ap
 	return list
 }
 
-// listEvaluations answers GET /v1/evaluations.
+// listEvaluations answers GET /v1/evaluations, by ID when a prefix is given and
+// by age otherwise.
 func (s *Server) listEvaluations(_ http.ResponseWriter, r *request) (any, error) {
 	prefix, job, status := plainID(r.query.Get("prefix")), r.query.Get("job"), r.query.Get("status")
 	list := s.evaluations(r, func(e evaluationRecord) bool {
 		return strings.HasPrefix(plainID(e.id), prefix) && (job == "" || e.job == job) &&
 			(status == "" || status == api.EvalStatusComplete)
 	})
-	return page(r, list, func(e *api.Evaluation) string { return e.ID })
+	return page(r, list, func(e *api.Evaluation) string {
+		if prefix != "" {
+			return e.ID
+		}
+		return byAge(e.CreateIndex, e.ID)
+	})
 }
 
 // jobEvaluations answers GET /v1/job/:id/evaluations; a job that is not known

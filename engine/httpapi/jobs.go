@@ -18,13 +18,21 @@ func (s *Server) listJobs(_ http.ResponseWriter, r *request) (any, error) {
 	}
 	prefix := r.query.Get("prefix")
 	run := s.look()
-	stubs := []*api.JobListStub{}
+	var jobs []*api.Job
 	for _, j := range run.jobs {
 		if strings.HasPrefix(*j.ID, prefix) && r.inNamespace(*j.Namespace) {
-			stubs = append(stubs, s.jobStub(run, j, withMeta))
+			jobs = append(jobs, j)
 		}
 	}
-	return page(r, stubs, func(j *api.JobListStub) string { return j.ID })
+	// Filters are for whole jobs, as in Nomad.
+	if jobs, err = page(r, jobs, func(j *api.Job) string { return *j.ID }); err != nil {
+		return nil, err
+	}
+	stubs := []*api.JobListStub{}
+	for _, j := range jobs {
+		stubs = append(stubs, s.jobStub(run, j, withMeta))
+	}
+	return stubs, nil
 }
 
 func (s *Server) jobStub(run *run, j *api.Job, withMeta bool) *api.JobListStub {

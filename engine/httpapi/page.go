@@ -1,20 +1,26 @@
 package httpapi
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 )
 
-// page returns the part of a sorted list that the request asks for, and tells
-// where the next one begins; see
-// https://developer.hashicorp.com/nomad/api-docs#pagination. Filters are
-// refused with the words by which clients know that they have to filter
-// themselves.
-func page[T any](r *request, list []T, id func(T) string) ([]T, error) {
-	if r.query.Get("filter") != "" {
-		return nil, fail(http.StatusBadRequest, "failed to create result paginator: filter expressions are not supported")
+// page returns the part of a list that the request asks for, filtered and
+// sorted by a key, and tells where the next one begins; see
+// https://developer.hashicorp.com/nomad/api-docs#pagination.
+func page[T any](r *request, list []T, key func(T) string) ([]T, error) {
+	list, err := filtered(r, list)
+	if err != nil {
+		return nil, err
 	}
+	return cut(r, list, key)
+}
+
+// cut is page without a filter.
+func cut[T any](r *request, list []T, key func(T) string) ([]T, error) {
 	perPage := 0
 	if raw := r.query.Get("per_page"); raw != "" {
 		n, err := strconv.ParseInt(raw, 10, 32)
@@ -27,18 +33,16 @@ func page[T any](r *request, list []T, id func(T) string) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
+	order := func(a, b string) int { return cmp.Compare(a, b) }
 	if reverse {
-		slices.Reverse(list)
+		order = func(a, b string) int { return cmp.Compare(b, a) }
 	}
-	if token := r.query.Get("next_token"); token != "" {
-		first := slices.IndexFunc(list, func(v T) bool { return id(v) == token })
-		if first < 0 {
-			first = len(list) // it is gone
-		}
-		list = list[first:]
+	slices.SortStableFunc(list, func(a, b T) int { return order(key(a), key(b)) })
+	if token := r.query.Get("next_token"); token != "" { // whose object may be gone
+		list = slices.DeleteFunc(list, func(v T) bool { return order(key(v), token) < 0 })
 	}
 	if perPage > 0 && len(list) > perPage {
-		r.header.Set("X-Nomad-NextToken", id(list[perPage]))
+		r.header.Set("X-Nomad-NextToken", key(list[perPage]))
 		list = list[:perPage]
 	}
 	if list == nil {
@@ -46,3 +50,6 @@ func page[T any](r *request, list []T, id func(T) string) ([]T, error) {
 	}
 	return list, nil
 }
+
+// byAge is a key by which older objects come first.
+func byAge(created uint64, id string) string { return fmt.Sprintf("%020d.%s", created, id) }
