@@ -44,7 +44,7 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 		return err
 	}
 	defer log.Close()
-	input := detachedRun{Jobs: jobs(files), Local: lent(files).File, Log: log.Name()}
+	input := detachedRun{Jobs: jobs(files), Made: sources(files), Local: lent(files).File, Log: log.Name()}
 	path, err := input.write()
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))

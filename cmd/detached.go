@@ -36,8 +36,9 @@ const (
 // and stdin may have changed when a later one begins.
 type detachedRun struct {
 	Jobs  []*api.Job
-	Local string // file of stand-ins, empty for none
-	Log   string // where it is before the run has a directory
+	Made  map[string]*api.JobSubmission // what of, by job
+	Local string                        // file of stand-ins, empty for none
+	Log   string                        // where it is before the run has a directory
 	Began time.Time
 	Dirs  map[string]string // of the runs, by job
 }
@@ -141,7 +142,7 @@ func (d *detachedRun) files() (files []jobFile, warnings jobspec.Problems) {
 		warnings = problems
 	}
 	for _, j := range d.Jobs {
-		files = append(files, jobFile{File: &jobspec.File{Job: j}, name: *j.ID, lent: world})
+		files = append(files, jobFile{File: &jobspec.File{Job: j}, name: *j.ID, lent: world, source: d.Made[*j.ID]})
 	}
 	return files, warnings
 }

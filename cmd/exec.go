@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
@@ -54,15 +55,20 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows TARGET is the command's
-	opts.bind(flags)
-	flags.StringVar(&opts.task, "task", "", "run it in this `task` of TARGET")
-	flags.VarP(&opts.stdin, "interactive", "i", "pass stdin on; without it the command's stdin is empty (default: yes)")
-	flags.VarP(&opts.tty, "tty", "t", "give the command a terminal (default: if stdin and stdout are one)")
-	flags.Lookup("interactive").NoOptDefVal = "true"
-	flags.Lookup("tty").NoOptDefVal = "true"
-	flags.VarP(&opts.escape, "escape", "e", "`character` that begins escape sequences, or none")
+	opts.bindSession(flags)
 	a.completeJobs(cmd, &opts.connection)
 	return cmd
+}
+
+// bindSession adds the flags of commands that open a session in a task.
+func (o *execOptions) bindSession(flags *pflag.FlagSet) {
+	o.bind(flags)
+	flags.StringVar(&o.task, "task", "", "run it in this `task` of TARGET")
+	flags.VarP(&o.stdin, "interactive", "i", "pass stdin on; without it the command's stdin is empty (default: yes)")
+	flags.VarP(&o.tty, "tty", "t", "give the command a terminal (default: if stdin and stdout are one)")
+	flags.Lookup("interactive").NoOptDefVal = "true"
+	flags.Lookup("tty").NoOptDefVal = "true"
+	flags.VarP(&o.escape, "escape", "e", "`character` that begins escape sequences, or none")
 }
 
 // completeExec completes TARGET; what follows is for the shell to complete.
@@ -86,11 +92,15 @@ func (a *app) exec(ctx context.Context, args []string, opts execOptions) error {
 	if err != nil {
 		return err
 	}
-	s := &execSession{app: a, task: task, command: command}
-	s.tty = opts.tty.or(a.streams.InTerm && a.streams.OutTerm)
-	s.stdin = opts.stdin.or(true)
-	s.escape = byte(opts.escape)
-	return s.run(ctx)
+	return a.session(task, opts, client.Session{Command: command}).run(ctx)
+}
+
+// session prepares a command or an action in a task.
+func (a *app) session(task *client.Task, opts execOptions, what client.Session) *execSession {
+	return &execSession{
+		app: a, task: task, what: what, escape: byte(opts.escape),
+		tty: opts.tty.or(a.streams.InTerm && a.streams.OutTerm), stdin: opts.stdin.or(true),
+	}
 }
 
 // parse returns what the arguments say.
@@ -150,7 +160,7 @@ func (a *app) pick(ctx context.Context, target string, opts execOptions) (*clien
 type execSession struct {
 	*app
 	task       *client.Task
-	command    []string
+	what       client.Session // without streams
 	tty, stdin bool
 	escape     byte
 
@@ -168,11 +178,10 @@ func (s *execSession) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
-	session := client.Session{
-		Command: s.command, Tty: s.tty, Term: s.streams.Env("TERM"),
-		Stdin:  eof{},
-		Stdout: &sessionWriter{s, s.streams.Out, cancel}, Stderr: &sessionWriter{s, s.streams.Err, cancel},
-	}
+	session := s.what
+	session.Tty, session.Term = s.tty, s.streams.Env("TERM")
+	session.Stdin = eof{}
+	session.Stdout, session.Stderr = &sessionWriter{s, s.streams.Out, cancel}, &sessionWriter{s, s.streams.Err, cancel}
 	if s.stdin {
 		session.Stdin = &sessionReader{s, s.streams.In}
 	}

@@ -42,8 +42,9 @@ func (o *jobOptions) bindStrict(flags *pflag.FlagSet) {
 // jobFile is a job file that was read.
 type jobFile struct {
 	*jobspec.File
-	name string
-	lent *standin.World
+	name   string
+	lent   *standin.World
+	source *api.JobSubmission // nil: not known
 }
 
 // defaultFile returns the only job file of the current folder.
@@ -94,7 +95,7 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 		file, found := jobspec.Parse(src, jobspec.Options{
 			Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ, Values: world.Values, Outline: opts.outline,
 		})
-		files = append(files, jobFile{file, src.Name, world})
+		files = append(files, jobFile{file, src.Name, world, opts.submission(src, file)})
 		problems = append(problems, found...)
 	}
 	return files, problems, ctx.Err()

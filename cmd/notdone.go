@@ -22,7 +22,6 @@ var notDone = []gap{
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
 	{"csi_plugin", ofTasks(func(t *api.Task) bool { return t.CSIPluginConfig != nil }), "the task runs as any other"},
 	{"scaling", inTasks(func(t *api.Task) int { return len(t.ScalingPolicies) }), "resources stay as they are"},
-	{"action", inTasks(func(t *api.Task) int { return len(t.Actions) }), "it cannot be called"},
 	{"schedule", ofTasks(func(t *api.Task) bool { return t.Schedule != nil }), "the task runs at once"},
 	{"resources.device", devices, "the task gets no device"},
 	{"resources.numa", ofTasks(func(t *api.Task) bool { return t.Resources != nil && t.Resources.NUMA != nil }), "the task runs on any core"},

@@ -69,7 +69,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
 	root.AddCommand(
 		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
-		a.attachCommand(), a.stopCommand(), a.eventsCommand(), a.cleanCommand(), a.execCommand(), a.psCommand(), a.logsCommand(),
+		a.attachCommand(), a.stopCommand(), a.eventsCommand(), a.cleanCommand(), a.execCommand(), a.actionCommand(), a.psCommand(), a.logsCommand(),
 		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(), a.planCommand(),
 		a.versionCommand(),
 	)

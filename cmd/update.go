@@ -20,7 +20,7 @@ func (a *app) update(ctx context.Context, files []jobFile, mode ui.Mode) error {
 		if err != nil {
 			return err
 		}
-		if err := job.Register(ctx, f.Job); err != nil {
+		if err := job.Register(ctx, f.Job, f.source); err != nil {
 			return err
 		}
 		done := []ui.Done{{Job: job.ID, Label: "job " + job.ID}}

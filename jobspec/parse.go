@@ -22,6 +22,12 @@ type Options struct {
 	Environ  []string // K=V; the NOMAD_VAR_* among them set variables
 	BaseDir  string   // relative paths in file functions; "" is the current directory
 
+	// VarTexts are as files of values, behind those of VarFiles.
+	VarTexts []Source
+
+	// NoFiles has functions that deal with files fail, for texts of strangers.
+	NoFiles bool
+
 	// Values are those of variables that nothing else sets. Others than the
 	// file declares are no fault, since one set serves many files.
 	Values map[string]VariableValue
@@ -105,7 +111,11 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 	if diags = append(diags, moreDiags...); diags.HasErrors() {
 		return diags // what is read from half a file would be noise
 	}
-	p.scope = evaluate.NewScope(function.Table(p.opts.BaseDir), p.file.Sources)
+	functions := function.Table(p.opts.BaseDir)
+	if p.opts.NoFiles {
+		functions = function.TableWithoutFiles()
+	}
+	p.scope = evaluate.NewScope(functions, p.file.Sources)
 
 	var file fileForm
 	decoder := &decode.Decoder{Scope: p.scope, Static: true}

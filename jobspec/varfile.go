@@ -33,12 +33,22 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 			diags = append(diags, diag)
 			continue
 		}
-		p.file.Sources[path] = text
-		body, moreDiags := syntax.Parse(text, path)
+		file, moreDiags := p.parseVarFile(Source{path, text})
 		diags = append(diags, moreDiags...)
-		files = append(files, varFile{path, body})
+		files = append(files, file)
+	}
+	for _, src := range p.opts.VarTexts {
+		file, moreDiags := p.parseVarFile(src)
+		diags = append(diags, moreDiags...)
+		files = append(files, file)
 	}
 	return files, diags
+}
+
+func (p *parser) parseVarFile(src Source) (varFile, hcl.Diagnostics) {
+	p.file.Sources[src.Name] = src.Text
+	body, diags := syntax.Parse(src.Text, src.Name)
+	return varFile{src.Name, body}, diags
 }
 
 // setFromFile sets the variables that a file of values names.

@@ -65,15 +65,23 @@ func (t *Task) execHere(ctx context.Context, s Session) (int, error) {
 
 // openExec begins a session.
 func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error) {
-	command, err := json.Marshal(s.Command)
-	if err != nil {
-		return nil, err
+	q := url.Values{"task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}}
+	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec"}
+	if s.Action != "" {
+		q.Set("action", s.Action)
+		q.Set("allocID", t.Alloc.ID)
+		where.Path = "/v1/job/" + t.Alloc.JobID + "/action"
+	} else {
+		command, err := json.Marshal(s.Command)
+		if err != nil {
+			return nil, err
+		}
+		q.Set("command", string(command))
 	}
-	q := url.Values{"task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}, "command": {string(command)}}
 	if s.Tty && s.Term != "" {
 		q.Set("term", s.Term)
 	}
-	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec", RawQuery: q.Encode()}
+	where.RawQuery = q.Encode()
 	d := websocket.Dialer{
 		NetDialContext: dialer(t.Server.Socket), HandshakeTimeout: localTime,
 		ReadBufferSize: 64 << 10, WriteBufferSize: 64 << 10,

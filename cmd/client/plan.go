@@ -18,9 +18,9 @@ func (j *Job) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse,
 }
 
 // Register makes another version of the job the one that runs.
-func (j *Job) Register(ctx context.Context, version *api.Job) error {
+func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSubmission) error {
 	q := (&api.WriteOptions{Namespace: j.Namespace}).WithContext(ctx)
-	if _, _, err := j.Server.API.Jobs().Register(version, q); err != nil {
+	if _, _, err := j.Server.API.Jobs().RegisterOpts(version, &api.RegisterOptions{Submission: source}, q); err != nil {
 		return j.Server.explain(ctx, fmt.Sprintf("update job %q", j.ID), err)
 	}
 	return nil

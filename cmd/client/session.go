@@ -13,6 +13,7 @@ import (
 // Session is a command that is to run in a task, with its streams.
 type Session struct {
 	Command        []string
+	Action         string // of the task's job, instead of a command
 	Tty            bool   // it gets a terminal of its own
 	Term           string // what kind of terminal the user has (TERM); only engines of taskrun listen to it
 	Stdin          io.Reader
@@ -30,9 +31,7 @@ func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	if t.Server.Socket != "" {
 		code, err = t.execHere(ctx, s)
 	} else {
-		alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
-		q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
-		code, err = t.Server.API.Allocations().Exec(ctx, alloc, t.Name, s.Tty, s.Command, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
+		code, err = t.execThere(ctx, s)
 	}
 	if err == nil {
 		return code, nil
@@ -40,7 +39,21 @@ func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
-	return 0, fmt.Errorf("exec in task %q: %w", t.Name, t.Server.Lost(err))
+	what := "exec"
+	if s.Action != "" {
+		what = fmt.Sprintf("action %q", s.Action)
+	}
+	return 0, fmt.Errorf("%s in task %q: %w", what, t.Name, t.Server.Lost(err))
+}
+
+// execThere runs a command in a task of a cluster.
+func (t *Task) execThere(ctx context.Context, s Session) (int, error) {
+	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace, TaskGroup: t.Alloc.TaskGroup}
+	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
+	if s.Action != "" {
+		return t.Server.API.Jobs().ActionExec(ctx, alloc, t.Alloc.JobID, t.Name, s.Tty, nil, s.Action, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
+	}
+	return t.Server.API.Allocations().Exec(ctx, alloc, t.Name, s.Tty, s.Command, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
 }
 
 // Lost says why a session or a stream broke off. An engine tells before it ends a session

@@ -34,9 +34,6 @@ job "notdone" {
       scaling "cpu" { # scaling
         max = 100
       }
-      action "a" { # action
-        command = "x"
-      }
       schedule { # schedule
         cron {
           start = "0 9 * * *"

@@ -50,11 +50,6 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 	if slices.ContainsFunc(t.evaluations, func(e evaluationRecord) bool { return e.id == id }) {
 		return id
 	}
-	if len(t.evaluations) == keptEvaluations {
-		t.evaluations = slices.Delete(t.evaluations, 0, 1)
-	}
-	t.evaluations = append(t.evaluations, evaluationRecord{id, job, trigger, time.Now(), t.now})
-	t.change(evaluationsTopic(""), evaluationTopic(id), jobEvaluationsTopic(job))
 	kind := "EvaluationUpdated"
 	switch trigger {
 	case triggerRegister:
@@ -69,8 +64,19 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 	case triggerStop:
 		kind = "AllocationUpdateDesiredStatus"
 	}
-	t.happened = append(t.happened, occurrence{topic: api.TopicEvaluation, kind: kind, key: id, filters: []string{job}})
+	t.keepEvaluation(id, job, trigger, kind)
 	return id
+}
+
+// keepEvaluation makes an evaluation known, and tells of it as an event of a
+// kind. The lock is held.
+func (t *tracker) keepEvaluation(id, job, trigger, kind string) {
+	if len(t.evaluations) == keptEvaluations {
+		t.evaluations = slices.Delete(t.evaluations, 0, 1)
+	}
+	t.evaluations = append(t.evaluations, evaluationRecord{id, job, trigger, time.Now(), t.now})
+	t.change(evaluationsTopic(""), evaluationTopic(id), jobEvaluationsTopic(job))
+	t.happened = append(t.happened, occurrence{topic: api.TopicEvaluation, kind: kind, key: id, filters: []string{job}})
 }
 
 func (t *tracker) evaluationID(trigger, subject string) string {

@@ -72,6 +72,12 @@ type fixture struct {
 // serve runs jobs and serves them.
 func serve(t testing.TB, jobs ...*api.Job) *fixture {
 	t.Helper()
+	return serveWith(t, func(*httpapi.Config) {}, jobs...)
+}
+
+// serveWith is serve with another config.
+func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fixture {
+	t.Helper()
 	f := &fixture{TB: t, driver: &fakeDriver{Driver: mock.New()}}
 	services, variables := &service.Catalog{}, &variable.Store{}
 	node := &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"}
@@ -80,10 +86,9 @@ func serve(t testing.TB, jobs ...*api.Job) *fixture {
 		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})
-	f.server = httpapi.New(f.engine, httpapi.Config{
-		Node:    node,
-		Version: "1.2.3",
-	})
+	cfg := httpapi.Config{Node: node, Version: "1.2.3"}
+	change(&cfg)
+	f.server = httpapi.New(f.engine, cfg)
 	l, path, err := httpapi.Listen(socketDir(t), "job-1")
 	if err != nil {
 		t.Fatal(err)

@@ -17,11 +17,11 @@ type jobRegistered struct {
 	queryMeta
 }
 
-// registerJob answers PUT /v1/jobs: another version of a job that runs, if that
+// registerJob answers PUT /v1/jobs and PUT /v1/job/:id: another version of a job that runs, if that
 // leaves its allocations running. All else is refused.
 func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobRegisterRequest
-	if err := r.decode(w, &order); err != nil {
+	if err := s.decodeJob(w, r, &order); err != nil {
 		return nil, err
 	}
 	switch {
@@ -29,6 +29,8 @@ func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 		return nil, fail(http.StatusBadRequest, "Job must be specified")
 	case order.Job.ID == nil:
 		return nil, fail(http.StatusBadRequest, "Job ID hasn't been provided")
+	case r.id != "" && r.id != *order.Job.ID:
+		return nil, fail(http.StatusBadRequest, "Job ID does not match name")
 	}
 	warnings, faults := checkJob(order.Job)
 	if len(faults) > 0 {
@@ -52,6 +54,7 @@ func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 	subject := version(id, *job.Version)
 	if plan.Diff.Type != "None" {
 		subject = version(id, *order.Job.Version)
+		s.submissions.keep(id, *order.Job.Version, order.Submission)
 	}
 	answer := &jobRegistered{EvalID: s.tracker.evaluate(triggerRegister, id, subject), Warnings: listed("warning", warnings)}
 	answer.JobModifyIndex = s.tracker.registeredAt(id)

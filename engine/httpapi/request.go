@@ -48,6 +48,18 @@ func (r *request) decode(w http.ResponseWriter, into any) error {
 	return r.decodeUpTo(w, maxBody, into)
 }
 
+// decodeJob is decode for a body with a job. A few are read at a time, since
+// what they become in memory can be many times as large.
+func (s *Server) decodeJob(w http.ResponseWriter, r *request, into any) error {
+	select {
+	case s.jobs <- struct{}{}:
+		defer func() { <-s.jobs }()
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
+	return r.decodeUpTo(w, maxJob, into)
+}
+
 func (r *request) decodeUpTo(w http.ResponseWriter, size int64, into any) error {
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {

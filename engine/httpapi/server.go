@@ -17,6 +17,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine"
 	"taskrun/jobspec/taskenv"
 )
@@ -25,6 +27,8 @@ import (
 const (
 	maxHeader  = 64 << 10 // bytes
 	maxBody    = 1 << 20  // bytes
+	maxJob     = 8 << 20  // bytes of a request with a job
+	jobsAtOnce = 2        // requests
 	headerTime = 10 * time.Second
 	bodyTime   = 10 * time.Second
 	idleTime   = 2 * time.Minute
@@ -41,6 +45,8 @@ type Config struct {
 	Node    *taskenv.Node // of which nothing may be written any more
 	Version string        // of taskrun
 	DataDir string        // where the runs are
+	// Sources is what the jobs were made of, by ID, where that is known.
+	Sources map[string]*api.JobSubmission
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
 }
@@ -55,15 +61,20 @@ type Server struct {
 	ctx     context.Context // done: streams and sessions are to end
 	cancel  context.CancelCauseFunc
 
-	tracker  *tracker
-	outputs  outputs
-	sessions sync.WaitGroup // over connections that net/http knows nothing of
+	tracker     *tracker
+	submissions submissions
+	outputs     outputs
+	jobs        chan struct{}  // one for each request with a job that is being read
+	sessions    sync.WaitGroup // over connections that net/http knows nothing of
 }
 
 // New returns a server of an engine, and follows the engine's events from then
 // on: call it before Submit. It must be shut down.
 func New(e *engine.Engine, cfg Config) *Server {
-	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}}
+	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}, jobs: make(chan struct{}, jobsAtOnce)}
+	for id, source := range cfg.Sources {
+		s.submissions.keep(id, 0, source)
+	}
 	e.Variables().Stamp(s.tracker.stamp)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{

@@ -66,6 +66,15 @@ func chosen(instances []*api.ServiceRegistration, choose string) (any, error) {
 	return instances[:min(n, len(instances))], nil
 }
 
+// jobServices answers GET /v1/job/:id/services.
+func (s *Server) jobServices(_ http.ResponseWriter, r *request) (any, error) {
+	if _, _, err := s.findJob(r); err != nil {
+		return nil, err
+	}
+	ofJob := func(i *service.Instance) bool { return i.JobID == r.id }
+	return page(r, s.registrations(r, ofJob), func(i *api.ServiceRegistration) string { return i.ID })
+}
+
 // allocationServices answers GET /v1/allocation/:id/services.
 func (s *Server) allocationServices(_ http.ResponseWriter, r *request) (any, error) {
 	if _, ok := s.engine.Alloc(r.id); !ok {

@@ -71,7 +71,7 @@ func (s *Server) scaleStatus(_ http.ResponseWriter, r *request) (any, error) {
 // is no error of the request.
 func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobValidateRequest
-	if err := r.decode(w, &order); err != nil {
+	if err := s.decodeJob(w, r, &order); err != nil {
 		return nil, err
 	}
 	if order.Job == nil {

@@ -1,0 +1,155 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+func (a *app) actionCommand() *cobra.Command {
+	opts := execOptions{escape: '~'}
+	mode := ui.Plain
+	cmd := &cobra.Command{
+		Use:   "action [-i] [-t] [TARGET [ACTION]]",
+		Short: "Run an action of a job in a running task, or list the actions",
+		Long: `Run what an action block of the job file says in the running task that it is
+for, as "exec" would. Without ACTION list the actions of the tasks that TARGET
+stands for, or of all.
+
+` + targetHelp + `
+With --job no TARGET is needed when one task of the job runs.
+
+Output of the list:
+  plain  a table
+  json   one object a line for each
+  quiet  task and action alone
+
+Exit codes are those of "exec"; of the list
+  0  it is shown, even if there is none
+  1  no task is called as TARGET says
+  2  the call is wrong`,
+		Example: `  taskrun action
+  taskrun action web migrate`,
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: a.completeAction(&opts),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			target, action := "", ""
+			if len(args) > 0 && opts.job == "" {
+				target, args = args[0], args[1:]
+			}
+			if len(args) > 0 {
+				action, args = args[0], args[1:]
+			}
+			switch {
+			case len(args) > 0:
+				return usageError("cannot run two actions").withHint("leave out TARGET or --job")
+			case action == "":
+				return a.listActions(cmd.Context(), target, opts, mode)
+			}
+			return a.action(cmd.Context(), target, action, opts)
+		},
+	}
+	flags := cmd.Flags()
+	opts.bindSession(flags)
+	flags.Var(&mode, "output", "of the list: plain, json or quiet")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	a.completeJobs(cmd, &opts.connection)
+	return cmd
+}
+
+// action runs an action in the task that a target stands for.
+func (a *app) action(ctx context.Context, target, name string, opts execOptions) error {
+	collectRarely()
+	task, err := a.pick(ctx, target, opts)
+	if err != nil {
+		return err
+	}
+	known, err := client.Actions(ctx, []*client.Task{task})
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(known, func(k client.Action) bool { return k.Name == name }) {
+		unknown := &exitError{code: exitInternal, err: fmt.Errorf("task %q has no action %q", task.Name, name)}
+		if len(known) == 0 {
+			return unknown.withHint("see: taskrun action")
+		}
+		return unknown.withHint("it has: %s", strings.Join(names(known), ", "))
+	}
+	return a.session(task, opts, client.Session{Action: name}).run(ctx)
+}
+
+func names(actions []client.Action) (names []string) {
+	for _, a := range actions {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// listActions shows what can be done in the tasks that a target stands for.
+func (a *app) listActions(ctx context.Context, target string, opts execOptions, mode ui.Mode) error {
+	a.jsonErrors = mode == ui.JSON
+	servers, err := a.servers(opts.connection)
+	if err != nil {
+		return err
+	}
+	all, err := a.tasks(ctx, servers, opts.job)
+	if err != nil {
+		return err
+	}
+	tasks := all
+	for _, target := range []string{target, opts.task} {
+		if target == "" {
+			continue
+		}
+		if tasks, err = client.Find(tasks, target); err != nil {
+			return targetError(err, all, exitFailed)
+		}
+	}
+	tasks = slices.DeleteFunc(slices.Clone(tasks), (*client.Task).Replaced)
+	found, err := client.Actions(ctx, tasks)
+	if err != nil {
+		return err
+	}
+	labels := client.Labels(all)
+	var list []ui.Action
+	for _, f := range found {
+		list = append(list, ui.Action{
+			Job: f.Task.Alloc.JobID, Group: f.Task.Alloc.TaskGroup, Alloc: f.Task.Alloc.Name, AllocID: f.Task.Alloc.ID,
+			Task: f.Task.Name, Target: labels[f.Task], Action: f.Name, Command: append([]string{f.Command}, f.Args...),
+		})
+	}
+	if len(list) == 0 && mode == ui.Plain {
+		fmt.Fprintln(a.streams.Err, "no task that runs has an action")
+		return nil
+	}
+	return ui.WriteActions(a.streams, mode, a.colour, list)
+}
+
+// completeAction completes TARGET and what can be done there.
+func (a *app) completeAction(opts *execOptions) cobra.CompletionFunc {
+	targets := a.completeTargets(&opts.connection)
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 && opts.job == "" {
+			return targets(cmd, args, prefix)
+		}
+		actions := func(tasks []*client.Task, prefix string) (found []string) {
+			if len(args) > 0 {
+				tasks, _ = client.Find(tasks, args[0])
+			}
+			known, _ := client.Actions(cmd.Context(), tasks)
+			for _, name := range names(known) {
+				if strings.HasPrefix(name, prefix) && !slices.Contains(found, name) {
+					found = append(found, name)
+				}
+			}
+			return found
+		}
+		return a.completeFrom(&opts.connection, actions)(cmd, args, prefix)
+	}
+}

@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// keptSubmissions is for how many versions of a job it is known what it was
+// made of, as in Nomad.
+const keptSubmissions = 6
+
+// submissions are the sources of jobs, by job and version.
+type submissions struct {
+	mu   sync.Mutex
+	jobs map[string]map[uint64]*api.JobSubmission
+}
+
+// keep remembers what a version of a job was made of. nil is forgotten.
+func (k *submissions) keep(job string, version uint64, source *api.JobSubmission) {
+	if source == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	versions := k.jobs[job]
+	if versions == nil {
+		versions = map[uint64]*api.JobSubmission{}
+		if k.jobs == nil {
+			k.jobs = map[string]map[uint64]*api.JobSubmission{}
+		}
+		k.jobs[job] = versions
+	}
+	versions[version] = source
+	maps.DeleteFunc(versions, func(v uint64, _ *api.JobSubmission) bool { return v+keptSubmissions <= version })
+}
+
+// of returns what a version of a job was made of; nil if that is not known.
+func (k *submissions) of(job string, version uint64) *api.JobSubmission {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.jobs[job][version]
+}
+
+// jobSubmission answers GET /v1/job/:id/submission.
+func (s *Server) jobSubmission(_ http.ResponseWriter, r *request) (any, error) {
+	version, err := strconv.ParseUint(r.query.Get("version"), 10, 64)
+	if err != nil {
+		return nil, fail(http.StatusBadRequest, "Unable to parse job submission version parameter: %v", err)
+	}
+	if _, _, err := s.findJob(r); err == nil {
+		if source := s.submissions.of(r.id, version); source != nil {
+			return source, nil
+		}
+	}
+	return nil, fail(http.StatusNotFound, "job source not found")
+}
