@@ -76,7 +76,7 @@ func (t leakTest) Run() int {
 //	free                    makes $PORT one that nobody listens on
 //	waitfor FILE            waits until the file exists
 //
-// with those of terminals;
+// with those of terminals, and of registries;
 // the conditions are [exists:PATH] and [docker]: there is an engine.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
@@ -86,10 +86,11 @@ func TestJourneys(t *testing.T) {
 	}
 	var engines engines
 	var terminals terminals
+	var registries registries
 	cmds := terminals.commands()
 	cmds["exits"], cmds["serve"], cmds["no-containers"] = exits, serve, noContainers
 	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
-	cmds["run"], cmds["end"] = engines.run, engines.end
+	cmds["run"], cmds["end"], cmds["registry"] = engines.run, engines.end, registries.command
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../testdata/script",
 		RequireExplicitExec: true,

@@ -38,7 +38,8 @@ type Driver interface {
 	// StartTask starts a task and registers it under cfg.ID, which must be
 	// new. On error nothing is left behind; the error is fatal for the task
 	// unless IsRecoverable says otherwise. The network may be nil. ctx ends
-	// only when the run is torn down at once, not when the task is stopped.
+	// only when the run is torn down at once, not when the task is stopped: see
+	// TaskConfig.Unwanted.
 	StartTask(ctx context.Context, cfg *TaskConfig) (*TaskHandle, *Network, error)
 
 	// WaitTask returns at once a channel that gets one result when the task

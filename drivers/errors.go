@@ -10,6 +10,10 @@ var (
 	// ErrPluginShutdown is the error of a result when the driver went away
 	// while the task may still run.
 	ErrPluginShutdown = errors.New("plugin is shut down")
+
+	// ErrUnwanted is returned for a start that was given up since the task was
+	// to be stopped.
+	ErrUnwanted = errors.New("the task was to be stopped before it had started")
 )
 
 // recoverableError marks an error after which a start may be tried again.

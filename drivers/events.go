@@ -16,7 +16,7 @@ type EventSource interface {
 }
 
 // TaskEvent is something that happened to a task. It becomes an event of the
-// task with the type "Driver".
+// task with the type "Driver", unless it is a Progress.
 type TaskEvent struct {
 	AllocID     string
 	TaskName    string
@@ -25,4 +25,16 @@ type TaskEvent struct {
 	Message     string
 	Annotations map[string]string // become details of the event
 	Err         error             // what went wrong, if anything did
+
+	// Progress, when set, is all there is: a word to whoever watches the run
+	// just now.
+	Progress *Progress
+}
+
+// Progress is how far a download is.
+type Progress struct {
+	What        string // is downloaded; what is told of the same again replaces it
+	Done, Total int64  // bytes; Total is 0 or less while it is not known
+	Detail      string // such as "2 of 5 layers"; may be empty
+	Over        bool   // it has ended, one way or the other
 }

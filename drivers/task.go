@@ -43,6 +43,11 @@ type TaskConfig struct {
 
 	// Output gives the task its stdout and stderr.
 	Output Output
+
+	// Unwanted is closed once the task is to be stopped. What takes its time
+	// before the start, such as a download, may then be given up with
+	// ErrUnwanted. It may be nil.
+	Unwanted <-chan struct{}
 }
 
 // TaskDir is the task's own directory, where a process starts by default.

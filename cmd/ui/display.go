@@ -166,8 +166,12 @@ func (d *Display) Broken() <-chan error { return d.broken }
 // Say tells the user something at once, even while stdout is blocked.
 func (d *Display) Say(text string) {
 	said := d.view.said(time.Now(), text)
-	if said != "" && d.streams.ErrTerm {
-		said = "\r" + said // over the ^C that the terminal shows
+	switch { // over the ^C that the terminal shows
+	case said == "" || !d.streams.ErrTerm:
+	case d.streams.cursor():
+		said = eraseLine + said
+	default:
+		said = "\r" + said
 	}
 	_, _ = io.WriteString(d.streams.Err, said) // if stderr is gone there is nobody to tell
 }

@@ -78,6 +78,8 @@ func (v *jsonView) event(e event.Event) {
 	case event.Notice:
 		v.diagnose(e, body.Text, "")
 		return
+	case event.Progress:
+		return
 	}
 	v.write(e)
 }

@@ -20,6 +20,8 @@ type plain struct {
 	d        *Display
 	opts     Options
 	errStyle *Style
+
+	downloads downloads
 }
 
 func newPlain(d *Display, opts Options) *plain {
@@ -63,6 +65,7 @@ func (d Diagnostic) line() string {
 }
 
 func (v *plain) event(e event.Event) {
+	v.downloads.take(e)
 	s := v.errStyle
 	switch body := e.Body.(type) {
 	case event.TaskEvent:
@@ -110,6 +113,20 @@ func (v *plain) event(e event.Event) {
 			label = v.taskLabel(e)
 		}
 		v.line(e.Time, label, s.Note("▸"), body.Text)
+	}
+}
+
+// idle shows on a terminal what is under way.
+func (v *plain) idle() {
+	v.printer.idle()
+	if v.open != nil || !v.d.streams.ErrTerm || !v.d.streams.cursor() {
+		return
+	}
+	line := v.downloads.line(func(d download) string { return v.labels.padded(v.labels.of(d.alloc.Name, d.task)) }, v.d.streams.Width())
+	if line == "" {
+		v.screen.clear()
+	} else {
+		v.screen.below(v.errStyle.Note(line))
 	}
 }
 

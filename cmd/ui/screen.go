@@ -13,14 +13,16 @@ const screenBuffer = 256 << 10
 // kept until flush; what cannot be written to stderr is lost.
 type screen struct {
 	bufOut, bufErr *bufio.Writer
+	live           string // the line below everything, which has no end
 }
 
 func newScreen(s *Streams) *screen {
-	return &screen{bufio.NewWriterSize(s.Out, screenBuffer), bufio.NewWriterSize(s.Err, 4<<10)}
+	return &screen{bufOut: bufio.NewWriterSize(s.Out, screenBuffer), bufErr: bufio.NewWriterSize(s.Err, 4<<10)}
 }
 
 // out is where the tasks' output goes.
 func (s *screen) out() *bufio.Writer {
+	s.clear()
 	if s.bufErr.Buffered() > 0 {
 		s.flushErr()
 	}
@@ -29,10 +31,28 @@ func (s *screen) out() *bufio.Writer {
 
 // err is where taskrun's own lines go.
 func (s *screen) err() *bufio.Writer {
+	s.clear()
 	if s.bufOut.Buffered() > 0 {
 		_ = s.bufOut.Flush() // the error stays and is seen by flush
 	}
 	return s.bufErr
+}
+
+// below shows a line below everything on a terminal, until the next one or
+// until something else is written.
+func (s *screen) below(line string) {
+	if line != s.live {
+		s.err().WriteString(line)
+		s.live = line
+	}
+}
+
+// clear removes the line below everything.
+func (s *screen) clear() {
+	if s.live != "" {
+		s.bufErr.WriteString(eraseLine)
+		s.live = ""
+	}
 }
 
 // flush writes everything and returns the first error of stdout.

@@ -13,3 +13,8 @@ func (d *Driver) emit(cfg *drivers.TaskConfig, message string, annotations map[s
 		Message: message, Annotations: annotations, Err: errors.Join(failures...),
 	})
 }
+
+// emitLive tells how far a download for a task is, to whoever watches.
+func (d *Driver) emitLive(cfg *drivers.TaskConfig, p drivers.Progress) {
+	d.Emit(drivers.TaskEvent{AllocID: cfg.AllocID, TaskName: cfg.Name, TaskID: cfg.ID, Progress: &p})
+}

@@ -2,7 +2,6 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -58,6 +57,15 @@ func isLatest(image string) (bool, error) {
 // provideImage sees to it that the engine has the task's image: from the
 // archive that load names, from the engine itself, or from its registry.
 func (d *Driver) provideImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
+	ctx, done := whileWanted(ctx, cfg)
+	defer done()
+	if err := d.findImage(ctx, cli, cfg, c); err != nil {
+		return causeOr(ctx, err)
+	}
+	return nil
+}
+
+func (d *Driver) findImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	latest, err := isLatest(c.Image)
 	if err != nil {
 		return err
@@ -88,6 +96,19 @@ func (d *Driver) provideImage(ctx context.Context, cli *client.Client, cfg *driv
 	return err
 }
 
+// whileWanted returns a context that also ends when the task is to be stopped.
+func whileWanted(ctx context.Context, cfg *drivers.TaskConfig) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-cfg.Unwanted:
+			cancel(drivers.ErrUnwanted)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
 // loadImage gives the engine the archive that the task brought with it.
 func loadImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	root, err := os.OpenRoot(cfg.TaskDir())
@@ -114,5 +135,3 @@ func loadImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig,
 	}
 	return nil
 }
-
-var errNoProgress = errors.New("nothing arrived for 2m0s")

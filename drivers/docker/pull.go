@@ -14,21 +14,13 @@ import (
 	"taskrun/drivers"
 )
 
-const (
-	// stallTime is after how long without any progress a pull is given up,
-	// Nomad's default of pull_activity_timeout.
-	stallTime = 2 * time.Minute
-	// reportPeriod is how often the progress of a pull is told. Nomad's is two
-	// minutes: nobody watches a cluster.
-	reportPeriod = 10 * time.Second
-)
+// stallTime is after how long without any progress a pull is given up,
+// Nomad's default of pull_activity_timeout.
+const stallTime = 2 * time.Minute
 
 // pull fetches the task's image from its registry.
 func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	failed := func(err error) error {
-		if context.Cause(ctx) != nil {
-			return context.Cause(ctx)
-		}
 		return drivers.Recoverable(fmt.Errorf("Failed to pull `%s`: %w", c.Image, err)) //nolint:staticcheck // Nomad's words
 	}
 	auth, err := d.authFor(ctx, c)
@@ -40,7 +32,7 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 	defer cancel()
 	pullCtx, stalled := context.WithCancelCause(pullCtx)
 	defer stalled(nil)
-	stall := time.AfterFunc(stallTime, func() { stalled(errNoProgress) })
+	stall := time.AfterFunc(stallTime, func() { stalled(fmt.Errorf("nothing arrived for %v", stallTime)) })
 	defer stall.Stop()
 
 	stream, err := cli.ImagePull(pullCtx, c.Image, client.ImagePullOptions{RegistryAuth: auth})
@@ -48,7 +40,8 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 		return failed(causeOr(pullCtx, err))
 	}
 	defer stream.Close()
-	progress, next := newProgress(), time.Now().Add(reportPeriod)
+	progress := newProgress(c.Image)
+	defer d.report(cfg, progress)()
 	for message, err := range stream.JSONMessages(pullCtx) {
 		if err == nil && message.Error != nil {
 			err = message.Error
@@ -58,10 +51,6 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 		}
 		stall.Reset(stallTime)
 		progress.add(message)
-		if now := time.Now(); now.After(next) {
-			next = now.Add(reportPeriod)
-			d.emit(cfg, "Docker image pull progress: "+progress.String(), map[string]string{"image": c.Image})
-		}
 	}
 	if err := context.Cause(pullCtx); err != nil {
 		return failed(err)
@@ -75,52 +64,6 @@ func causeOr(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-// progress is how far the layers of an image are.
-type progress struct {
-	layers map[string]layer
-}
-
-type layer struct {
-	current, total int64 // bytes
-	done           bool
-}
-
-func newProgress() *progress { return &progress{layers: map[string]layer{}} }
-
-// add takes in a message of the engine. Only those of downloads have sizes
-// that mean something.
-func (p *progress) add(m jsonstream.Message) {
-	l, known := p.layers[m.ID]
-	switch m.Status {
-	case "Pulling fs layer", "Waiting":
-	case "Downloading":
-		if m.Progress != nil {
-			l.current, l.total = m.Progress.Current, m.Progress.Total
-		}
-	case "Download complete", "Pull complete", "Already exists":
-		l.current, l.done = l.total, true
-	default:
-		if !known {
-			return // about the image as a whole
-		}
-	}
-	p.layers[m.ID] = l
-}
-
-// String returns a line such as "3 of 5 layers, 12.4 of 50.0 MB".
-func (p *progress) String() string {
-	var done int
-	var current, total int64
-	for _, l := range p.layers {
-		current, total = current+l.current, total+l.total
-		if l.done {
-			done++
-		}
-	}
-	const mb = 1e6
-	return fmt.Sprintf("%d of %d layers, %.1f of %.1f MB", done, len(p.layers), float64(current)/mb, float64(total)/mb)
 }
 
 // drainMessages reads what the engine says until the end, or an error.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,6 +20,17 @@ import (
 
 // pull starts a task that ends at once, and returns what was said of it.
 func pull(t *testing.T, image, more string) (said []string, err error) {
+	t.Helper()
+	err = pullWatched(t, image, more, func(e drivers.TaskEvent) {
+		if e.Progress == nil {
+			said = append(said, e.Message)
+		}
+	})
+	return said, err
+}
+
+// pullWatched does it, and has told be called with all that is said.
+func pullWatched(t *testing.T, image, more string, told func(drivers.TaskEvent)) error {
 	t.Helper()
 	d := docker.New(docker.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -35,7 +47,7 @@ func pull(t *testing.T, image, more string) (said []string, err error) {
 			if e.Message == "that was all" {
 				return
 			}
-			said = append(said, e.Message)
+			told(e)
 		}
 	}()
 	cfg, _ := drivertest.Task(t, d, fmt.Sprintf("image = %q\ncommand = \"true\"\n%s", image, more))
@@ -50,7 +62,42 @@ func pull(t *testing.T, image, more string) (said []string, err error) {
 	}
 	d.Emit(drivers.TaskEvent{Message: "that was all"})
 	<-listened
-	return said, err
+	return err
+}
+
+// TestPullProgress is told live to the byte, and as an event when it takes
+// long.
+func TestPullProgress(t *testing.T) {
+	t.Parallel()
+	r := dockertest.NewRegistry(t)
+	release := r.Hold()
+	defer release()
+	var last, over drivers.Progress
+	var said []string
+	err := pullWatched(t, r.Image+":1", "", func(e drivers.TaskEvent) {
+		switch p := e.Progress; {
+		case p == nil:
+			if said = append(said, e.Message); len(said) == 2 {
+				release()
+			}
+		case p.Over:
+			over = *p
+		case len(said) == 1:
+			last = *p
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Done < 1 || last.Done > int64(len(r.Layer)) || last.Total != int64(len(r.Layer)) || last.Detail != "0 of 1 layers" || last.What != r.Image+":1" {
+		t.Errorf("the progress is %+v", last)
+	}
+	if over.What != last.What {
+		t.Errorf("the end is %+v", over)
+	}
+	if len(said) < 2 || !regexp.MustCompile(`^Docker image pull progress: Pulled 0/1 \([\d.]+[KM]iB/[\d.]+MiB\) layers: 0 waiting/1 pulling$`).MatchString(said[1]) {
+		t.Errorf("it says %q", said)
+	}
 }
 
 func TestPull(t *testing.T) {

@@ -81,7 +81,7 @@ func (b *Bus) Restore(past []Event, last uint64) {
 }
 
 // Subscribe returns a subscription that gets every event from now on; with
-// output false it gets no Output and no Gap.
+// output false it gets no Output, no Gap and no Progress.
 func (b *Bus) Subscribe(output bool) *Subscription {
 	s := &Subscription{bus: b, output: output, wake: make(chan struct{}, 1)}
 	b.mu.Lock()
@@ -239,7 +239,8 @@ func (s *Subscription) signal() {
 // push appends an event. It is called with the bus locked, so in order.
 func (s *Subscription) push(e Event) {
 	out, isOutput := e.Body.(Output)
-	if isOutput && !s.output {
+	_, isProgress := e.Body.(Progress)
+	if !s.output && (isOutput || isProgress) {
 		return
 	}
 	s.mu.Lock()

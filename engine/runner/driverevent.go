@@ -15,6 +15,10 @@ func (a *Alloc) DriverEvent(e drivers.TaskEvent) {
 	if t == nil {
 		return
 	}
+	if e.Progress != nil {
+		a.publishNow(e.Timestamp, t.name, event.Progress(*e.Progress))
+		return
+	}
 	message, details := e.Message, maps.Clone(e.Annotations)
 	if e.Err != nil {
 		if details == nil {

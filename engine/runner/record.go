@@ -48,6 +48,7 @@ type startRecord struct {
 	DeviceEnv map[string]store.Text
 	Config    json.RawMessage
 	Output    *struct{} `json:",omitempty"`
+	Unwanted  *struct{} `json:",omitempty"`
 }
 
 // handleRecord is what is stored of a start of a task when it has happened.

@@ -58,7 +58,7 @@ func TestHowATaskWasStartedComesBack(t *testing.T) {
 // cannot hold.
 func TestEveryFieldOfATaskConfigIsStored(t *testing.T) {
 	t.Parallel()
-	replaced := map[string]bool{"Env": true, "DeviceEnv": true, "Config": true, "Output": true}
+	replaced := map[string]bool{"Env": true, "DeviceEnv": true, "Config": true, "Output": true, "Unwanted": true}
 	var plain func(t reflect.Type) bool
 	plain = func(t reflect.Type) bool {
 		switch t.Kind() {

@@ -33,6 +33,9 @@ func (t *task) start() *startFailure {
 		return failed(err, event.DriverFailure(err))
 	}
 	handle, network, err := t.driver.StartTask(t.alloc.hard, cfg)
+	if errors.Is(err, drivers.ErrUnwanted) && t.isKilled() {
+		return nil
+	}
 	if err != nil {
 		return failed(err, event.DriverFailure(err))
 	}
@@ -88,6 +91,7 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		DNS:       dnsOf(a.Group),
 		Network:   t.isolation(),
 		Output:    t.output,
+		Unwanted:  t.killed.Done(),
 	}
 	if a.Job.ParentID != nil {
 		cfg.ParentJobID = *a.Job.ParentID

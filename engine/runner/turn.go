@@ -26,7 +26,8 @@ func (a *Alloc) publish(task string, body event.Body) {
 
 // publishNow publishes an event out of turn. It may be called at any time.
 func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
-	if _, ok := body.(event.Output); ok { // which has files of its own
+	switch body.(type) {
+	case event.Output, event.Progress: // one has files of its own, nobody keeps the other
 		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
 		return
 	}

@@ -75,12 +75,10 @@ func (h *hook) Name() string { return "artifacts" }
 // recovered from, so that the restart policy applies.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	h.task.Emit(event.DownloadingArtifacts())
-	var under progress
+	under := progress{publish: func(body event.Body) { h.task.Publish(time.Now(), body) }}
 	done := make(chan struct{})
 	var reporter, downloads sync.WaitGroup
-	reporter.Go(func() {
-		under.report(done, func(line string) { h.task.Publish(time.Now(), event.Notice{Text: line}) })
-	})
+	reporter.Go(func() { under.report(done) })
 	errs := make([]error, len(h.got))
 	places := make(chan struct{}, atOnce)
 	for i, a := range h.task.Task.Artifacts {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 
 	"github.com/hashicorp/go-getter/v2"
+
+	"taskrun/engine/event"
 )
 
 // getHTTP downloads a file. It asks for it once, without HEAD, follows
@@ -81,5 +83,5 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 }
 
 func tooLarge(what string, limit int64) string {
-	return fmt.Sprintf("%s is larger than the limit of %s", what, size(limit))
+	return fmt.Sprintf("%s is larger than the limit of %s", what, event.Size(limit))
 }

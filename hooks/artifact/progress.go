@@ -5,13 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-)
 
-// A download that takes longer than firstWord is spoken of, then again and
-// again after twice the time, but not more rarely than every lastWord.
-const (
-	firstWord = 5 * time.Second
-	lastWord  = time.Minute
+	"taskrun/engine/event"
 )
 
 // meter is how far a download has come.
@@ -20,6 +15,7 @@ type meter struct {
 	since time.Time
 	read  atomic.Int64
 	total atomic.Int64 // 0 or less when it is not known
+	told  bool         // of it; guarded by progress.mu
 }
 
 // begin starts to count anew, as after a redirect.
@@ -36,35 +32,25 @@ func (m *meter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (m *meter) String() string {
-	read, total := m.read.Load(), m.total.Load()
-	switch {
-	case read == 0:
-		return fmt.Sprintf("downloading %q, for %v now", m.shown, time.Since(m.since).Round(time.Second))
-	case total <= 0:
-		return fmt.Sprintf("downloading %q: %s so far", m.shown, size(read))
-	case read >= total:
-		return fmt.Sprintf("downloaded %q: unpacking %s", m.shown, size(total))
-	}
-	return fmt.Sprintf("downloading %q: %s of %s, %d %%", m.shown, size(read), size(total), read*100/total)
+func (m *meter) progress() event.Progress {
+	return event.Progress{What: m.shown, Done: m.read.Load(), Total: m.total.Load()}
 }
 
-// size writes a number of bytes for people.
-func size(n int64) string {
-	value, unit := float64(n), 0
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
-	for value >= 1024 && unit < len(units)-1 {
-		value /= 1024
-		unit++
+func (m *meter) String() string {
+	p := m.progress()
+	switch {
+	case p.Done == 0:
+		return fmt.Sprintf("downloading %q, for %v now", m.shown, time.Since(m.since).Round(time.Second))
+	case p.Total > 0 && p.Done >= p.Total:
+		return fmt.Sprintf("downloaded %q: %s", m.shown, p.Amount())
 	}
-	if unit == 0 || value >= 100 {
-		return fmt.Sprintf("%.0f %s", value, units[unit])
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
+	return fmt.Sprintf("downloading %q: %s", m.shown, p.Amount())
 }
 
 // progress is the downloads that are under way.
 type progress struct {
+	publish func(event.Body) // waits for nobody
+
 	mu      sync.Mutex
 	running []*meter
 }
@@ -83,32 +69,26 @@ func (p *progress) remove(m *meter) {
 	for i, other := range p.running {
 		if other == m {
 			p.running = append(p.running[:i], p.running[i+1:]...)
+			if m.told {
+				p.publish(event.Progress{What: m.shown, Over: true})
+			}
 			return
 		}
 	}
 }
 
-// report tells of the downloads that take their time, until done is closed.
-func (p *progress) report(done <-chan struct{}, say func(string)) {
-	wait := firstWord
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	for {
-		select {
-		case <-done:
-			return
-		case <-timer.C:
-		}
-		p.mu.Lock()
-		var lines []string
-		for _, m := range p.running {
-			lines = append(lines, m.String())
-		}
-		p.mu.Unlock()
-		for _, line := range lines {
-			say(line)
-		}
-		wait = min(2*wait, lastWord)
-		timer.Reset(wait)
+// report tells of the downloads until done is closed.
+func (p *progress) report(done <-chan struct{}) {
+	event.TellProgress(done,
+		func() { p.each(func(m *meter) event.Body { return m.progress() }) },
+		func() { p.each(func(m *meter) event.Body { return event.Notice{Text: m.String()} }) })
+}
+
+func (p *progress) each(tell func(*meter) event.Body) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.running {
+		m.told = true
+		p.publish(tell(m))
 	}
 }

@@ -6,20 +6,31 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"taskrun/engine/event"
 )
 
 // TestProgressIsNoFlood reports two downloads over ten minutes.
 func TestProgressIsNoFlood(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p progress
 		start := time.Now()
+		said, live := make(chan string, 100), map[event.Progress]time.Duration{}
+		p := progress{publish: func(body event.Body) {
+			switch body := body.(type) {
+			case event.Notice:
+				said <- time.Since(start).String() + " " + body.Text
+			case event.Progress:
+				if _, ok := live[body]; !ok {
+					live[body] = time.Since(start)
+				}
+			}
+		}}
 		file, repository := p.add("https://x/y"), p.add("git::https://x/z")
 		file.begin(10 << 20)
 		file.add(3 << 20)
 		done := make(chan struct{})
-		said := make(chan string, 100)
-		go p.report(done, func(line string) { said <- time.Since(start).String() + " " + line })
+		go p.report(done)
 		<-time.After(4 * time.Second)
 		synctest.Wait()
 		if len(said) > 0 {
@@ -43,6 +54,15 @@ func TestProgressIsNoFlood(t *testing.T) {
 			`35s downloaded "https://x/y": unpacking 10.0 MiB`,
 		}
 		if diff := cmp.Diff(want, got[:min(4, len(got))]); diff != "" {
+			t.Error(diff)
+		}
+		want2 := map[event.Progress]time.Duration{
+			{What: "https://x/y", Done: 3 << 20, Total: 10 << 20}:  250 * time.Millisecond,
+			{What: "git::https://x/z"}:                             250 * time.Millisecond,
+			{What: "git::https://x/z", Over: true}:                 6 * time.Second,
+			{What: "https://x/y", Done: 10 << 20, Total: 10 << 20}: 6*time.Second + 250*time.Millisecond,
+		}
+		if diff := cmp.Diff(want2, live); diff != "" {
 			t.Error(diff)
 		}
 		if len(got) > 14 {

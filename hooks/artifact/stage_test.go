@@ -74,7 +74,9 @@ func (s *stage) get(ctx context.Context) (*hooks.PrestartResponse, error) {
 			Publish: func(_ time.Time, body event.Body) {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				s.notes = append(s.notes, body.(event.Notice).Text)
+				if notice, ok := body.(event.Notice); ok {
+					s.notes = append(s.notes, notice.Text)
+				}
 			},
 		}).(hooks.TaskPrestart)
 	}

@@ -17,73 +17,127 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Registry is a registry on this machine with one image.
+// Registry is a registry on this machine with one image, of which it has the
+// tags 1 and latest; see https://distribution.github.io/distribution/spec/api/.
 type Registry struct {
-	Image string // its name
+	Image string // its name without a tag
 	// Demand, when set, is the user and password that everybody must show.
 	Demand string
 	Pulls  atomic.Int64 // of the image's one layer
+	Layer  []byte
+
+	manifest, config []byte
+	server           *httptest.Server
+	held             atomic.Pointer[chan struct{}]
 }
 
 // NewRegistry starts a registry, which is gone with the test; so is the image
-// that the engine may have taken from it. See
-// https://distribution.github.io/distribution/spec/api/.
+// that the engine may have taken from it.
 func NewRegistry(t testing.TB) *Registry {
 	t.Helper()
-	cli := Need(t)
-	layer, err := busyboxLayer(t.Context(), rand.Text())
+	Need(t)
+	r, err := StartRegistry(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tar, err := io.ReadAll(layer)
+	t.Cleanup(r.Close)
+	return r
+}
+
+// StartRegistry starts a registry, which must be closed.
+func StartRegistry(ctx context.Context) (*Registry, error) {
+	layer, err := busyboxLayer(ctx, rand.Text())
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	marshal := func(v any) []byte {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
+	r := &Registry{}
+	if r.Layer, err = io.ReadAll(layer); err != nil {
+		return nil, err
 	}
 	type object = map[string]any
-	config := marshal(object{
+	r.config, err = json.Marshal(object{
 		"architecture": runtime.GOARCH, "os": "linux", "config": object{"Env": []string{"PATH=/bin"}, "Cmd": []string{"/bin/sh"}},
-		"rootfs": object{"type": "layers", "diff_ids": []string{digest(tar)}},
+		"rootfs": object{"type": "layers", "diff_ids": []string{digest(r.Layer)}},
 	})
-	const docker = "application/vnd.docker."
-	manifest := marshal(object{
-		"schemaVersion": 2, "mediaType": docker + "distribution.manifest.v2+json",
-		"config": object{"mediaType": docker + "container.image.v1+json", "size": len(config), "digest": digest(config)},
-		"layers": []object{{"mediaType": docker + "image.rootfs.diff.tar", "size": len(tar), "digest": digest(tar)}},
+	if err != nil {
+		return nil, err
+	}
+	r.manifest, err = json.Marshal(object{
+		"schemaVersion": 2, "mediaType": mediaType + "distribution.manifest.v2+json",
+		"config": object{"mediaType": mediaType + "container.image.v1+json", "size": len(r.config), "digest": digest(r.config)},
+		"layers": []object{{"mediaType": mediaType + "image.rootfs.diff.tar", "size": len(r.Layer), "digest": digest(r.Layer)}},
 	})
-	r := &Registry{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if user, password, _ := req.BasicAuth(); r.Demand != "" && user+":"+password != r.Demand {
-			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
-			w.WriteHeader(http.StatusUnauthorized)
+	if err != nil {
+		return nil, err
+	}
+	r.server = httptest.NewServer(r)
+	r.Image = r.Address() + "/shop/web"
+	return r, nil
+}
+
+// Address is its host and port.
+func (r *Registry) Address() string { return strings.TrimPrefix(r.server.URL, "http://") }
+
+const mediaType = "application/vnd.docker."
+
+// ServeHTTP answers an engine.
+func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	if user, password, _ := req.BasicAuth(); r.Demand != "" && user+":"+password != r.Demand {
+		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
+	part := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
+	switch {
+	case req.URL.Path == "/v2/":
+	case strings.Contains(req.URL.Path, "/manifests/") && (part == "1" || part == "latest" || part == digest(r.manifest)):
+		w.Header().Set("Content-Type", mediaType+"distribution.manifest.v2+json")
+		w.Header().Set("Docker-Content-Digest", digest(r.manifest))
+		_, _ = w.Write(r.manifest)
+	case part == digest(r.config):
+		_, _ = w.Write(r.config)
+	case part == digest(r.Layer):
+		r.Pulls.Add(1)
+		r.serveLayer(w, req)
+	default:
+		http.NotFound(w, req)
+	}
+}
+
+func (r *Registry) serveLayer(w http.ResponseWriter, req *http.Request) {
+	w.Header().Set("Content-Length", fmt.Sprint(len(r.Layer)))
+	half := len(r.Layer) / 2
+	_, _ = w.Write(r.Layer[:half])
+	if held := r.held.Load(); held != nil {
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-*held:
+		case <-req.Context().Done():
 			return
 		}
-		part := req.URL.Path[strings.LastIndex(req.URL.Path, "/")+1:]
-		switch {
-		case req.URL.Path == "/v2/":
-		case strings.Contains(req.URL.Path, "/manifests/") && (part == "1" || part == "latest" || part == digest(manifest)):
-			w.Header().Set("Content-Type", docker+"distribution.manifest.v2+json")
-			w.Header().Set("Docker-Content-Digest", digest(manifest))
-			_, _ = w.Write(manifest)
-		case part == digest(config):
-			_, _ = w.Write(config)
-		case part == digest(tar):
-			r.Pulls.Add(1)
-			_, _ = w.Write(tar)
-		default:
-			http.NotFound(w, req)
+	}
+	_, _ = w.Write(r.Layer[half:])
+}
+
+// Hold has downloads of the layer stop halfway, until release is called.
+func (r *Registry) Hold() (release func()) {
+	held := make(chan struct{})
+	r.held.Store(&held)
+	return func() {
+		if r.held.Swap(nil) != nil {
+			close(held)
 		}
-	}))
-	t.Cleanup(server.Close)
-	r.Image = strings.TrimPrefix(server.URL, "http://") + "/shop/web"
-	t.Cleanup(func() { RemoveImage(cli, r.Image) })
-	return r
+	}
+}
+
+// Close ends the registry. The image that the engine may have taken from it is
+// removed.
+func (r *Registry) Close() {
+	r.server.CloseClientConnections()
+	r.server.Close()
+	if cli, err := Engine(); err == nil {
+		RemoveImage(cli, r.Image)
+	}
 }
 
 // RemoveImage removes an image, with all its tags, if the engine has it.

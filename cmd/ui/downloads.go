@@ -1,0 +1,79 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// barWidth is how wide a bar gets, in columns.
+const barWidth = 30
+
+// downloads are those that are under way, by first word of them.
+type downloads []download
+
+type download struct {
+	event.Progress
+	alloc *event.Alloc
+	task  string
+}
+
+// take takes in what an event tells of downloads. Where the last word of one
+// was lost, it is over with the next event of its task.
+func (d *downloads) take(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.Progress:
+		same := func(o download) bool { return o.alloc == e.Alloc && o.task == e.Task && o.What == body.What }
+		i := slices.IndexFunc(*d, same)
+		switch {
+		case body.Over:
+			*d = slices.DeleteFunc(*d, same)
+		case i >= 0:
+			(*d)[i].Progress = body
+		default:
+			*d = append(*d, download{body, e.Alloc, e.Task})
+		}
+	case event.TaskEvent:
+		if body.Type != api.TaskDriverMessage {
+			*d = slices.DeleteFunc(*d, func(o download) bool { return o.alloc == e.Alloc && o.task == e.Task })
+		}
+	}
+}
+
+// line shows them in one line that is less than so many columns wide; it is ""
+// when there are none.
+func (d downloads) line(label func(download) string, columns int) string {
+	if len(d) == 0 {
+		return ""
+	}
+	width := utf8.RuneCountInString
+	all, who := d[0].Progress, label(d[0])
+	if len(d) > 1 {
+		all = event.Progress{What: plural(len(d), "download")}
+		for _, o := range d {
+			all.Done, all.Total = all.Done+o.Done, all.Total+max(0, o.Total)
+		}
+		who = strings.Repeat(" ", width(who))
+	}
+	begin, end := who+" ▸ "+string(appendVisible(nil, []byte(all.What))), all.Amount()
+	if end == "" {
+		end = "…"
+	}
+	if all.Detail != "" {
+		end += ", " + all.Detail
+	}
+	room := columns - 1 - width(begin) - width(end) - len(" [] ")
+	switch {
+	case all.Total > 0 && room >= 10:
+		full := int(min(all.Done, all.Total) * int64(min(room, barWidth)) / all.Total)
+		bar := strings.Repeat("=", full) + strings.Repeat(" ", min(room, barWidth)-full)
+		return begin + " [" + bar + "] " + end
+	case room < 0: // a long name loses its middle
+		begin = shorten(begin, max(width(who)+10, width(begin)+room))
+	}
+	return shorten(begin+" "+end, columns-1)
+}

@@ -1,0 +1,110 @@
+package docker
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	units "github.com/docker/go-units"
+	"github.com/moby/moby/api/types/jsonstream"
+
+	"taskrun/drivers"
+	"taskrun/engine/event"
+)
+
+// report tells how far a pull is until stop is called: live to who watches,
+// and as an event of the task now and then.
+func (d *Driver) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
+	told := false
+	live := func() {
+		told = true
+		d.emitLive(cfg, p.live())
+	}
+	word := func() {
+		d.emit(cfg, "Docker image pull progress: "+p.String(), map[string]string{"image": p.image})
+	}
+	done := make(chan struct{})
+	var telling sync.WaitGroup
+	telling.Go(func() { event.TellProgress(done, live, word) })
+	return func() {
+		close(done)
+		telling.Wait()
+		if told {
+			d.emitLive(cfg, drivers.Progress{What: p.image, Over: true})
+		}
+	}
+}
+
+// progress is how far the layers of an image are.
+type progress struct {
+	image string
+
+	mu     sync.Mutex
+	layers map[string]layer
+}
+
+type layer struct {
+	current, total int64 // bytes; 0 as long as they are not known
+	pulling, done  bool
+}
+
+func newProgress(image string) *progress { return &progress{image: image, layers: map[string]layer{}} }
+
+// add takes in a message of the engine. Only those of downloads have sizes
+// that mean something.
+func (p *progress) add(m jsonstream.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l, known := p.layers[m.ID]
+	switch m.Status {
+	case "Pulling fs layer", "Waiting":
+	case "Downloading":
+		l.pulling = true
+		if m.Progress != nil {
+			l.current, l.total = m.Progress.Current, m.Progress.Total
+		}
+	case "Download complete", "Pull complete", "Already exists":
+		l.current, l.done = l.total, true
+	default:
+		if !known {
+			return // about the image as a whole
+		}
+	}
+	p.layers[m.ID] = l
+}
+
+// count is how many layers are done, downloaded, and not begun, and the sizes of those
+// that are known.
+func (p *progress) count() (sum layer, done, pulling, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.layers {
+		sum.current, sum.total = sum.current+l.current, sum.total+l.total
+		switch {
+		case l.done:
+			done++
+		case l.pulling:
+			pulling++
+		default:
+			waiting++
+		}
+	}
+	return sum, done, pulling, waiting
+}
+
+// String returns Nomad's words for the event.
+func (p *progress) String() string {
+	sum, done, pulling, waiting := p.count()
+	return fmt.Sprintf("Pulled %d/%d (%s/%s) layers: %d waiting/%d pulling", done, done+pulling+waiting,
+		units.BytesSize(float64(sum.current)), units.BytesSize(float64(sum.total)), waiting, pulling)
+}
+
+// live is the same for who watches.
+func (p *progress) live() drivers.Progress {
+	sum, done, pulling, waiting := p.count()
+	out := drivers.Progress{What: p.image, Done: sum.current, Total: sum.total}
+	if n := done + pulling + waiting; n > 0 {
+		out.Detail = strconv.Itoa(done) + " of " + strconv.Itoa(n) + " layers"
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package event
+
+import (
+	"fmt"
+	"time"
+)
+
+// Progress is how far a download of a task is. It is told several times a
+// second, to those who also get output, and kept by nobody.
+type Progress struct {
+	What        string // is downloaded; what is told of the same again replaces it
+	Done, Total int64  // bytes; Total is 0 or less while it is not known
+	Detail      string // such as "2 of 5 layers"; may be empty
+	Over        bool   // it has ended, one way or the other
+}
+
+func (Progress) body() {}
+
+// Amount tells how much there is, "" before anything has arrived.
+func (p Progress) Amount() string {
+	switch {
+	case p.Done == 0:
+		return ""
+	case p.Total <= 0:
+		return Size(p.Done) + " so far"
+	case p.Done >= p.Total:
+		return "unpacking " + Size(p.Total)
+	}
+	return fmt.Sprintf("%s of %s, %d %%", Size(p.Done), Size(p.Total), p.Done*100/p.Total)
+}
+
+// Size writes a number of bytes for people.
+func Size(n int64) string {
+	value, unit := float64(n), 0
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for value >= 1024 && unit < len(units)-1 {
+		value /= 1024
+		unit++
+	}
+	if unit == 0 || value >= 100 {
+		return fmt.Sprintf("%.0f %s", value, units[unit])
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// liveEvery is how often those who watch a download hear of it.
+const liveEvery = 250 * time.Millisecond
+
+// A download that takes longer than firstWord is spoken of, then again and
+// again after twice the time, but not more rarely than every lastWord.
+const (
+	firstWord = 5 * time.Second
+	lastWord  = time.Minute
+)
+
+// TellProgress returns when done is closed. Until then it calls live for those
+// who watch, which is to publish a Progress, and now and then word for those
+// who will read what was said.
+func TellProgress(done <-chan struct{}, live, word func()) {
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	wait := firstWord
+	speak := time.NewTimer(wait)
+	defer speak.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case <-tick.C:
+			live()
+		case <-speak.C:
+			word()
+			wait = min(2*wait, lastWord)
+			speak.Reset(wait)
+		}
+	}
+}
