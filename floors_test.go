@@ -40,6 +40,7 @@ var floors = []floor{
 	{"engine/tasklog", "engine/event", "drivers", "output is announced as events"},
 	{"engine/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
 	{"engine/variable", "", "", "variables in memory; whoever reads them comes to it"},
+	{"engine/hoststats", "", "", "measures the machine, knows no jobs"},
 	{"engine/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
@@ -48,7 +49,7 @@ var floors = []floor{
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
-	{"engine/httpapi", "engine engine/update engine/execwire " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
+	{"engine/httpapi", "engine engine/hoststats engine/update engine/execwire " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},

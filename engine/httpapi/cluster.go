@@ -22,6 +22,11 @@ func (s *Server) statusPeers(http.ResponseWriter, *request) (any, error) {
 	return []string{serverRPC}, nil
 }
 
+// agentServers answers GET /v1/agent/servers.
+func (s *Server) agentServers(http.ResponseWriter, *request) (any, error) {
+	return []string{serverRPC}, nil
+}
+
 // agentMembers answers GET /v1/agent/members.
 func (s *Server) agentMembers(http.ResponseWriter, *request) (any, error) {
 	n := s.cfg.Node

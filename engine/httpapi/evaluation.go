@@ -94,6 +94,27 @@ func (t *tracker) seedLocked() string {
 	return t.seed
 }
 
+// forgetEvaluations forgets those that over names.
+func (t *tracker) forgetEvaluations(over func(evaluationRecord) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.now++
+	t.evaluations = slices.DeleteFunc(t.evaluations, func(e evaluationRecord) bool {
+		if !over(e) {
+			return false
+		}
+		t.change(evaluationsTopic(""), jobEvaluationsTopic(e.job), evaluationTopic(e.id))
+		delete(t.indexes, evaluationTopic(e.id))
+		return true
+	})
+}
+
+// countEvaluations answers GET /v1/evaluations/count.
+func (s *Server) countEvaluations(_ http.ResponseWriter, r *request) (any, error) {
+	list, err := filtered(r, s.evaluations(r, func(evaluationRecord) bool { return true }))
+	return struct{ Count int }{len(list)}, err
+}
+
 // evaluated returns the evaluations that are known, oldest first.
 func (t *tracker) evaluated() []evaluationRecord {
 	t.mu.Lock()

@@ -56,6 +56,12 @@ var routes = []struct {
 	{"GET", "/v1/client/fs/readat/*", (*Server).readFileAt},
 	{"GET", "/v1/client/fs/stream/*", (*Server).streamFile},
 
+	{"GET", "/v1/client/allocation/*/pause", (*Server).refusePause},
+	{"PUT", "/v1/client/allocation/*/pause", (*Server).refusePause},
+	{"PUT", "/v1/client/allocation/*/gc", (*Server).refuseAllocGC},
+
+	{"GET", "/v1/evaluations/count", read(evaluationsTopic, (*Server).countEvaluations)},
+	{"DELETE", "/v1/evaluations", (*Server).refuseEvaluations},
 	{"GET", "/v1/evaluations", read(evaluationsTopic, (*Server).listEvaluations)},
 	{"GET", "/v1/evaluation/*/allocations", read(allocsTopic, (*Server).evaluationAllocations)},
 	{"GET", "/v1/evaluation/*", read(evaluationTopic, (*Server).getEvaluation)},
@@ -66,6 +72,13 @@ var routes = []struct {
 
 	{"GET", "/v1/event/stream", (*Server).eventStream},
 
+	{"GET", "/v1/client/stats", write((*Server).clientStats)},
+	{"GET", "/v1/node/pools", read(static, (*Server).listPools)},
+	{"GET", "/v1/node/pool/*", read(static, (*Server).getPool)},
+	{"PUT", "/v1/node/*/eligibility", (*Server).refuseNode},
+	{"PUT", "/v1/node/*/drain", (*Server).refuseNode},
+	{"PUT", "/v1/node/*/evaluate", (*Server).refuseNode},
+	{"PUT", "/v1/node/*/purge", (*Server).refuseNode},
 	{"GET", "/v1/nodes", read(static, (*Server).listNodes)},
 	{"GET", "/v1/node/*/allocations", read(allocsTopic, (*Server).nodeAllocations)},
 	{"GET", "/v1/node/*", read(static, (*Server).getNode)},
@@ -81,13 +94,19 @@ var routes = []struct {
 
 	{"GET", "/v1/agent/self", write((*Server).agentSelf)},
 	{"GET", "/v1/agent/members", write((*Server).agentMembers)},
+	{"GET", "/v1/agent/servers", write((*Server).agentServers)},
+	{"GET", "/v1/agent/monitor", (*Server).monitor},
 	{"GET", "/v1/agent/health", write((*Server).agentHealth)},
 	{"GET", "/v1/status/leader", write((*Server).statusLeader)},
 	{"GET", "/v1/status/peers", write((*Server).statusPeers)},
 	{"GET", "/v1/namespaces", read(static, (*Server).listNamespaces)},
 	{"GET", "/v1/namespace/*", read(static, (*Server).getNamespace)},
 	{"GET", "/v1/regions", write((*Server).listRegions)},
+	{"GET", "/v1/metrics", (*Server).metrics},
 	{"PUT", "/v1/search", read(static, (*Server).search)},
+	{"PUT", "/v1/search/fuzzy", read(static, (*Server).fuzzySearch)},
+	{"PUT", "/v1/system/gc", (*Server).collectGarbage},
+	{"PUT", "/v1/system/reconcile/summaries", (*Server).reconcileSummaries},
 }
 
 // find returns the handler of a path and the ID in it.

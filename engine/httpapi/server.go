@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/hoststats"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -64,7 +65,8 @@ type Server struct {
 	tracker     *tracker
 	submissions submissions
 	outputs     outputs
-	jobs        chan struct{}  // one for each request with a job that is being read
+	jobs        chan struct{} // one for each request with a job that is being read
+	host        hoststats.Sampler
 	sessions    sync.WaitGroup // over connections that net/http knows nothing of
 }
 

@@ -1,0 +1,65 @@
+package hoststats
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+)
+
+func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	got, err := memory(fstest.MapFS{"meminfo": file("MemTotal:  100 kB\nMemFree: 20 kB\nMemAvailable: 60 kB\nHugePages_Total: x\n")})
+	want := &api.HostMemoryStats{Total: 100 << 10, Free: 20 << 10, Available: 60 << 10, Used: 40 << 10}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+}
+
+func TestCPUsAreMeasuredSinceTheSampleBefore(t *testing.T) {
+	t.Parallel()
+	var s Sampler
+	for _, step := range []struct {
+		stat string
+		want api.HostCPUStats
+	}{
+		{"cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 10 10 10 50 10 5 5 0 0 0\nintr 1\n", api.HostCPUStats{CPU: "cpu0", User: 20, System: 20, Idle: 60}},
+		{"cpu0 60 10 10 100 10 5 5 0 0 0\n", api.HostCPUStats{CPU: "cpu0", User: 50, Idle: 50}},
+		{"cpu0 60 10 10 100 10 5 5 0 0 0\n", api.HostCPUStats{CPU: "cpu0", Idle: 100}},
+	} {
+		got, err := s.cpus(fstest.MapFS{"stat": file(step.stat)})
+		if err != nil || len(got) != 1 {
+			t.Fatal(got, err)
+		}
+		if diff := cmp.Diff(step.want, *got[0]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestMounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	proc := fstest.MapFS{"self/mountinfo": file("1 0 8:1 / / rw - ext4 /dev/root rw\n" +
+		"2 1 0:5 / /tm rw - tmpfs nothing rw\n" + // which only begins like it
+		"3 1 0:6 / " + dir + " rw shared:1 - tmpfs own rw\n4 1 0:7 / " + dir + "/below rw - tmpfs below rw\n")}
+	device, point, err := mounted(proc, dir)
+	if device != "own" || point != dir || err != nil {
+		t.Error(device, point, err)
+	}
+}
+
+func TestThisMachine(t *testing.T) {
+	t.Parallel()
+	var s Sampler
+	got, err := s.Sample(t.TempDir())
+	if err != nil || got.Memory.Total == 0 || got.Uptime == 0 || len(got.CPU) == 0 || got.AllocDirStats.Size == 0 || got.AllocDirStats.Mountpoint == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := s.Sample("/nowhere/at/all"); err == nil {
+		t.Error("a directory that is not there was measured")
+	}
+}

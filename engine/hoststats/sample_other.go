@@ -1,0 +1,15 @@
+//go:build !linux
+
+package hoststats
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func (s *Sampler) sample(string) (*api.HostStats, error) {
+	return nil, fmt.Errorf("cannot measure a machine with %s: %w", runtime.GOOS, errors.ErrUnsupported)
+}
