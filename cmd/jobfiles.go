@@ -110,8 +110,8 @@ func unread(err error) jobspec.Problem {
 	return jobspec.Problem{Summary: err.Error()}
 }
 
-// check canonicalises the jobs of files that have no errors and validates
-// them.
+// check gives the jobs of files that have no errors what they have in a running
+// engine, and validates them.
 func check(files []jobFile) (problems jobspec.Problems) {
 	first := make(map[string]string) // file by job ID
 	for _, f := range files {
@@ -119,6 +119,7 @@ func check(files []jobFile) (problems jobspec.Problems) {
 			continue
 		}
 		f.Job.Canonicalize()
+		jobspec.Register(f.Job)
 		found := validate.Job(f.Job)
 		if other, ok := first[*f.Job.ID]; ok {
 			found = append(found, jobspec.Problem{

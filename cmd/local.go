@@ -40,6 +40,7 @@ func (a *app) local(ctx context.Context, args []string, opts jobOptions) error {
 		return silent(exitUsage)
 	}
 	files[0].Job.Canonicalize()
+	jobspec.Register(files[0].Job)
 	_, err = a.streams.Out.Write(standin.Skeleton(files[0].File, files[0].name))
 	return err
 }

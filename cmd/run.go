@@ -84,8 +84,8 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}()
 	failure := errors.Join(r.follow(ctx, events), r.failure)
 	r.takeNoOrders()
-	if failure != nil {
-		r.verdict.broke(failure)
+	if failure != nil && !r.verdict.broke(failure) {
+		r.display.Say(failure.Error())
 	}
 	if err := r.record(jobs); err != nil {
 		r.display.Say(err.Error())

@@ -75,9 +75,11 @@ func (t leakTest) Run() int {
 //	listen                  listens at 127.0.0.1:$PORT
 //	free                    makes $PORT one that nobody listens on
 //	waitfor FILE            waits until the file exists
+//	until REGEXP COMMAND... runs a command until its output matches
 //
-// with those of terminals, and of registries;
-// the conditions are [exists:PATH] and [docker]: there is an engine.
+// with those of terminals, registries and daemons;
+// the conditions are [exists:PATH], [docker]: there is an engine, and
+// [dockerd]: one can be started.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
@@ -87,8 +89,10 @@ func TestJourneys(t *testing.T) {
 	var engines engines
 	var terminals terminals
 	var registries registries
+	var daemons daemons
 	cmds := terminals.commands()
 	cmds["exits"], cmds["serve"], cmds["no-containers"] = exits, serve, noContainers
+	cmds["dockerd"], cmds["until"] = daemons.command, untilMatches
 	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
 	cmds["run"], cmds["end"], cmds["registry"] = engines.run, engines.end, registries.command
 	testscript.Run(t, testscript.Params{
@@ -117,9 +121,12 @@ func TestJourneys(t *testing.T) {
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "docker" {
+			switch cond {
+			case "docker":
 				_, err := dockertest.Engine()
 				return err == nil, nil
+			case "dockerd":
+				return dockertest.CanStart() == nil, nil
 			}
 			path, ok := strings.CutPrefix(cond, "exists:")
 			if !ok {

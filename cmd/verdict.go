@@ -183,10 +183,12 @@ func (v *verdict) closed(err error) (action, string) {
 
 // broke takes in that taskrun itself failed, when all is over. A failure of a
 // task is the greater news.
-func (v *verdict) broke(err error) {
-	if v.code() == exitOK {
-		v.cause = cause{text: err.Error(), code: exitInternal, own: true}
+func (v *verdict) broke(err error) (counts bool) {
+	if v.code() != exitOK {
+		return false
 	}
+	v.cause = cause{text: err.Error(), code: exitInternal, own: true}
+	return true
 }
 
 func (v *verdict) stop(c cause) (action, string) {

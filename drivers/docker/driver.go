@@ -34,6 +34,9 @@ type Config struct {
 	Host string
 	// Run is the value of the label that names the run; empty: a random one.
 	Run string
+	// Absence is how long an engine may be away, for a restart, before its
+	// containers count as lost; 0: a minute.
+	Absence time.Duration
 }
 
 // Driver is the docker driver. Its methods may be called from several
@@ -64,6 +67,9 @@ var (
 
 // New returns a driver without tasks. It does not look for an engine.
 func New(config Config) *Driver {
+	if config.Absence == 0 {
+		config.Absence = time.Minute
+	}
 	if config.Run == "" {
 		b := make([]byte, 8)
 		rand.Read(b)
@@ -205,7 +211,7 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 		n, err := removeRun(ctx, cli, run)
 		removed += n
 		if err != nil {
-			return removed, err
+			return removed, fmt.Errorf("%w; what is left taskrun clean removes", err)
 		}
 	}
 	return removed, nil

@@ -45,9 +45,12 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 	// A start that is cut short may happen all the same: it is seen through.
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyTime)
 	defer cancel()
+	env := []string{c.mark}
+	if opts.Term != "" {
+		env = append(env, "TERM="+opts.Term)
+	}
 	made, err := t.cli.ExecCreate(starting, t.container, client.ExecCreateOptions{
-		Cmd: opts.Command, TTY: opts.Tty, AttachStdin: true, AttachStdout: true, AttachStderr: true,
-		Env: []string{c.mark},
+		Cmd: opts.Command, TTY: opts.Tty, AttachStdin: true, AttachStdout: true, AttachStderr: true, Env: env,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot run a command in container %s: %w", shortID(t.container), err)

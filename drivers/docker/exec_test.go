@@ -163,8 +163,8 @@ func TestExecTerminal(t *testing.T) {
 	ended := make(chan *drivers.ExitResult, 1)
 	go func() {
 		result, err := d.ExecTaskStreaming(t.Context(), cfg.ID, &drivers.ExecOptions{
-			Command: []string{"sh", "-c", `while read -r line; do echo "size $(stty size) $line"; done; exit 5`},
-			Tty:     true, Stdin: stdin, Stdout: stdout, Resize: sizes,
+			Command: []string{"sh", "-c", `while read -r line; do echo "size $(stty size) $line"; done; echo "a $TERM"; exit 5`},
+			Tty:     true, Term: "vt100", Stdin: stdin, Stdout: stdout, Resize: sizes,
 		})
 		if err != nil {
 			t.Error(err)
@@ -187,8 +187,8 @@ func TestExecTerminal(t *testing.T) {
 		enter("b")
 	}
 	keys.Close() // Ctrl-D
-	if result := <-ended; result == nil || result.ExitCode != 5 {
-		t.Errorf("the result is %+v", result)
+	if result := <-ended; result == nil || result.ExitCode != 5 || !strings.Contains(stdout.String(), "a vt100") {
+		t.Errorf("the result is %+v, it wrote %q", result, stdout.String())
 	}
 }
 

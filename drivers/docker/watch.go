@@ -15,14 +15,9 @@ import (
 // codeUnknown is the exit code of a container of which nobody knows it.
 const codeUnknown = -1
 
-const (
-	// drainTime is how long the rest of the output of a container that has
-	// ended may take to arrive.
-	drainTime = 5 * time.Second
-	// absence is how long an engine may be away, for a restart, before its
-	// containers count as lost.
-	absence = time.Minute
-)
+// drainTime is how long the rest of the output of a container that has ended
+// may take to arrive.
+const drainTime = 5 * time.Second
 
 // watch waits for the end of the container and tells it. When the engine goes
 // away, it waits for it to come back.
@@ -55,7 +50,7 @@ func (t *task) watch(wait client.ContainerWaitResult) {
 
 // findAgain returns the state of the container once the engine answers.
 func (t *task) findAgain(lost error) (*container.State, error) {
-	told := false
+	told, absence := false, t.driver.config.Absence
 	deadline := time.Now().Add(absence)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		info, err := t.inspect()

@@ -22,6 +22,7 @@ import (
 	"taskrun/engine/variable"
 	"taskrun/hooks/catalog"
 	"taskrun/hooks/lent"
+	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 	"taskrun/jobspec/taskenv"
 )
@@ -214,6 +215,7 @@ func newJob(id, jobType string, tasks ...*api.Task) *api.Job {
 	g.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
 	job := &api.Job{ID: &id, Type: &jobType, TaskGroups: []*api.TaskGroup{g}}
 	job.Canonicalize()
+	jobspec.Register(job)
 	return job
 }
 

@@ -87,6 +87,7 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 // checkJob canonicalises a job and says what is wrong with it.
 func checkJob(job *api.Job) (warnings, faults []string) {
 	job.Canonicalize()
+	jobspec.Register(job)
 	for _, p := range validate.Job(job) {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p.Error())

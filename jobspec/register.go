@@ -1,0 +1,47 @@
+package jobspec
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Register adds to a job, on which Canonicalize was called, what a Nomad server
+// adds when a job is registered: where it may run, the payload of dispatched
+// jobs, and of each service its name, its task, and the names of its checks.
+//
+// See https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
+func Register(job *api.Job) {
+	if len(job.Datacenters) == 0 {
+		job.Datacenters = []string{"*"}
+	}
+	if job.NodePool == nil || *job.NodePool == "" {
+		job.NodePool = new(api.NodePoolDefault)
+	}
+	if p := job.ParameterizedJob; p != nil {
+		p.Payload = cmp.Or(p.Payload, "optional")
+	}
+	for _, group := range job.TaskGroups {
+		registerServices(group.Services, *job.Name, *group.Name, "group")
+		for _, task := range group.Tasks {
+			registerServices(task.Services, *job.Name, *group.Name, task.Name)
+			for _, s := range task.Services {
+				s.TaskName = task.Name
+			}
+		}
+	}
+}
+
+func registerServices(services []*api.Service, job, group, task string) {
+	// Whatever else is referred to is known when an allocation is placed.
+	names := strings.NewReplacer("${JOB}", job, "${TASKGROUP}", group, "${TASK}", task, "${BASE}", job+"-"+group+"-"+task)
+	for _, s := range services {
+		s.Name = names.Replace(s.Name)
+		for i := range s.Checks {
+			c := &s.Checks[i]
+			c.Name = cmp.Or(c.Name, fmt.Sprintf("service: %q check", s.Name))
+		}
+	}
+}
