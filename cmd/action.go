@@ -94,7 +94,7 @@ func names(actions []client.Action) (names []string) {
 // listActions shows what can be done in the tasks that a target stands for.
 func (a *app) listActions(ctx context.Context, target string, opts execOptions, mode ui.Mode) error {
 	a.jsonErrors = mode == ui.JSON
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}

@@ -94,8 +94,13 @@ func (a *app) attach(ctx context.Context, job string, opts attachOptions) error 
 	if err != nil {
 		return err
 	}
-	summary, err := a.showRun(ctx, f, jobs, opts)
-	if err = errors.Join(err, f.close()); err != nil {
+	var summary *ui.Summary
+	err = impatient(ctx, func() error {
+		s, err := a.showRun(ctx, f, jobs, opts)
+		summary = s
+		return errors.Join(err, f.close())
+	})
+	if err != nil {
 		var sig *stopError
 		if errors.As(context.Cause(ctx), &sig) {
 			a.say("the run goes on; stop it with: taskrun stop %s", v.jobs[0])

@@ -55,7 +55,7 @@ func bindDataDir(flags *pflag.FlagSet, dir *string) {
 }
 
 // servers returns the runs of this user, or the cluster.
-func (a *app) servers(c connection) ([]*client.Server, error) {
+func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, error) {
 	if c.cluster.Address != "" {
 		s, err := client.Remote(c.cluster)
 		if err != nil {
@@ -66,21 +66,21 @@ func (a *app) servers(c connection) ([]*client.Server, error) {
 	if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
 		return nil, usageError("cannot use --%s: it is for a cluster, and there is no --address", clusterFlags[i])
 	}
-	return a.localServers()
+	return a.localServers(ctx)
 }
 
 // sockets is the directory in which the runs of this user are found.
 func (a *app) sockets() string { return httpapi.Dir(a.streams.Env, os.Geteuid()) }
 
 // localServers returns the runs of this user.
-func (a *app) localServers() ([]*client.Server, error) {
-	sockets, err := httpapi.Find(a.sockets())
+func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
+	sockets, err := a.liveSockets(ctx, a.sockets())
 	if err != nil {
 		return nil, err
 	}
 	servers := make([]*client.Server, len(sockets))
 	for i, socket := range sockets {
-		if servers[i], err = client.Local(socket); err != nil {
+		if servers[i], err = local(socket); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func (a *app) completeFrom(c *connection, names func(tasks []*client.Task, prefi
 		if a.configure(cmd) != nil {
 			return nil, only
 		}
-		servers, err := a.servers(*c)
+		servers, err := a.servers(cmd.Context(), *c)
 		if err != nil {
 			return nil, only
 		}

@@ -200,6 +200,10 @@ func unnamedFile() (*os.File, error) {
 	return f, os.Remove(f.Name())
 }
 
+// foundTime is how long clients are kept waiting at most until the tasks are
+// found that an earlier engine has left.
+const foundTime = time.Second
+
 // recover goes on with the runs that an earlier engine has left. Of those that
 // had ended meanwhile only what happened in them counts.
 func (r *run) recover(d *detachedRun) error {
@@ -226,8 +230,10 @@ func (r *run) recover(d *detachedRun) error {
 	if r.failure = r.engine.Recover(runs...); r.failure != nil {
 		r.display.Say(r.failure.Error())
 	}
+	time.AfterFunc(foundTime, r.serve)
 	go func() {
 		r.engine.Found()
+		r.serve()
 		if n := process.Settle(); n > 0 {
 			r.display.Say(fmt.Sprintf("killed %d processes that belong to no task any more", n))
 		}

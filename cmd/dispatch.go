@@ -74,7 +74,7 @@ func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) err
 	if err != nil {
 		return err
 	}
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (a *app) completeDispatch(c *connection) cobra.CompletionFunc {
 		if len(args) > 0 || a.configure(cmd) != nil {
 			return nil, only
 		}
-		servers, err := a.servers(*c)
+		servers, err := a.servers(cmd.Context(), *c)
 		if err != nil {
 			return nil, only
 		}

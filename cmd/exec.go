@@ -127,7 +127,7 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 
 // pick finds the task in which the command is to run.
 func (a *app) pick(ctx context.Context, target string, opts execOptions) (*client.Task, error) {
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return nil, err
 	}

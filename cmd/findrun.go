@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"taskrun/cmd/client"
+	"taskrun/engine/allocdir"
 )
 
 // liveRun is a run that is served here.
@@ -15,6 +18,22 @@ type liveRun struct {
 	server *client.Server
 	self   *client.Self
 	jobs   []string // IDs, sorted
+}
+
+func newLiveRun(s *client.Server, self *client.Self) *liveRun {
+	return &liveRun{server: s, self: self, jobs: slices.Sorted(maps.Keys(self.Runs))}
+}
+
+// logs is the directory with the output of an allocation.
+func (v *liveRun) logs(job, alloc string) string {
+	if v.self.Runs[job] == "" { // it runs in the name of another one
+		for _, parent := range v.jobs {
+			if strings.HasPrefix(job, parent+"/") {
+				job = parent
+			}
+		}
+	}
+	return allocdir.SharedOf(filepath.Join(v.self.Runs[job], "alloc", alloc)).Logs
 }
 
 // findRun returns the run of a job or, without one, the only run there is. Of
@@ -58,7 +77,7 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*liveRun, error
 
 // liveRuns asks every engine of this user what it runs.
 func (a *app) liveRuns(ctx context.Context) (runs []*liveRun, err error) {
-	servers, err := a.localServers()
+	servers, err := a.localServers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -69,12 +88,7 @@ func (a *app) liveRuns(ctx context.Context) (runs []*liveRun, err error) {
 			problems = errors.Join(problems, err)
 			continue
 		}
-		r := &liveRun{server: s, self: self}
-		for job := range self.Runs {
-			r.jobs = append(r.jobs, job)
-		}
-		slices.Sort(r.jobs)
-		runs = append(runs, r)
+		runs = append(runs, newLiveRun(s, self))
 	}
 	if len(runs) == 0 && problems != nil {
 		return nil, problems

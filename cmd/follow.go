@@ -7,18 +7,15 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
-	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/engine/tasklog"
 )
@@ -30,6 +27,7 @@ type followed struct {
 	*liveRun
 	bus       event.Bus
 	histories []*history
+	mu        sync.Mutex // over changes of outputs, and looks of others than run
 	outputs   map[outputKey]*followedOutput
 	wake      chan struct{}
 	silent    bool // no output
@@ -98,7 +96,7 @@ func (f *followed) run(ctx context.Context, past []event.Event) (*ui.Summary, er
 			}
 		case err := <-watching:
 			if err == nil {
-				err = f.pump() // the rest
+				err = f.pumpAll()
 			}
 			if err != nil {
 				return nil, err
@@ -108,11 +106,15 @@ func (f *followed) run(ctx context.Context, past []event.Event) (*ui.Summary, er
 	}
 }
 
-// pump publishes what is new.
+// pump publishes what is new: of no output so much that others have to wait.
 func (f *followed) pump() error {
 	for _, key := range slices.SortedFunc(maps.Keys(f.outputs), outputKey.compare) {
-		if err := f.read(key); err != nil {
+		more, err := f.read(key, maxPieces)
+		if err != nil {
 			return err
+		}
+		if more {
+			f.alert()
 		}
 	}
 	events, err := f.past()
@@ -120,6 +122,28 @@ func (f *followed) pump() error {
 		f.publish(e)
 	}
 	return err
+}
+
+// pumpAll publishes the rest when nothing is written any more.
+func (f *followed) pumpAll() error {
+	for {
+		if err := f.pump(); err != nil {
+			return err
+		}
+		select {
+		case <-f.wake:
+		default:
+			return nil
+		}
+	}
+}
+
+// alert wakes whoever reads.
+func (f *followed) alert() {
+	select {
+	case f.wake <- struct{}{}:
+	default: // it is told already
+	}
 }
 
 func (k outputKey) compare(o outputKey) int {
@@ -143,9 +167,12 @@ func (f *followed) look(e event.Event) {
 			switch {
 			case f.outputs[key] != nil && !f.caughtUp && !f.whole: // that is past
 			case f.outputs[key] != nil:
-				_ = f.read(key) // pump tells of its error
+				_, _ = f.read(key, 0) // pump tells of its error
 			case body.Type == api.TaskStarted:
-				f.outputs[key] = f.open(e.Alloc, key)
+				o := f.open(e.Alloc, key)
+				f.mu.Lock()
+				f.outputs[key] = o
+				f.mu.Unlock()
 			}
 		}
 	}
@@ -155,6 +182,7 @@ func (f *followed) look(e event.Event) {
 type followedOutput struct {
 	alloc  *event.Alloc
 	files  *tasklog.Reader
+	told   int64 // bytes that are left out, as was said
 	failed error
 }
 
@@ -164,40 +192,38 @@ func (f *followed) open(alloc *event.Alloc, key outputKey) *followedOutput {
 	if !f.caughtUp && !f.whole {
 		whence = io.SeekEnd
 	}
-	job := alloc.Job
-	if f.self.Runs[job] == "" { // it runs in the name of another one
-		for _, parent := range f.jobs {
-			if strings.HasPrefix(job, parent+"/") {
-				job = parent
-			}
-		}
-	}
-	dir := filepath.Join(f.self.Runs[job], "alloc", key.alloc)
-	o.files, o.failed = tasklog.OpenReader(allocdir.SharedOf(dir).Logs, key.task, key.stream, 0, whence)
+	o.files, o.failed = tasklog.OpenReader(f.logs(alloc.Job, key.alloc), key.task, key.stream, 0, whence)
 	if errors.Is(o.failed, fs.ErrNotExist) {
 		o.failed = nil // the allocation was removed
 	}
 	return o
 }
 
-// read publishes what an output has more.
-func (f *followed) read(key outputKey) error {
+// read publishes what an output has more, in so many pieces at most, and
+// reports whether there may be yet more; 0 pieces mean all.
+func (f *followed) read(key outputKey, pieces int) (more bool, err error) {
 	o := f.outputs[key]
 	if o.files == nil {
-		return o.failed
+		return false, o.failed
 	}
-	for {
+	for i := 1; ; i++ {
 		buf := make([]byte, pieceSize)
 		n, err := o.files.Read(buf)
+		if skipped := o.files.Skipped(); skipped > o.told {
+			f.bus.Publish(o.alloc, key.task, event.Gap{Stream: key.stream, Bytes: skipped - o.told})
+			o.told = skipped
+		}
 		if n > 0 {
-			f.show(o, key, buf[:n])
+			f.show(o.alloc, key, buf[:n])
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil
+			return false, nil
 		case err != nil:
 			o.failed = fmt.Errorf("cannot read %s of task %q: %w", key.stream, key.task, err)
-			return errors.Join(o.failed, o.files.Close())
+			return false, errors.Join(o.failed, o.files.Close())
+		case i == pieces:
+			return true, nil
 		}
 	}
 }
@@ -228,116 +254,55 @@ func (p *piece) Retain() { p.retained.Store(true) }
 func (p *piece) Release() { <-p.places }
 
 // show publishes a piece as soon as there is a place for it.
-func (f *followed) show(o *followedOutput, key outputKey, text []byte) {
+func (f *followed) show(alloc *event.Alloc, key outputKey, text []byte) {
 	p := &piece{text: text, places: f.places}
 	select {
 	case f.places <- struct{}{}:
 	case <-f.stopped:
 		return // nobody looks any more
 	}
-	f.bus.Publish(o.alloc, key.task, event.Output{Stream: key.stream, Source: p, Length: int64(len(text))})
+	f.bus.Publish(alloc, key.task, event.Output{Stream: key.stream, Source: p, Length: int64(len(text))})
 	if !p.retained.Load() {
 		p.Release()
 	}
 }
 
-// backTime is how long an engine may take to come back when it has died.
-const (
-	backTime  = 15 * time.Second
-	backPause = 20 * time.Millisecond
-)
-
 // watch wakes whoever reads, until the run has ended.
 func (f *followed) watch(ctx context.Context) error {
-	alert := func() {
-		select {
-		case f.wake <- struct{}{}:
-		default: // it is told already
+	return f.attend(ctx, func(ctx context.Context) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var hearing sync.WaitGroup
+		defer hearing.Wait()
+		if !f.silent {
+			hearing.Go(func() {
+				hear(ctx, f.server, "", func(t *client.Task, stream event.Stream) func([]byte, string) {
+					return f.hears(t, stream)
+				})
+			})
 		}
-	}
-	var gone time.Time // since when nothing answers
-	for {
-		f.connection(ctx, func() {
-			gone = time.Time{}
-			alert()
-		})
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if s, err := f.summary(); s != nil || err != nil {
-			return err
-		}
-		if gone.IsZero() {
-			gone = time.Now()
-		}
-		if time.Since(gone) > backTime {
-			return fmt.Errorf("the run was killed: nothing answers at %s any more", f.server.Socket)
-		}
-		select {
-		case <-time.After(backPause): // the keeper starts another engine
-		case <-ctx.Done():
-		}
-	}
-}
-
-// connection watches one engine until it ends.
-func (f *followed) connection(ctx context.Context, alert func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var mu sync.Mutex
-	var readers sync.WaitGroup
-	defer readers.Wait()
-	reading := map[outputKey]bool{}
-	readers.Go(func() {
-		if f.silent {
-			return
-		}
-		_ = f.server.Watch(ctx, "", func(tasks []*client.Task) {
-			for _, t := range tasks {
-				for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
-					key := outputKey{t.Alloc.ID, t.Name, stream}
-					mu.Lock()
-					known := reading[key]
-					reading[key] = true
-					mu.Unlock()
-					if !known && t.Started() && !t.Ended() {
-						readers.Go(func() { hearOutput(ctx, t, stream, alert) })
-					} else if !known {
-						mu.Lock()
-						delete(reading, key)
-						mu.Unlock()
-					}
-				}
-			}
-		})
+		f.server.Changes(ctx, f.jobs, f.alert)
+		cancel()
 	})
-	f.server.Changes(ctx, f.jobs, alert)
-	cancel()
 }
 
-// hearOutput calls more when an output has more, until it ends.
-func hearOutput(ctx context.Context, t *client.Task, stream event.Stream, more func()) {
-	out, err := t.Open(ctx, client.Log{Stream: stream.String(), Follow: true})
-	if err != nil {
-		return // whoever asks the engine next will know
-	}
-	defer out.Close()
-	for buf := make([]byte, pieceSize); ; more() {
-		if _, err := out.Read(buf); err != nil {
-			return
+// hears returns what to do when there is more of an output.
+func (f *followed) hears(t *client.Task, stream event.Stream) func([]byte, string) {
+	alloc := &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
+	key := outputKey{alloc.ID, t.Name, stream}
+	return func(output []byte, missing string) {
+		if missing != "" {
+			f.bus.Publish(alloc, t.Name, event.Notice{Text: fmt.Sprintf("%s: %s", stream, missing)})
 		}
-	}
-}
-
-// summary is how the run ended, nil when it has not.
-func (f *followed) summary() (*ui.Summary, error) {
-	var first *ui.Summary
-	for _, job := range f.jobs {
-		s, err := readSummary(f.self.Runs[job])
-		if s == nil || err != nil {
-			return nil, err
+		if len(output) > 0 {
+			f.show(alloc, key, output)
 		}
-		first = s
+		f.mu.Lock()
+		o := f.outputs[key]
+		f.mu.Unlock()
+		if o != nil && o.files != nil {
+			o.files.Hold()
+		}
+		f.alert()
 	}
-	return first, nil
 }

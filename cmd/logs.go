@@ -63,7 +63,7 @@ Exit codes:
 }
 
 func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) error {
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,15 @@ func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) erro
 		}
 	}
 	l.view = ui.NewLogs(a.streams, a.colour, l.labels(all, tasks))
-	if opts.follow && live {
-		err = l.follow(ctx, servers)
-	} else {
-		err = l.show(ctx, tasks)
-	}
-	return stopped(ctx, errors.Join(err, l.view.Close()))
+	err = impatient(ctx, func() (err error) {
+		if opts.follow && live {
+			err = l.follow(ctx, servers)
+		} else {
+			err = l.show(ctx, tasks)
+		}
+		return errors.Join(err, l.view.Close())
+	})
+	return stopped(ctx, err)
 }
 
 // selectTasks returns the tasks that targets name: of the runs that live or,
@@ -179,8 +182,29 @@ func (l *logsSession) show(ctx context.Context, tasks []*client.Task) error {
 }
 
 // follow shows what there is and what comes, also of tasks that start later,
-// until no server is left.
+// until no run is left.
 func (l *logsSession) follow(ctx context.Context, servers []*client.Server) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var following sync.WaitGroup
+	for _, s := range servers {
+		follow := l.followRun
+		if s.Socket == "" {
+			follow = l.followCluster
+		}
+		following.Go(func() {
+			if err := follow(ctx, s); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	following.Wait()
+	return context.Cause(ctx)
+}
+
+// followCluster shows the output of tasks of a Nomad cluster until it does not
+// answer any more.
+func (l *logsSession) followCluster(ctx context.Context, s *client.Server) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var readers sync.WaitGroup
@@ -189,21 +213,22 @@ func (l *logsSession) follow(ctx context.Context, servers []*client.Server) erro
 			cancel(err)
 		}
 	}
-	for _, s := range servers {
-		readers.Go(func() {
-			check(s.Watch(ctx, l.opts.job, func(tasks []*client.Task) {
-				for _, t := range l.of(tasks) {
-					for _, stream := range l.opts.streams() {
-						if t.Started() && l.begin(t, stream) {
-							readers.Go(func() { check(l.read(ctx, t, stream, !t.Ended())) })
-						}
-					}
+	check(s.Watch(ctx, l.opts.job, func(tasks []*client.Task) {
+		for _, t := range l.of(tasks) {
+			for _, stream := range l.opts.streams() {
+				if t.Started() && l.begin(t, stream) {
+					readers.Go(func() { check(l.read(ctx, t, stream, !t.Ended())) })
 				}
-			}))
-		})
-	}
+			}
+		}
+	}))
 	readers.Wait()
 	return context.Cause(ctx)
+}
+
+// wants reports whether an output is to be shown.
+func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
+	return slices.Contains(l.opts.streams(), stream) && len(l.of([]*client.Task{t})) > 0
 }
 
 // begin reports whether an output has not been read yet.
@@ -224,10 +249,7 @@ const pieceSize = 64 << 10
 // read shows one output of a task until its end.
 func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Stream, follow bool) error {
 	out, err := t.Open(ctx, client.Log{Stream: stream.String(), Follow: follow, Tail: l.opts.tail})
-	switch {
-	case l.opts.follow && t.Server.Socket != "" && client.Gone(err):
-		return nil // the run has ended
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	defer out.Close()

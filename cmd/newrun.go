@@ -71,8 +71,9 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		}
 	}
 	socket, warning, unserve := "", "", func() {}
+	r.serve = func() {}
 	if !opts.rehearse { // of which nobody else is to hear
-		socket, warning, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
+		socket, warning, r.serve, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
 			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, StopRun: r.ordered, Sources: sources(files),
 		})
 	}

@@ -69,7 +69,7 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ Exit codes:
 
 func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}

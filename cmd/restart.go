@@ -77,7 +77,7 @@ func (a *app) restart(ctx context.Context, targets []string, opts orderOptions) 
 // ordered returns the running tasks that targets stand for.
 func (a *app) ordered(ctx context.Context, targets []string, opts orderOptions) ([]*client.Task, map[*client.Task]string, error) {
 	a.jsonErrors = opts.mode == ui.JSON
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -34,7 +34,8 @@ type run struct {
 	orders  chan bool     // from clients: true is to kill the run
 	over    chan struct{} // closed when nobody takes orders any more
 	began   time.Time
-	now     bool // periodic jobs are launched at once
+	now     bool   // periodic jobs are launched at once
+	serve   func() // lets clients in
 
 	// Of a run in the background.
 	detached bool
@@ -69,6 +70,9 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		decided.Close()
 		r.takeNoOrders()
 		return 0, errors.Join(err, r.closeAll(ctx))
+	}
+	if r.resume == nil {
+		r.serve()
 	}
 	over := make(chan struct{})
 	go func() {

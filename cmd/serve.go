@@ -14,11 +14,12 @@ import (
 // closeTime is how long clients may take to notice that the engine has ended.
 const closeTime = time.Second
 
-// serve serves the engine as Nomad's HTTP API on a socket for this user alone,
-// and returns its path. A run without a socket is a run all the same: the
-// warning says why there is none. stop must be called when the engine is
-// closed. A port, if there is one, is served too.
-func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (socket, warning string, stop func()) {
+// serve makes a socket for this user alone, at which the engine is served as
+// Nomad's HTTP API once begin is called, at any time: whoever comes earlier is not told of a
+// run without jobs. A run without a socket is a run all the same: the warning
+// says why there is none. end must be called when the engine is closed. A port,
+// if there is one, is served too.
+func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (socket, warning string, begin, end func()) {
 	dir := a.sockets()
 	listener, socket, err := httpapi.Listen(dir, name)
 	if err != nil {
@@ -32,17 +33,26 @@ func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpap
 		listeners = append(listeners, port)
 	}
 	if len(listeners) == 0 {
-		return "", warning, func() {}
+		return "", warning, func() {}, func() {}
 	}
 	server := httpapi.New(e, cfg)
 	var serving sync.WaitGroup
-	for _, l := range listeners {
-		serving.Go(func() { _ = server.Serve(l) }) // what it could not accept, a client was told
+	var once sync.Once
+	begin = func() {
+		once.Do(func() {
+			for _, l := range listeners {
+				serving.Go(func() { _ = server.Serve(l) }) // what it could not accept, a client was told
+			}
+		})
 	}
-	return socket, warning, func() {
+	return socket, warning, begin, func() {
+		once.Do(func() {}) // from now on it does not begin
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 		defer cancel()
 		_ = server.Shutdown(ctx) // whoever is not gone by then is cut off
+		for _, l := range listeners {
+			_ = l.Close() // that is done, unless it never began
+		}
 		serving.Wait()
 		_, _ = httpapi.Find(dir) // which clears away what dead engines left
 	}

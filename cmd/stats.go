@@ -43,7 +43,7 @@ Exit codes:
 
 func (a *app) stats(ctx context.Context, targets []string, opts orderOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	servers, err := a.servers(opts.connection)
+	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}

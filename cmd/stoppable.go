@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 )
 
 // stopError is the signal that ends a command.
@@ -44,4 +45,23 @@ func stopped(ctx context.Context, err error) error {
 		return silent(sig.code)
 	}
 	return err
+}
+
+// impatient calls f, which ends with ctx unless whoever reads stdout keeps it
+// waiting: then it is not waited for any longer, and goes on until the end of
+// the program.
+func impatient(ctx context.Context, f func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(readTime):
+		return context.Cause(ctx)
+	}
 }

@@ -87,6 +87,8 @@ type Engine struct {
 
 	onRecorder func(*store.Recorder) // for tests, who interrupt it
 
+	updating sync.Mutex // one at a time
+
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // living and ended ones, by ID
 	unwanted  map[*runner.Alloc]string // why they are not to run on
@@ -123,6 +125,12 @@ func New(cfg Config) *Engine {
 // Subscribe returns every event from now on; without output the tasks' own
 // output is left out. Subscribe before Submit to miss nothing.
 func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subscribe(output) }
+
+// SubscribeTo returns the events from now on that are wanted; see
+// [event.Bus.SubscribeTo].
+func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription {
+	return e.bus.SubscribeTo(wanted)
+}
 
 // Services is the catalog of what tasks offer and what their checks say.
 func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
@@ -257,7 +265,6 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	if err := e.checkDrivers(job); err != nil {
 		return nil, err
 	}
-	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
 	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
 	if err != nil {
 		return nil, err
@@ -271,7 +278,7 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	}
 	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
 	if !job.IsPeriodic() && !job.IsParameterized() {
-		err = r.reserve(job)
+		err = r.reserve()
 	}
 	if err != nil {
 		return nil, errors.Join(err, recorder.Remove(), r.close())

@@ -75,8 +75,10 @@ func (t *Task) open(ctx context.Context, l Log, origin string, offset int64) (io
 		"task": t.Name, "type": l.Stream, "follow": strconv.FormatBool(l.Follow), "plain": "true",
 		"origin": origin, "offset": strconv.FormatInt(offset, 10),
 	}}
-	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
+	return t.Server.API.Raw().Response(t.logsPath(), q.WithContext(ctx))
 }
+
+func (t *Task) logsPath() string { return "/v1/client/fs/logs/" + t.Alloc.ID }
 
 // openTail opens an output at its last lines. Where they begin is found by
 // reading ever more of its end; to follow it, that much is read once more, for

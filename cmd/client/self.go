@@ -19,11 +19,13 @@ type Self struct {
 
 // Self asks an engine of this machine what it is.
 func (s *Server) Self(ctx context.Context) (*Self, error) {
-	q, cancel := s.query(ctx)
-	defer cancel()
 	var answer api.AgentSelf
-	if _, err := s.API.Raw().Query("/v1/agent/self", &answer, q); err != nil {
-		return nil, s.explain(q.Context(), "ask who it is", err)
+	err := s.ask(ctx, "ask who it is", func(q *api.QueryOptions) error {
+		_, err := s.API.Raw().Query("/v1/agent/self", &answer, q)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	t := answer.Stats["taskrun"]
 	pid, _ := strconv.Atoi(t["pid"]) // 0 for an engine that does not say
@@ -32,13 +34,13 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 
 // Job returns a job of an engine.
 func (s *Server) Job(ctx context.Context, id string) (*api.Job, error) {
-	q, cancel := s.query(ctx)
-	defer cancel()
-	j, _, err := s.API.Jobs().Info(id, q)
-	if err != nil {
-		return nil, s.explain(q.Context(), "ask for job "+strconv.Quote(id), err)
-	}
-	return j, nil
+	var job *api.Job
+	err := s.ask(ctx, "ask for job "+strconv.Quote(id), func(q *api.QueryOptions) error {
+		j, _, err := s.API.Jobs().Info(id, q)
+		job = j
+		return err
+	})
+	return job, err
 }
 
 // Stop stops a job. It returns before the job has ended.
@@ -56,13 +58,11 @@ func (s *Server) StopRun(ctx context.Context, job string, kill bool) error {
 }
 
 func (s *Server) stop(ctx context.Context, job, path string) error {
-	q, cancel := s.query(ctx)
-	defer cancel()
-	w := &api.WriteOptions{Namespace: s.namespace}
-	if _, err := s.API.Raw().Delete(path, nil, w.WithContext(q.Context())); err != nil {
-		return s.explain(q.Context(), "stop job "+strconv.Quote(job), err)
-	}
-	return nil
+	return s.ask(ctx, "stop job "+strconv.Quote(job), func(q *api.QueryOptions) error {
+		w := &api.WriteOptions{Namespace: s.namespace}
+		_, err := s.API.Raw().Delete(path, nil, w.WithContext(q.Context()))
+		return err
+	})
 }
 
 // Changes calls changed whenever something about the allocations, or the

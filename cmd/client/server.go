@@ -9,11 +9,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -31,6 +33,9 @@ type Server struct {
 	API     *api.Client
 	Socket  string // of an engine; empty for a cluster
 	Address string // of a cluster; empty for an engine
+	// Back waits, when an engine does not answer any more, until another one
+	// does in its place, and reports whether that is so. May be nil.
+	Back func(ctx context.Context) bool
 
 	namespace string
 }
@@ -100,6 +105,32 @@ func (s *Server) query(ctx context.Context) (*api.QueryOptions, context.CancelFu
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	return (&api.QueryOptions{Namespace: s.namespace}).WithContext(ctx), cancel
+}
+
+// maxAsked is how often a question is asked of an engine that dies.
+const maxAsked = 5
+
+// ask asks a question that may be asked twice. The error is explained.
+func (s *Server) ask(ctx context.Context, doing string, question func(*api.QueryOptions) error) error {
+	for asked := 1; ; asked++ {
+		q, cancel := s.query(ctx)
+		err := question(q)
+		if err != nil && died(err) && asked < maxAsked && s.Back != nil && s.Back(ctx) {
+			cancel()
+			continue
+		}
+		if err != nil {
+			err = s.explain(q.Context(), doing, err)
+		}
+		cancel()
+		return err
+	}
+}
+
+// died reports whether there is no engine, or none any more.
+func died(err error) bool {
+	return Gone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // explain says what an error of a request means.

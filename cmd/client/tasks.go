@@ -70,9 +70,12 @@ func ListJobs(ctx context.Context, servers []*Server) []Job {
 	var asking sync.WaitGroup
 	for i, s := range servers {
 		asking.Go(func() {
-			q, cancel := s.query(ctx)
-			defer cancel()
-			stubs, _, _ := s.API.Jobs().List(q) // List of tasks tells of who does not answer
+			var stubs []*api.JobListStub
+			// List of tasks tells of who does not answer.
+			_ = s.ask(ctx, "list the jobs", func(q *api.QueryOptions) (err error) {
+				stubs, _, err = s.API.Jobs().List(q)
+				return err
+			})
 			for _, stub := range stubs {
 				lists[i] = append(lists[i], Job{stub, s})
 			}
@@ -88,13 +91,12 @@ func Gone(err error) bool {
 }
 
 func (s *Server) tasks(ctx context.Context, job string) ([]*Task, error) {
-	q, cancel := s.query(ctx)
-	defer cancel()
-	stubs, _, err := s.list(job, q)
-	if err != nil {
-		return nil, s.explain(q.Context(), "list the tasks", err)
-	}
-	return s.split(stubs), nil
+	var stubs []*api.AllocationListStub
+	err := s.ask(ctx, "list the tasks", func(q *api.QueryOptions) (err error) {
+		stubs, _, err = s.list(job, q)
+		return err
+	})
+	return s.split(stubs), err
 }
 
 // list returns the allocations of a job or, without one, all.

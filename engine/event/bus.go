@@ -82,8 +82,15 @@ func (b *Bus) Restore(past []Event, last uint64) {
 
 // Subscribe returns a subscription that gets every event from now on; with
 // output false it gets no Output, no Gap and no Progress.
-func (b *Bus) Subscribe(output bool) *Subscription {
-	s := &Subscription{bus: b, output: output, wake: make(chan struct{}, 1)}
+func (b *Bus) Subscribe(output bool) *Subscription { return b.subscribe(output, nil) }
+
+// SubscribeTo returns a subscription that gets the events from now on that are
+// wanted, and a Gap for what was dropped of their output. Wanted is called
+// while events are published, one after another, and must not use the bus.
+func (b *Bus) SubscribeTo(wanted func(Event) bool) *Subscription { return b.subscribe(true, wanted) }
+
+func (b *Bus) subscribe(output bool, wanted func(Event) bool) *Subscription {
+	s := &Subscription{bus: b, output: output, wanted: wanted, wake: make(chan struct{}, 1)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -121,7 +128,8 @@ func (b *Bus) remove(s *Subscription) {
 type Subscription struct {
 	bus    *Bus
 	output bool
-	held   Source // of the event that Next returned last
+	wanted func(Event) bool // nil: all
+	held   Source           // of the event that Next returned last
 	batch  []Event
 	next   int // index into batch
 
@@ -240,7 +248,7 @@ func (s *Subscription) signal() {
 func (s *Subscription) push(e Event) {
 	out, isOutput := e.Body.(Output)
 	_, isProgress := e.Body.(Progress)
-	if !s.output && (isOutput || isProgress) {
+	if !s.output && (isOutput || isProgress) || s.wanted != nil && !s.wanted(e) {
 		return
 	}
 	s.mu.Lock()

@@ -71,8 +71,7 @@ type (
 	Deployment struct {
 		ID          string
 		Job         string
-		Version     uint64 // of the job
-		Status      string // running, paused, successful, failed or cancelled
+		Status      string // running, successful, failed or cancelled
 		Description string
 	}
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"path"
@@ -32,40 +33,97 @@ type logsQuery struct {
 	offset        int64
 	whence        int
 	follow, plain bool
+	silent        bool // of what is in files no more is told than that there is some
+	disabled      bool // there are no files
 }
 
 // logs answers GET /v1/client/fs/logs/:id with frames, or with the plain
 // output. A stream that follows a task outlives it and ends with the server:
-// without an end, since clients take one for more to come.
+// without an end, since clients take one for more to come. Where rotation was
+// faster than the client a frame says how much is left out.
 func (s *Server) logs(w http.ResponseWriter, r *request) error {
 	q, err := s.logsQuery(r)
 	if err != nil {
 		return err
 	}
-	var wake <-chan struct{}
+	out := logWriter{w: w, control: http.NewResponseController(w), plain: q.plain}
+	if q.disabled {
+		return s.memoryLogs(&out, r, q)
+	}
+	if q.silent {
+		out.begin(w.Header())
+		out.end(s.ring(&out, r, q.outputKey), true)
+		return nil
+	}
+	var follower *outputFollower
 	if q.follow {
 		// Before the first reading, so that nothing falls between the two.
-		var leave func()
-		wake, leave = s.outputs.follow(q.outputKey)
-		defer leave()
+		follower = s.outputs.follow(q.outputKey)
 	}
 	reader, err := tasklog.OpenReader(q.dir, q.task, q.stream, q.offset, q.whence)
+	defer func() {
+		if follower != nil {
+			s.outputs.leave(q.outputKey, follower)
+		}
+		if reader != nil {
+			_ = reader.Close()
+		}
+	}()
 	if err != nil {
 		return fail(http.StatusNotFound, "log entry for task %q and log type %q not found", q.task, q.stream)
 	}
-	defer reader.Close()
-
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	out := logWriter{w: w, control: http.NewResponseController(w), plain: q.plain}
-	if q.plain {
-		w.Header().Set("Content-Type", "text/plain")
-	} else {
-		w.Header().Set("Content-Type", "application/json")
+	var wake <-chan struct{}
+	if follower != nil {
+		s.outputs.holds(follower, reader.Hold)
+		wake = follower.wake
 	}
-	if err := out.copy(r.Context(), reader, wake); err != nil || q.follow && !q.plain {
-		panic(http.ErrAbortHandler) // cuts the connection
-	}
+	out.begin(w.Header())
+	out.end(out.copy(r.Context(), reader, wake), q.follow)
 	return nil
+}
+
+// written is the event of a frame that says no more than that output was
+// written.
+const written = "file written"
+
+// ring answers a silent request, of somebody who reads the files himself. It
+// is no part of Nomad's API.
+func (s *Server) ring(out *logWriter, r *request, key outputKey) error {
+	follower := s.outputs.follow(key)
+	defer s.outputs.leave(key, follower)
+	heartbeat := time.NewTicker(heartbeatTime)
+	defer heartbeat.Stop()
+	for {
+		var err error
+		select {
+		case <-follower.wake:
+			err = out.frame(&api.StreamFrame{FileEvent: written})
+		case <-heartbeat.C:
+			err = out.beat()
+		case <-r.Context().Done():
+			return nil
+		}
+		if err = errors.Join(err, out.control.Flush()); err != nil {
+			return err
+		}
+	}
+}
+
+// begin tells what comes.
+func (o *logWriter) begin(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	if o.plain {
+		h.Set("Content-Type", "text/plain")
+	} else {
+		h.Set("Content-Type", "application/json")
+	}
+}
+
+// end cuts the connection where an end would be none.
+func (o *logWriter) end(err error, followed bool) {
+	if err != nil || followed && !o.plain {
+		panic(http.ErrAbortHandler)
+	}
 }
 
 func (s *Server) logsQuery(r *request) (q logsQuery, err error) {
@@ -85,6 +143,12 @@ func (s *Server) logsQuery(r *request) (q logsQuery, err error) {
 	}
 	if q.plain, err = r.flag("plain"); err != nil {
 		return q, err
+	}
+	if q.silent, err = r.flag("silent"); err != nil {
+		return q, err
+	}
+	if q.silent && (q.plain || !q.follow) {
+		return q, fail(http.StatusBadRequest, "silent goes together with follow, and not with plain")
 	}
 	if raw := r.query.Get("offset"); raw != "" {
 		if q.offset, err = strconv.ParseInt(raw, 10, 64); err != nil {
@@ -117,7 +181,9 @@ func (s *Server) findLogs(q *logsQuery) error {
 	}
 	tasks := a.Job.LookupTaskGroup(a.Group).Tasks
 	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == q.task })
-	if c := tasks[i].LogConfig; c != nil && c.Disabled != nil && *c.Disabled {
+	c := tasks[i].LogConfig
+	q.disabled = c != nil && c.Disabled != nil && *c.Disabled
+	if q.disabled && !q.follow {
 		return fail(http.StatusNotFound, "log entry for task %q and log type %q not found: the job disables logs", q.task, q.stream)
 	}
 	q.dir = allocdir.SharedOf(a.Dir).Logs
@@ -129,6 +195,7 @@ type logWriter struct {
 	w       io.Writer
 	control *http.ResponseController
 	plain   bool
+	skipped int64 // how much is left out, as was said
 }
 
 // copy writes what there is and, with a wake, what is still to come until ctx
@@ -169,7 +236,12 @@ func (o *logWriter) write(p []byte, r *tasklog.Reader) error {
 		return err
 	}
 	name, offset := r.Position()
-	return o.frame(&api.StreamFrame{Data: p, File: path.Join("alloc", "logs", name), Offset: offset})
+	f := &api.StreamFrame{Data: p, File: path.Join("alloc", "logs", name), Offset: offset}
+	if skipped := r.Skipped(); skipped > o.skipped {
+		f.FileEvent = leftOut(skipped - o.skipped)
+		o.skipped = skipped
+	}
+	return o.frame(f)
 }
 
 func (o *logWriter) beat() error {
@@ -186,4 +258,9 @@ func (o *logWriter) frame(f *api.StreamFrame) error {
 	}
 	_, err = o.w.Write(body)
 	return err
+}
+
+// leftOut says that a frame is not the one that follows the frame before.
+func leftOut(bytes int64) string {
+	return fmt.Sprintf("%d bytes before these are left out: the reader was too slow", bytes)
 }

@@ -165,3 +165,38 @@ func TestLogsThatAreDisabled(t *testing.T) {
 		t.Errorf("%d %q", resp.StatusCode, body)
 	}
 }
+
+// What the job keeps off the disk can be followed as it comes.
+func TestFollowingLogsThatAreDisabled(t *testing.T) {
+	t.Parallel()
+	task := newTask("main", "run_for", "1h", "stdout_string", "tick\n", "stdout_repeat", 1_000_000, "stdout_repeat_duration", "5ms")
+	task.LogConfig = &api.LogConfig{Disabled: new(true)}
+	f := serve(t, newJob("job", "batch", task))
+	path := fmt.Sprintf("/v1/client/fs/logs/%s?task=main&type=stdout&follow=true", f.running("main").ID)
+	plain := make([]byte, 10)
+	if _, err := io.ReadFull(f.do("GET", path+"&plain=true", nil).Body, plain); err != nil || string(plain) != "tick\ntick\n" {
+		t.Errorf("plain: %q, %v", plain, err)
+	}
+	var frame api.StreamFrame
+	if err := json.NewDecoder(f.do("GET", path+"&silent=true", nil).Body).Decode(&frame); err != nil || string(frame.Data) != "tick\n" {
+		t.Errorf("frame: %+v, %v", frame, err)
+	}
+}
+
+// Whoever reads the files himself is told when there may be more in them.
+func TestSilentLogs(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h",
+		"stdout_string", "tick\n", "stdout_repeat", 1_000_000, "stdout_repeat_duration", "5ms")))
+	path := fmt.Sprintf("/v1/client/fs/logs/%s?task=main&type=stdout&silent=true", f.running("main").ID)
+	if resp := f.do("GET", path, nil); resp.StatusCode != 400 {
+		t.Errorf("without follow: %d", resp.StatusCode)
+	}
+	dec := json.NewDecoder(f.do("GET", path+"&follow=true", nil).Body)
+	for range 3 {
+		var frame api.StreamFrame
+		if err := dec.Decode(&frame); err != nil || frame.FileEvent != "file written" || frame.Data != nil {
+			t.Errorf("%+v, %v", frame, err)
+		}
+	}
+}

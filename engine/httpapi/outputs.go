@@ -14,7 +14,7 @@ type outputs struct {
 	engine *engine.Engine
 
 	mu        sync.Mutex
-	followers map[outputKey]map[chan struct{}]bool
+	followers map[outputKey]map[*outputFollower]bool
 	n         int
 	stop      func() // waits until nobody listens
 }
@@ -24,10 +24,17 @@ type outputKey struct {
 	stream      event.Stream
 }
 
-// follow returns a channel that gets a value when there is more of an output
-// than there was. The caller must leave.
-func (o *outputs) follow(key outputKey) (wake <-chan struct{}, leave func()) {
-	ch := make(chan struct{}, 1)
+// outputFollower follows an output in its files.
+type outputFollower struct {
+	wake   chan struct{} // gets a value when there may be more than there was
+	source event.Source  // that was announced last; only compared
+	hold   func()        // keeps files from rotation; nil at first
+}
+
+// follow adds a follower, who must leave.
+func (o *outputs) follow(key outputKey) *outputFollower {
+	f := &outputFollower{wake: make(chan struct{}, 1)}
+	f.wake <- struct{}{} // for what was written until now
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.n == 0 {
@@ -35,15 +42,23 @@ func (o *outputs) follow(key outputKey) (wake <-chan struct{}, leave func()) {
 	}
 	o.n++
 	if o.followers[key] == nil {
-		o.followers[key] = map[chan struct{}]bool{}
+		o.followers[key] = map[*outputFollower]bool{}
 	}
-	o.followers[key][ch] = true
-	return ch, func() { o.leave(key, ch) }
+	o.followers[key][f] = true
+	return f
 }
 
-func (o *outputs) leave(key outputKey, ch chan struct{}) {
+// holds has a follower's files held from now on, however slowly it reads.
+func (o *outputs) holds(f *outputFollower, hold func()) {
 	o.mu.Lock()
-	delete(o.followers[key], ch)
+	defer o.mu.Unlock()
+	f.hold = hold
+	hold()
+}
+
+func (o *outputs) leave(key outputKey, f *outputFollower) {
+	o.mu.Lock()
+	delete(o.followers[key], f)
 	if len(o.followers[key]) == 0 {
 		delete(o.followers, key)
 	}
@@ -57,7 +72,7 @@ func (o *outputs) leave(key outputKey, ch chan struct{}) {
 
 // listen follows the engine's events until stop. The lock is held.
 func (o *outputs) listen() {
-	o.followers = map[outputKey]map[chan struct{}]bool{}
+	o.followers = map[outputKey]map[*outputFollower]bool{}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	sub := o.engine.Subscribe(true)
@@ -67,9 +82,9 @@ func (o *outputs) listen() {
 		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
 			switch body := e.Body.(type) {
 			case event.Output:
-				o.wake(outputKey{e.Alloc.ID, e.Task, body.Stream})
+				o.wake(outputKey{e.Alloc.ID, e.Task, body.Stream}, body.Source)
 			case event.Gap:
-				o.wake(outputKey{e.Alloc.ID, e.Task, body.Stream})
+				o.wake(outputKey{e.Alloc.ID, e.Task, body.Stream}, nil)
 			}
 		}
 	}()
@@ -79,12 +94,16 @@ func (o *outputs) listen() {
 	}
 }
 
-func (o *outputs) wake(key outputKey) {
+func (o *outputs) wake(key outputKey, source event.Source) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for ch := range o.followers[key] {
+	for f := range o.followers[key] {
+		if source != f.source && f.hold != nil {
+			f.source = source
+			f.hold() // a file is new
+		}
 		select {
-		case ch <- struct{}{}:
+		case f.wake <- struct{}{}:
 		default: // it is told already
 		}
 	}

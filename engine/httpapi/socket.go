@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -108,7 +110,7 @@ func listen(path string) (net.Listener, error) {
 	l.(*net.UnixListener).SetUnlinkOnClose(false) // by the name that it had
 	err = os.Chmod(unnamed, 0o600)                // until here the directory has kept others away
 	if err == nil {
-		err = os.Rename(unnamed, path)
+		err = whileLocked(filepath.Dir(path), func() error { return os.Rename(unnamed, path) })
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close(), os.Remove(unnamed))
@@ -161,22 +163,55 @@ func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) 
 // probe removes a socket that nobody listens to, and reports whether somebody
 // does.
 func probe(path string) (alive bool, err error) {
+	if alive, dead, err := dial(path); !dead {
+		return alive, err
+	}
+	// A new engine of the same run may have taken the name meanwhile.
+	err = whileLocked(filepath.Dir(path), func() error {
+		var dead bool
+		if alive, dead, err = dial(path); !dead {
+			return err
+		}
+		return os.Remove(path)
+	})
+	return alive, err
+}
+
+// dial reports whether somebody listens to a socket, or has died who did.
+func dial(path string) (alive, dead bool, err error) {
 	conn, err := net.DialTimeout("unix", path, connectTime)
 	switch {
 	case err == nil:
-		return true, conn.Close()
+		return true, false, conn.Close()
 	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
+		return false, false, nil
 	case errors.Is(err, syscall.ECONNREFUSED):
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-			return false, err
-		}
-		return false, nil
+		return false, true, nil
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, os.ErrDeadlineExceeded):
-		return true, nil // it is busy
+		return true, false, nil // it is busy
 	default:
-		return false, err
+		return false, false, err
 	}
+}
+
+// whileLocked calls f while nobody else changes the names in a directory of
+// sockets.
+func whileLocked(dir string, f func() error) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for {
+		err = unix.Flock(int(d.Fd()), unix.LOCK_EX)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f()
 }
 
 // Find returns the paths of the sockets in a directory that an engine listens

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -185,32 +186,38 @@ func TestSocketName(t *testing.T) {
 func TestFindLeavesSocketsThatBegin(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(socketDir(t), "taskrun")
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				if _, err := httpapi.Find(dir); err != nil {
-					t.Error(err)
+	stop := make(chan struct{})
+	var finding sync.WaitGroup
+	for range 4 {
+		finding.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if _, err := httpapi.Find(dir); err != nil {
+						t.Error(err)
+					}
 				}
 			}
-		}
-	}()
-	for i := range 200 {
-		l, path, err := httpapi.Listen(dir, "web-"+strconv.Itoa(i))
+		})
+	}
+	for i := range 1000 {
+		l, path, err := httpapi.Listen(dir, "web-"+strconv.Itoa(i/2))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("run %d: %v", i, err)
 		}
-		_ = l.Close()
+		if i%2 == 0 { // it dies, and another one takes its name
+			httpapi.Die(l)
+		} else {
+			_ = l.Close()
+		}
 	}
 	close(stop)
-	<-stopped
+	finding.Wait()
 }
 
 func TestPIDOfASocket(t *testing.T) {

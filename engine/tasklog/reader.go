@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"sync"
 
 	"taskrun/engine/event"
 )
@@ -14,15 +16,34 @@ import (
 // what there is Read returns io.EOF, and again bytes when more was written:
 // whoever follows a task reads on with every piece that is announced.
 //
-// It holds the file that it reads. Files that are rotated away before it
-// reaches them are passed over, and Skipped counts them.
+// It holds the file that it reads, and those that Hold has opened. What is
+// rotated away before it is held is passed over, and Skipped counts it.
 type Reader struct {
 	root    *os.Root
 	prefix  string
 	file    *os.File // nil until there is one
 	index   int      // of file
-	skipped int
+	at      int64    // what is read next, in bytes from the beginning of the stream
+	skipped int64
+
+	mu        sync.Mutex
+	held      []heldFile // those behind file, in order
+	heldBytes int64      // of all of them but the last, which may grow
+	last      int        // the number of the last one, or of file; -1 before the first
 }
+
+// heldFile is a file that is read later.
+type heldFile struct {
+	file  *os.File
+	index int
+	start int64 // its place in the stream; -1: right behind the file before it
+}
+
+// How much a reader holds at most, of what rotation would have removed.
+const (
+	maxHeldBytes = 1 << 30
+	maxHeldFiles = 256
+)
 
 // OpenReader opens a stream at an offset in bytes: from the beginning of its
 // oldest file with io.SeekStart, back from the end with io.SeekEnd. An offset
@@ -32,7 +53,7 @@ func OpenReader(dir, task string, stream event.Stream, offset int64, whence int)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s of task %q: %w", stream, task, err)
 	}
-	r := &Reader{root: root, prefix: task + "." + stream.String()}
+	r := &Reader{root: root, prefix: task + "." + stream.String(), last: -1}
 	if err := r.seek(offset, whence); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot read %s of task %q: %w", stream, task, err), r.Close())
 	}
@@ -40,7 +61,8 @@ func OpenReader(dir, task string, stream event.Stream, offset int64, whence int)
 }
 
 func (r *Reader) seek(offset int64, whence int) error {
-	indexes, err := list(r.root, r.prefix)
+	gone, indexes, err := r.list()
+	r.at = gone.bytes
 	if err != nil || len(indexes) == 0 {
 		return err
 	}
@@ -56,6 +78,7 @@ func (r *Reader) seek(offset int64, whence int) error {
 		offset = total - offset
 	}
 	offset = min(max(offset, 0), total)
+	r.at += offset
 	i := 0
 	for ; i < len(indexes)-1 && offset >= sizes[i]; i++ {
 		offset -= sizes[i]
@@ -67,19 +90,53 @@ func (r *Reader) seek(offset int64, whence int) error {
 	if err != nil {
 		return err
 	}
-	r.file, r.index = f, indexes[i]
+	r.file, r.index, r.last = f, indexes[i], indexes[i]
 	_, err = f.Seek(offset, io.SeekStart)
 	return err
 }
 
-// Skipped is how many files were rotated away before they were read.
-func (r *Reader) Skipped() int { return r.skipped }
+// list returns what is gone of the stream, and the files that are not.
+func (r *Reader) list() (gone removed, indexes []int, err error) {
+	if gone, err = readMark(r.root, r.prefix); err != nil {
+		return gone, nil, err
+	}
+	for {
+		if indexes, err = list(r.root, r.prefix); err != nil {
+			return gone, nil, err
+		}
+		before := gone
+		if gone, err = readMark(r.root, r.prefix); err != nil {
+			return gone, nil, err
+		}
+		if gone == before { // else they may not belong together
+			return gone, slices.DeleteFunc(indexes, func(i int) bool { return i < gone.below }), nil
+		}
+	}
+}
 
-// Close ends the reading.
+// Skipped is how many bytes were rotated away before they were read.
+func (r *Reader) Skipped() int64 { return r.skipped }
+
+// Hold opens the files that were not reached yet, for as long as they are less
+// than 1 GiB. Whoever may be slow has it called with every piece that is
+// announced; it may be called beside Read. Errors are those of a later Read.
+func (r *Reader) Hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.heldBytes < maxHeldBytes && len(r.held) < maxHeldFiles && r.holdNext() == nil {
+	}
+}
+
+// Close ends the reading. Nothing may be called any more.
 func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var err error
 	if r.file != nil {
 		err = r.file.Close()
+	}
+	for _, h := range r.held {
+		err = errors.Join(err, h.file.Close())
 	}
 	return errors.Join(err, r.root.Close())
 }
@@ -91,20 +148,14 @@ func (r *Reader) Read(p []byte) (int, error) {
 		if n > 0 || !errors.Is(err, io.EOF) {
 			return n, err
 		}
-		next, index, err := r.openNext()
-		if err != nil {
+		if err := r.findNext(); err != nil {
 			return 0, err
 		}
 		// What was written between the read above and the rotation comes first.
 		if n, err := r.readFile(p); n > 0 || !errors.Is(err, io.EOF) {
-			_ = next.Close()
 			return n, err
 		}
-		if r.file != nil {
-			_ = r.file.Close()
-			r.skipped += index - r.index - 1
-		}
-		r.file, r.index = next, index
+		r.goOn()
 	}
 }
 
@@ -112,35 +163,103 @@ func (r *Reader) readFile(p []byte) (int, error) {
 	if r.file == nil {
 		return 0, io.EOF
 	}
-	return r.file.Read(p)
+	n, err := r.file.Read(p)
+	r.at += int64(n)
+	return n, err
 }
 
-// openNext opens the file behind the current one, and returns io.EOF when
-// there is none.
-func (r *Reader) openNext() (*os.File, int, error) {
+// findNext makes sure that the file behind the present one is held, and returns
+// io.EOF when there is none.
+func (r *Reader) findNext() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.held) > 0 {
+		return nil
+	}
+	return r.holdNext()
+}
+
+// goOn takes the next file that is held.
+func (r *Reader) goOn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.file != nil {
-		f, err := r.root.Open(fileName(r.prefix, r.index+1))
-		if !errors.Is(err, fs.ErrNotExist) {
-			return f, r.index + 1, err
-		}
-		// Only when the current file is gone can the one behind it be gone,
-		// too. For that alone the directory is read, which may be large.
-		if _, err := r.root.Lstat(fileName(r.prefix, r.index)); err == nil {
-			return nil, 0, io.EOF
-		}
+		_ = r.file.Close()
 	}
-	indexes, err := list(r.root, r.prefix)
+	next := r.held[0]
+	r.held[0] = heldFile{}
+	r.held = r.held[1:]
+	if len(r.held) > 0 {
+		r.heldBytes -= sizeOf(next.file)
+	}
+	r.file, r.index = next.file, next.index
+	if next.start >= 0 {
+		r.skipped += max(0, next.start-r.at)
+		r.at = next.start
+	}
+}
+
+// holdNext opens the file behind the last one that is held, and returns io.EOF
+// when there is none. The lock is held.
+func (r *Reader) holdNext() error {
+	next, err := r.openNext()
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	for _, index := range indexes {
-		if r.file != nil && index <= r.index {
-			continue
-		}
-		f, err := r.root.Open(fileName(r.prefix, index))
+	if n := len(r.held); n > 0 {
+		r.heldBytes += sizeOf(r.held[n-1].file)
+	}
+	r.held = append(r.held, next)
+	r.last = next.index
+	return nil
+}
+
+// sizeOf returns the size of a file that does not grow any more.
+func sizeOf(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// openNext opens the file behind the last one.
+func (r *Reader) openNext() (heldFile, error) {
+	if r.last >= 0 {
+		f, err := r.root.Open(fileName(r.prefix, r.last+1))
 		if !errors.Is(err, fs.ErrNotExist) {
-			return f, index, err
+			return heldFile{f, r.last + 1, -1}, err
+		}
+		// Only when the last file is gone can the one behind it be gone, too.
+		// For that alone the directory is read, which may be large.
+		if _, err := r.root.Lstat(fileName(r.prefix, r.last)); err == nil {
+			return heldFile{}, io.EOF
 		}
 	}
-	return nil, 0, io.EOF
+	return r.openOldest()
+}
+
+// openOldest opens the first file there is behind the last one.
+func (r *Reader) openOldest() (heldFile, error) {
+	for {
+		gone, indexes, err := r.list()
+		if err != nil {
+			return heldFile{}, err
+		}
+		i, _ := slices.BinarySearch(indexes, r.last+1)
+		if i == len(indexes) {
+			return heldFile{}, io.EOF
+		}
+		f, err := r.root.Open(fileName(r.prefix, indexes[i]))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // rotated away meanwhile
+		}
+		if err != nil {
+			return heldFile{}, err
+		}
+		if indexes[i] == r.last+1 && r.last >= 0 {
+			return heldFile{f, indexes[i], -1}, nil
+		}
+		return heldFile{f, indexes[i], gone.bytes}, nil
+	}
 }

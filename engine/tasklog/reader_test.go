@@ -1,6 +1,7 @@
 package tasklog
 
 import (
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
@@ -73,7 +74,7 @@ func TestReaderFollows(t *testing.T) {
 		t.Error("what was read differs from what was written")
 	}
 	if reader.Skipped() != 0 {
-		t.Errorf("%d files were skipped", reader.Skipped())
+		t.Errorf("%d bytes were skipped", reader.Skipped())
 	}
 }
 
@@ -88,12 +89,88 @@ func TestReaderSkipsWhatIsGone(t *testing.T) {
 	if got := readOn(t, reader); got != "0..\n3..\n4..\n" {
 		t.Errorf("read %q", got)
 	}
-	if reader.Skipped() != 2 {
-		t.Errorf("%d files were skipped, want 2", reader.Skipped())
+	if reader.Skipped() != 8 {
+		t.Errorf("%d bytes were skipped, want 8", reader.Skipped())
 	}
 	write(t, stdout, "5..\n")
 	if got := readOn(t, reader); got != "5..\n" {
 		t.Errorf("read on %q", got)
+	}
+}
+
+// Every byte is either read or counted, whenever the reader began and however
+// late it is, over another Log, and whatever it holds.
+func TestReaderCountsWhatIsGone(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 3))
+		var rec recorder
+		cfg := Config{Dir: t.TempDir(), MaxFiles: 1 + random.IntN(4), MaxFileSize: int64(1 + random.IntN(500))}
+		l := rec.open(t, cfg)
+		var written int64
+		type following struct {
+			*Reader
+			from, got int64
+		}
+		var readers []*following
+		for range 200 {
+			switch random.IntN(12) {
+			case 0:
+				r := &following{Reader: openReader(t, l, 0, io.SeekEnd), from: written}
+				readers = append(readers, r)
+			case 1:
+				if err := l.Close(); err != nil {
+					t.Fatal(err)
+				}
+				l = rec.open(t, cfg)
+			case 2:
+				for _, r := range readers {
+					if random.IntN(3) == 0 {
+						r.Hold()
+					}
+				}
+			case 3:
+				for _, r := range readers {
+					if random.IntN(3) == 0 {
+						r.got += int64(len(readOn(t, r.Reader)))
+					}
+				}
+			default:
+				stdout, _ := writers(t, l)
+				text := lines(1+random.IntN(3), 1+random.IntN(300))
+				written += int64(len(text))
+				write(t, stdout, text)
+			}
+		}
+		for i, r := range readers {
+			r.got += int64(len(readOn(t, r.Reader)))
+			if want := written - r.from; r.got+r.Skipped() != want {
+				t.Errorf("seed %d, reader %d: %d bytes were read and %d skipped of %d", seed, i, r.got, r.Skipped(), want)
+			}
+		}
+	}
+}
+
+func TestReaderHolds(t *testing.T) {
+	t.Parallel()
+	var rec recorder
+	l := rec.open(t, Config{MaxFiles: 1, MaxFileSize: 4})
+	stdout, _ := writers(t, l)
+	reader := openReader(t, l, 0, io.SeekStart)
+	want := ""
+	for i := range 2 * maxHeldFiles {
+		text := fmt.Sprintf("%03d\n", i)
+		write(t, stdout, text)
+		reader.Hold()
+		if i < maxHeldFiles || i == 2*maxHeldFiles-1 {
+			want += text
+		}
+	}
+	if got := readOn(t, reader); got != want {
+		t.Errorf("read %q", got)
+	}
+	if got, want := reader.Skipped(), int64(4*(maxHeldFiles-1)); got != want {
+		t.Errorf("%d bytes were skipped, want %d", got, want)
 	}
 }
 

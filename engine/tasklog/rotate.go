@@ -17,9 +17,9 @@ type files struct {
 	maxFiles int
 	limit    int64
 
-	lowest  int   // no file has a lower number
-	index   int   // of current
-	current *file // nil before the first write
+	removed removed // the files that were removed
+	index   int     // of current
+	current *file   // nil before the first write
 	size    int64
 	midLine bool // current ends within a line
 }
@@ -33,9 +33,13 @@ func (r *files) openHighest() error {
 	if err != nil {
 		return err
 	}
+	if r.removed, err = readMark(r.root, r.prefix); err != nil {
+		return err
+	}
 	index := 0
 	if len(indexes) > 0 {
-		r.lowest, index = indexes[0], indexes[len(indexes)-1]
+		index = indexes[len(indexes)-1]
+		r.removed.below = max(r.removed.below, indexes[0])
 	}
 	f, size, err := r.open(index, os.O_CREATE)
 	if err != nil {
@@ -49,7 +53,7 @@ func (r *files) openHighest() error {
 // looking through the directory, which for a group of a thousand tasks holds
 // thousands of files.
 func (r *files) openFirst() error {
-	if _, err := r.root.Lstat(r.purgedName()); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := r.root.Lstat(markName(r.prefix)); !errors.Is(err, fs.ErrNotExist) {
 		return fs.ErrExist
 	}
 	f, _, err := r.open(0, os.O_CREATE|os.O_EXCL)
@@ -134,23 +138,18 @@ func (r *files) open(index, flags int) (*os.File, int64, error) {
 }
 
 // purge removes the oldest files. A file that somebody retains can be read on.
+// The mark comes first, for openFirst and for readers that are late.
 func (r *files) purge() {
-	for ; r.lowest <= r.index-r.maxFiles; r.lowest++ {
-		if r.lowest == 0 {
-			r.markPurged()
+	for r.removed.below <= r.index-r.maxFiles {
+		name := fileName(r.prefix, r.removed.below)
+		r.removed.below++
+		if info, err := r.root.Lstat(name); err == nil { // else somebody has removed it already
+			r.removed.bytes += info.Size()
 		}
-		_ = r.root.Remove(fileName(r.prefix, r.lowest)) // it may be gone already
+		_ = r.removed.write(r.root, r.prefix) // on a full disk the next one will do
+		_ = r.root.Remove(name)
 	}
 }
-
-// markPurged leaves a mark for openFirst, before the first file is removed.
-func (r *files) markPurged() {
-	if f, err := r.root.Create(r.purgedName()); err == nil {
-		f.Close()
-	}
-}
-
-func (r *files) purgedName() string { return "." + r.prefix + ".purged" }
 
 func (r *files) close() {
 	if r.current != nil {
