@@ -44,7 +44,7 @@ var floors = []floor{
 	{"engine/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
-	{"engine/update", "", "", "pure: two versions of a job in, decisions out"},
+	{"engine/update", "engine/health", "", "pure: versions of a job and the health of what runs in, decisions out"},
 	{"engine/port", "", "", "ports of this machine, whoever wants one"},
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},

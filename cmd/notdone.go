@@ -16,7 +16,7 @@ var notDone = []gap{
 	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
 
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
-	{"scaling", ofGroups(func(g *api.TaskGroup) bool { return g.Scaling != nil }), "count stays as it is"},
+
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},
@@ -68,17 +68,6 @@ func ofJob(has func(*api.Job) bool) func(*api.Job, string) []jobspec.Path {
 			return nil
 		}
 		return []jobspec.Path{jobspec.Root.Attr(block)}
-	}
-}
-
-func ofGroups(has func(*api.TaskGroup) bool) func(*api.Job, string) []jobspec.Path {
-	return func(j *api.Job, block string) (paths []jobspec.Path) {
-		for i, g := range j.TaskGroups {
-			if has(g) {
-				paths = append(paths, jobspec.Root.Index("group", i).Attr(block))
-			}
-		}
-		return paths
 	}
 }
 

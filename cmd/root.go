@@ -70,7 +70,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	root.AddCommand(
 		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
 		a.attachCommand(), a.stopCommand(), a.eventsCommand(), a.cleanCommand(), a.execCommand(), a.actionCommand(), a.psCommand(), a.logsCommand(),
-		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(), a.planCommand(),
+		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(), a.planCommand(), a.scaleCommand(), a.promoteCommand(), a.revertCommand(),
 		a.versionCommand(),
 	)
 	return root

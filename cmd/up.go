@@ -107,7 +107,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.offline, "offline", false, "with --rehearse: download no artifacts")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background, and return when the run stands")
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return when every task that should run has run for 10s, or is healthy")
-	flags.BoolVar(&opts.update, "update", false, "change the jobs of these files where they run, if that leaves their allocations running; see: taskrun plan")
+	flags.BoolVar(&opts.update, "update", false, "change the jobs of these files where they run, and wait for the deployment; see: taskrun plan")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
@@ -145,7 +145,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		if err := a.showWarnings(warnings, opts.mode, files); err != nil {
 			return err
 		}
-		return a.update(ctx, files, opts.mode)
+		return a.update(ctx, files, opts)
 	}
 	if stage != nil {
 		warnings = append(warnings, stage.notice())

@@ -2,14 +2,14 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 )
 
-// update makes the jobs of the files the versions that run. The runs show what
-// becomes of it.
-func (a *app) update(ctx context.Context, files []jobFile, mode ui.Mode) error {
+// update makes the jobs of the files the newest versions of those that run.
+func (a *app) update(ctx context.Context, files []jobFile, opts upOptions) error {
 	servers, err := a.localServers(ctx)
 	if err != nil {
 		return err
@@ -20,13 +20,41 @@ func (a *app) update(ctx context.Context, files []jobFile, mode ui.Mode) error {
 		if err != nil {
 			return err
 		}
-		if err := job.Register(ctx, f.Job, f.source); err != nil {
+		evaluation, err := job.Register(ctx, f.Job, f.source)
+		if err != nil {
 			return err
 		}
-		done := []ui.Done{{Job: job.ID, Label: "job " + job.ID}}
-		if err := ui.WriteDone(a.streams, mode, "updated", done); err != nil {
+		if err := a.changed(ctx, job, "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// changed says what was done to a job and, unless it is not to be waited for,
+// shows how the deployment goes on to which that led.
+func (a *app) changed(ctx context.Context, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
+	done := []ui.Done{{Job: job.ID, Label: "job " + job.ID}}
+	if err := ui.WriteDone(a.streams, mode, what, done); err != nil || detach {
+		return err
+	}
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	show := &ui.Rollout{Streams: a.streams, Mode: mode, Colour: a.colour}
+	d, err := job.Follow(ctx, begun, show.Show)
+	if err != nil || d == nil {
+		return stopped(ctx, err)
+	}
+	if d.Status == "successful" {
+		return nil
+	}
+	failure := &exitError{code: exitFailed, err: fmt.Errorf("version %d of job %q is not deployed: %s", d.JobVersion, job.ID, d.StatusDescription)}
+	next, err := job.Next(ctx, d)
+	if err == nil && next != nil {
+		_, err = job.Follow(ctx, client.Begun{Deployment: next.ID}, show.Show)
+	}
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	return failure
 }

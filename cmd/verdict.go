@@ -49,7 +49,7 @@ type verdict struct {
 	cause   cause
 	signals int
 
-	deployments int // that were successful
+	successes map[string]bool // jobs whose deployments were successful
 }
 
 // cause is why a run was stopped.
@@ -60,7 +60,7 @@ type cause struct {
 }
 
 func newVerdict(p policy, jobs []*api.Job) *verdict {
-	return &verdict{policy: p, jobs: jobs, model: ui.NewModel(jobs)}
+	return &verdict{policy: p, jobs: jobs, model: ui.NewModel(jobs), successes: map[string]bool{}}
 }
 
 // observe takes in an event. Like the methods below it returns what to do now
@@ -98,7 +98,8 @@ func (v *verdict) observe(e event.Event) (action, string) {
 func (v *verdict) deployed(d event.Deployment) (action, string) {
 	switch d.Status {
 	case health.DeploymentSuccessful:
-		if v.deployments++; v.deployments == len(v.jobs) {
+		v.successes[d.Job] = true
+		if len(v.successes) == len(v.jobs) {
 			return v.stop(cause{text: "every allocation is healthy"})
 		}
 	case health.DeploymentFailed:

@@ -27,14 +27,15 @@ func (e *Engine) Dispatch(jobID string, payload []byte, meta map[string]string) 
 	case !r.job.IsParameterized():
 		return "", fmt.Errorf("Specified job %q is not a parameterized job", jobID) //nolint:staticcheck // Nomad's words
 	}
-	if err := checkDispatch(r.job.ParameterizedJob, payload, meta); err != nil {
+	job := r.newest.Load()
+	if err := checkDispatch(job.ParameterizedJob, payload, meta); err != nil {
 		return "", err
 	}
 	id := fmt.Sprintf("%s/dispatch-%d-%s", jobID, time.Now().Unix(), event.NewID()[:8])
-	child := newChild(r.job, id)
+	child := newChild(job, id)
 	child.Dispatched = true
 	child.Payload = slices.Clone(payload)
-	child.Meta = maps.Clone(r.job.Meta)
+	child.Meta = maps.Clone(job.Meta)
 	if child.Meta == nil {
 		child.Meta = map[string]string{}
 	}
@@ -93,6 +94,7 @@ func (e *Engine) Launch(jobID string) (string, error) {
 func newChild(parent *api.Job, id string) *api.Job {
 	child := *parent
 	child.ID, child.Name, child.ParentID = &id, &id, parent.ID
+	child.Version = new(uint64(0))
 	return &child
 }
 
@@ -127,9 +129,11 @@ func (r *jobRun) beginLocked(child *api.Job, restored func()) {
 	r.live++
 	r.children.Go(func() {
 		c.restoreStop()
-		slots := c.restoreSlots()
+		c.restoreVersions()
+		c.deployFirst()
+		c.restoreSlots()
 		restored()
-		c.runGroups(slots)
+		c.runGroups()
 		c.finish()
 		r.mu.Lock()
 		defer r.mu.Unlock()

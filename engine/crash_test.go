@@ -134,6 +134,8 @@ type scenario struct {
 	lasts   time.Duration // then it is stopped
 	// lost: an action may be lost with the engine that was to carry it out.
 	lost bool
+	// every: not every point is tried, but each of so many; 0: all.
+	every int
 }
 
 // outcome is what is compared of two runs.

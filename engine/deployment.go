@@ -1,91 +1,142 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
 	"taskrun/engine/health"
 	"taskrun/engine/store"
+	"taskrun/engine/update"
 )
 
-// verdict is the health of one allocation.
-type verdict struct {
-	group    string
-	alloc    string // ID
-	health   health.Verdict
-	replaced bool // another one will run in its place
+// deploymentRecord is what is stored of a deployment.
+type deploymentRecord struct {
+	ID    string    `json:"id"`
+	Began time.Time `json:"began"`
+	*health.Deployment
+
+	unsaved             bool
+	status, description string // that were told
 }
 
-// report hands a verdict to the job's deployment.
-func (r *jobRun) report(v verdict) {
-	select {
-	case r.verdicts <- v:
-	case <-r.over:
+func (r *jobRun) deploymentKey(version uint64) store.Key {
+	return store.KeyOf(deploymentKey, *r.job.ID, strconv.FormatUint(version, 10))
+}
+
+// deploy begins the deployment of the newest version. The lock is held.
+func (r *jobRun) deploy(d *health.Deployment) {
+	r.deployments = append(r.deployments, &deploymentRecord{ID: event.NewID(), Began: time.Now(), Deployment: d})
+}
+
+// deployment is that of the newest version; nil when it has none. The lock is
+// held.
+func (r *jobRun) deployment() *deploymentRecord { return r.deploymentOf(*r.newest.Load().Version) }
+
+func (r *jobRun) deploymentOf(version uint64) *deploymentRecord {
+	for _, d := range slices.Backward(r.deployments) {
+		if d.Version == version {
+			return d
+		}
 	}
+	return nil
 }
 
-// deploy follows the deployment of the job, if it has one, until the job is
-// over.
-func (r *jobRun) deploy() {
-	d := deploymentRecord{event.NewID(), health.NewDeployment(r.job, time.Now())}
-	if d.Deployment == nil {
-		r.ignoreVerdicts()
+// restoreDeployments reads what an earlier engine has stored. The first version
+// gets its deployment here.
+func (r *jobRun) restoreDeployments() {
+	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, *r.job.ID)) {
+		var d deploymentRecord
+		if _, err := r.recorder.Get(key, &d); err != nil || d.Deployment == nil {
+			r.notice("job %q: %v", *r.job.ID, err)
+			continue
+		}
+		d.status, d.description = d.Status, d.Description
+		r.deployments = append(r.deployments, &d)
+	}
+	slices.SortFunc(r.deployments, func(a, b *deploymentRecord) int { return int(a.Version) - int(b.Version) })
+}
+
+// deployFirst begins the deployment of the first version.
+func (r *jobRun) deployFirst() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = true
+	job := r.newest.Load()
+	if *job.Version > 0 || r.deployment() != nil {
 		return
 	}
-	status := ""
+	if d := health.NewDeployment(job, time.Now()); d != nil {
+		r.deploy(d)
+	}
+}
+
+// report hands the verdict on an allocation of the slot to its deployment.
+func (s *slot) report(alloc string, v health.Verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.deployment()
+	if d == nil || s.last().ID != alloc || s.last().Version != d.Version {
+		return
+	}
+	d.Report(s.group, alloc, v, s.retryLocked(time.Now()) >= 0, time.Now())
+	d.unsaved = true
+	s.advance(&store.Change{})
+	s.look()
+}
+
+// tell adds what is new of a deployment to a change, and draws the conclusions.
+// It reports whether there is another version of the job now.
+func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
+	isNew := d.Status != d.status || d.Description != d.description
+	if !isNew && !d.unsaved {
+		return false
+	}
+	var next *api.Job
+	if d.Revert && d.Status != d.status {
+		next = r.goBack(d)
+	}
+	if d.Status == health.DeploymentSuccessful && d.Status != d.status {
+		r.stabilise(d.Version, c)
+	}
+	d.unsaved, d.status, d.description = false, d.Status, d.Description
 	if r.recorder.Durable() {
-		known, err := r.recorder.Get(r.deploymentKey(), &d)
-		switch {
-		case err != nil:
-			r.notice("job %q: %v", *r.job.ID, err)
-		case known:
-			status = d.Status
-		}
+		c.Put(r.deploymentKey(d.Version), *d)
 	}
-	stopping := r.stopping.Done()
-	for {
-		again := d.Tick(time.Now())
-		r.tell(d, d.Status != status)
-		status = d.Status
-		var tick <-chan time.Time
-		if !again.IsZero() {
-			tick = time.After(time.Until(again))
-		}
-		select {
-		case v := <-r.verdicts:
-			d.Report(v.group, v.alloc, v.health, v.replaced, time.Now())
-		case <-tick:
-		case <-stopping:
-			stopping = nil
-			d.Cancel()
-		case <-r.over:
-			return
-		}
-	}
-}
-
-// ignoreVerdicts is for a job without a deployment, of which a later version
-// may have verdicts all the same.
-func (r *jobRun) ignoreVerdicts() {
-	for {
-		select {
-		case <-r.verdicts:
-		case <-r.over:
-			return
-		}
-	}
-}
-
-func (r *jobRun) deploymentKey() store.Key { return store.KeyOf(deploymentKey, *r.job.ID) }
-
-// tell stores a deployment and, if its status is new, tells of that.
-func (r *jobRun) tell(d deploymentRecord, isNew bool) {
-	var c store.Change
-	c.Put(r.deploymentKey(), d)
 	if isNew {
+		r.changed = true
 		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
-			ID: d.ID, Job: *r.job.ID, Status: d.Status, Description: d.Description,
+			ID: d.ID, Job: *r.job.ID, Version: d.Version, Status: d.Status, Description: d.Description,
 		}})
 	}
-	r.recorder.Commit(c)
+	if next == nil {
+		return false
+	}
+	r.register(next, c)
+	return true
+}
+
+// goBack returns the version to which a failed deployment leads back, if there
+// is one, and says so.
+func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
+	stable := r.stable()
+	switch {
+	case stable == nil:
+		d.Description += " - no stable job version to auto revert to"
+		return nil
+	case update.Same(r.newest.Load(), stable):
+		d.Description += fmt.Sprintf(" - not rolling back to stable job version %d as current job has same specification", *stable.Version)
+		return nil
+	}
+	job := *stable
+	if err := r.admit(&job); err != nil {
+		r.notice("cannot roll job %q back to version %d: %v", *job.ID, *stable.Version, err)
+		return nil
+	}
+	d.Description += fmt.Sprintf(" - rolling back to job version %d", *stable.Version)
+	return &job
 }

@@ -87,8 +87,6 @@ type Engine struct {
 
 	onRecorder func(*store.Recorder) // for tests, who interrupt it
 
-	updating sync.Mutex // one at a time
-
 	mu        sync.Mutex
 	allocs    map[string]*runner.Alloc // living and ended ones, by ID
 	unwanted  map[*runner.Alloc]string // why they are not to run on
@@ -265,6 +263,7 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	if err := e.checkDrivers(job); err != nil {
 		return nil, err
 	}
+	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
 	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
 	if err != nil {
 		return nil, err
@@ -278,7 +277,7 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	}
 	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
 	if !job.IsPeriodic() && !job.IsParameterized() {
-		err = r.reserve()
+		err = r.reserve(job)
 	}
 	if err != nil {
 		return nil, errors.Join(err, recorder.Remove(), r.close())

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -26,33 +25,42 @@ type jobRun struct {
 	memory   *port.Memory
 	recorder *store.Recorder
 	hostEnv  []string
-	verdicts chan verdict
-	over     chan struct{} // closed when the last allocation has ended
+	woken    chan struct{} // of capacity 1: something has changed
 
 	stopping context.Context // done: the job is to end
 	settled  context.Context // done: nothing new begins
 	cancel   []context.CancelFunc
 
-	static   []int // ports that are claimed until the job has ended
+	static   []int // ports that are claimed for all of its allocations
 	reserved bool  // these are all static ones
 
 	children sync.WaitGroup // jobs that run in the name of this one
-	mu       sync.Mutex
-	live     int                // children
-	known    map[string]*jobRun // children by ID
-	slots    []*slot            // whose allocations run, or are about to
-	stopped  bool               // by an order for this job
-	purged   bool               // it is to be forgotten when it has ended
-	restored []*api.Job         // children that an earlier engine has left
-	ended    bool               // no more children
+	lives    sync.WaitGroup // of slots
+
+	mu          sync.Mutex
+	versions    []*api.Job          // that are kept, the newest last
+	deployments []*deploymentRecord // of these
+	scalings    map[string][]api.ScalingEvent
+	slots       []*slot
+	living      int                // slots
+	changed     bool               // the slots are to be looked at
+	waits       bool               // something is to be done with them later
+	excess      bool               // more static ports may be claimed than are needed
+	live        int                // children
+	known       map[string]*jobRun // children by ID
+	stopped     bool               // by an order for this job
+	purged      bool               // it is to be forgotten when it has ended
+	restored    []*api.Job         // children that an earlier engine has left
+	ended       bool               // nothing of it can begin any more
 }
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
 		engine: e, job: job, dir: dir, memory: memory, recorder: recorder, hostEnv: e.cfg.HostEnv,
-		verdicts: make(chan verdict), over: make(chan struct{}), known: map[string]*jobRun{},
+		woken: make(chan struct{}, 1), known: map[string]*jobRun{}, scalings: map[string][]api.ScalingEvent{},
 	}
 	r.newest.Store(job)
+	r.versions = []*api.Job{job}
 	var stop, settle context.CancelFunc
 	r.stopping, stop = context.WithCancel(e.stopping)
 	r.settled, settle = context.WithCancel(e.settled)
@@ -80,12 +88,13 @@ func (r *jobRun) run() {
 		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
 	}
 	r.restoreStop()
+	r.restoreVersions()
 	for _, child := range r.restored {
 		r.begin(child)
 	}
-	var slots []*slot
 	if !r.job.IsPeriodic() && !r.job.IsParameterized() {
-		slots = r.restoreSlots()
+		r.deployFirst()
+		r.restoreSlots()
 	}
 	r.engine.finding.Done()
 	switch {
@@ -95,7 +104,7 @@ func (r *jobRun) run() {
 		r.notice("job %q waits to be dispatched", *r.job.ID)
 		<-r.settled.Done()
 	default:
-		r.runGroups(slots)
+		r.runGroups()
 	}
 	r.finish()
 	r.children.Wait()
@@ -138,46 +147,10 @@ func (r *jobRun) leave() {
 	}
 }
 
-// runGroups runs the allocations of every group and returns when they have
-// ended.
-func (r *jobRun) runGroups(slots []*slot) {
-	var running, deployment sync.WaitGroup
-	for _, s := range slots {
-		running.Go(s.live)
-	}
-	deployment.Go(r.deploy)
-	running.Wait()
-	close(r.over)
-	deployment.Wait()
-}
-
 func (r *jobRun) notice(format string, args ...any) {
 	r.engine.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
 }
 
-// count is how many allocations the group has. A system job has one a node,
-// and this machine is the only node.
-func (r *jobRun) count(g *api.TaskGroup) int {
-	switch *r.job.Type {
-	case api.JobTypeSystem, api.JobTypeSysbatch:
-		return min(*g.Count, 1)
-	default:
-		return *g.Count
-	}
-}
-
-func (r *jobRun) allocName(g *api.TaskGroup, index int) string {
-	return fmt.Sprintf("%s.%s[%d]", *r.job.ID, *g.Name, index)
-}
-
-// sleepUntil waits; false: the job is to end.
-func (r *jobRun) sleepUntil(t time.Time) bool {
-	timer := time.NewTimer(time.Until(t))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.settled.Done():
-		return false
-	}
+func (r *jobRun) allocName(group string, index int) string {
+	return fmt.Sprintf("%s.%s[%d]", *r.job.ID, group, index)
 }

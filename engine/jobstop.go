@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
 
@@ -13,6 +12,7 @@ import (
 const (
 	notNeeded = "alloc not needed due to job update"
 	migrated  = "alloc is being migrated"
+	updated   = "alloc is being updated due to job update"
 )
 
 // find returns a job of this engine, which may run in the name of another.
@@ -125,32 +125,20 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	defer r.mu.Unlock()
 	for _, s := range r.slots {
 		if s.present == a {
-			s.move(again)
+			s.stopAlloc(again)
 		}
 	}
 	return nil
 }
 
-// move stops the present allocation. The job's lock is held.
-func (s *slot) move(again bool) {
-	var c store.Change
-	c.Put(s.key(moveKey), moveRecord{s.present.Config().Alloc.ID, again})
-	s.recorder.Commit(c)
+// stopAlloc stops the present allocation, and stores that. The job's lock is
+// held.
+func (s *slot) stopAlloc(again bool) {
 	s.again = again
+	s.last().Unwanted, s.last().Again = migrated, again
+	var c store.Change
+	c.Put(s.key(), s.slotRecord)
+	s.recorder.Commit(c)
 	s.engine.desire(s.present, migrated)
 	s.present.Stop()
-}
-
-// restoreMove stops an allocation that was ordered to stop when an earlier
-// engine ran it, unless it has ended.
-func (s *slot) restoreMove(a *runner.Alloc) {
-	var order moveRecord
-	if _, err := s.recorder.Get(s.key(moveKey), &order); err != nil {
-		s.notice("%s: %v", s.name(), err)
-	}
-	if order.Alloc == a.Config().Alloc.ID {
-		s.again = order.Again
-		s.engine.desire(a, migrated)
-		a.Stop()
-	}
 }

@@ -25,6 +25,10 @@ type Alloc struct {
 	// Unwanted says why the allocation is not to run on, in Nomad's words;
 	// empty as long as nobody wants it to end.
 	Unwanted string
+	// Deployment is the ID of the deployment that it is part of; empty for
+	// none.
+	Deployment string
+	Canary     bool // it was placed as one, and is not promoted
 	// Ports are those of the group, TaskPorts those of tasks by the deprecated
 	// network blocks of their resources.
 	Ports     []taskenv.Port
@@ -61,8 +65,8 @@ func (e *Engine) Alloc(id string) (Alloc, bool) {
 func (e *Engine) snapshot(a *runner.Alloc) Alloc {
 	cfg := a.Config()
 	return Alloc{
-		Unwanted: e.unwanted[a],
-		Alloc:    *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
+		Unwanted: e.unwanted[a], Deployment: cfg.Deployment, Canary: cfg.Canary,
+		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
 		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
 	}
 }

@@ -17,17 +17,25 @@ import (
 func (r *jobRun) runPeriodic() {
 	after := r.lastLaunch()
 	for ; ; after = time.Now() {
-		next, err := nextLaunch(r.job.Periodic, after)
+		next, err := nextLaunch(r.newest.Load().Periodic, after)
 		if err != nil {
 			r.notice("job %q will not be launched: %v", *r.job.ID, err)
-			<-r.settled.Done()
+			if r.awaitVersion(nil) {
+				continue
+			}
 			return
 		}
 		r.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
-		if !r.sleepUntil(next) {
+		timer := time.NewTimer(time.Until(next))
+		another := r.awaitVersion(timer.C)
+		timer.Stop()
+		switch {
+		case another:
+			continue
+		case r.settled.Err() != nil:
 			return
 		}
-		if *r.job.Periodic.ProhibitOverlap && r.running() {
+		if *r.newest.Load().Periodic.ProhibitOverlap && r.running() {
 			r.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
 			r.recorder.Commit(r.launched(next))
 			continue
@@ -36,6 +44,18 @@ func (r *jobRun) runPeriodic() {
 			return // the engine stops
 		}
 	}
+}
+
+// awaitVersion waits for a time, or the end of the job; true: for another
+// version of it.
+func (r *jobRun) awaitVersion(until <-chan time.Time) (another bool) {
+	select {
+	case <-r.woken:
+		return true
+	case <-until:
+	case <-r.settled.Done():
+	}
+	return false
 }
 
 // lastLaunch is the time up to which launches were made, or now.
@@ -76,7 +96,7 @@ func nextLaunch(p *api.PeriodicConfig, now time.Time) (time.Time, error) {
 }
 
 func (r *jobRun) periodicChild(at time.Time) *api.Job {
-	child := newChild(r.job, fmt.Sprintf("%s/periodic-%d", *r.job.ID, at.Unix()))
+	child := newChild(r.newest.Load(), fmt.Sprintf("%s/periodic-%d", *r.job.ID, at.Unix()))
 	child.Periodic = nil
 	return child
 }

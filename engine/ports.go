@@ -29,29 +29,13 @@ func networksOf(g *api.TaskGroup) iter.Seq2[string, *api.NetworkResource] {
 	}
 }
 
-// reserve claims the static ports of all allocations that the job will have,
-// for as long as it runs. So what cannot work is not begun.
-func (r *jobRun) reserve() error {
-	for _, g := range r.job.TaskGroups {
-		for i := range r.count(g) {
-			claimed, err := r.claimStatic(g, i)
-			r.static = append(r.static, claimed...)
-			if err != nil {
-				return err // close gives back the others
-			}
-		}
-	}
-	r.reserved = true
-	return nil
-}
-
 func (r *jobRun) claimStatic(g *api.TaskGroup, index int) (claimed []int, err error) {
 	for _, n := range networksOf(g) {
 		for _, p := range n.ReservedPorts {
 			if p.IgnoreCollision {
 				continue
 			}
-			if err := r.engine.ports.Static(p.Value, r.allocName(g, index)); err != nil {
+			if err := r.engine.ports.Static(p.Value, r.allocName(*g.Name, index)); err != nil {
 				return claimed, fmt.Errorf("port %q of group %q: static %w", p.Label, *g.Name, err)
 			}
 			claimed = append(claimed, p.Value)
@@ -117,28 +101,6 @@ func (r *jobRun) adoptPorts(cfg *runner.Config) (claimed []int) {
 		}
 	}
 	return claimed
-}
-
-// adoptStatic does what reserve does, for a job that runs since an earlier
-// engine.
-func (r *jobRun) adoptStatic() {
-	for _, g := range r.job.TaskGroups {
-		for i := range r.count(g) {
-			for _, n := range networksOf(g) {
-				for _, p := range n.ReservedPorts {
-					if p.IgnoreCollision {
-						continue
-					}
-					if err := r.engine.ports.Adopt(p.Value, r.allocName(g, i)); err != nil {
-						r.notice("%s: %v", r.allocName(g, i), err)
-						continue
-					}
-					r.static = append(r.static, p.Value)
-				}
-			}
-		}
-	}
-	r.reserved = true
 }
 
 // dynamicPort claims the port that the slot had last, if it is free. Where a

@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"taskrun/engine/health"
 	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/jobspec/taskenv"
@@ -14,19 +13,21 @@ import (
 //	run                              runRecord
 //	order                            how it is to end: orderStop or orderKill
 //	stopped     <job ID>             whether that job alone is to end
-//	move        <job ID> <group> <i> moveRecord, of the present allocation
 //	job         <job ID>             each job of the run, an api.Job
-//	slot        <job ID> <group> <i> slotRecord
-//	deployment  <job ID>             deploymentRecord
+//	version     <job ID> <n>         each earlier version that is kept, an api.Job
+//	slot        <job ID> <group> <i> slotRecord; with a number behind it where there are several
+//	deployment  <job ID> <n>         deploymentRecord of that version
+//	scaling     <job ID>             its scaling events by group
 //	periodic    <job ID>             the time up to which launches were made
 const (
 	runKey        = "run"
 	orderKey      = "order"
 	stoppedKey    = "stopped"
-	moveKey       = "move"
 	jobKey        = "job"
+	versionKey    = "version"
 	slotKey       = "slot"
 	deploymentKey = "deployment"
+	scalingKey    = "scaling"
 	periodicKey   = "periodic"
 )
 
@@ -47,25 +48,22 @@ type runRecord struct {
 type slotRecord struct {
 	Placed  []placement           `json:"placed"` // those that have ended and are kept, then the present one
 	Earlier []restart.Replacement `json:"earlier,omitempty"`
-}
-
-// moveRecord is the order to stop an allocation.
-type moveRecord struct {
-	Alloc string `json:"alloc"` // ID
-	Again bool   `json:"again"` // another one is to run in its place
+	Want    uint64                `json:"want,omitempty"`   // version that the present one is to be of
+	Canary  bool                  `json:"canary,omitempty"` // it stands beside another one of its index
+	Gone    bool                  `json:"gone,omitempty"`   // nothing is to run in it any more
 }
 
 // placement is an allocation as it is put in its slot.
 type placement struct {
-	ID       string         `json:"id"`
-	Replaces string         `json:"replaces,omitempty"`
-	Ports    []taskenv.Port `json:"ports,omitempty"`
+	ID       string `json:"id"`
+	Replaces string `json:"replaces,omitempty"`
+	Version  uint64 `json:"version,omitempty"` // of the job
+	Canary   bool   `json:"canary,omitempty"`  // and not promoted
+	// WasCanary: it was placed as one.
+	WasCanary bool           `json:"was_canary,omitempty"`
+	Unwanted  string         `json:"unwanted,omitempty"` // why it is to end
+	Again     bool           `json:"again,omitempty"`    // and another one is to run in its place then
+	Ports     []taskenv.Port `json:"ports,omitempty"`
 	// TaskPorts are those of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
-}
-
-// deploymentRecord is what is stored of a job's deployment.
-type deploymentRecord struct {
-	ID string `json:"id"`
-	*health.Deployment
 }

@@ -105,11 +105,44 @@ var scenarios = map[string]scenario{
 	}, actions: map[time.Duration]func(*engine.Engine){10 * time.Second: func(e *engine.Engine) {
 		_, _ = e.Dispatch("job", []byte("hello"), map[string]string{"code": "4"})
 	}}},
+	"a rolling update": {lasts: 2 * time.Minute, job: func() *api.Job {
+		return service(2, "a", "kill_after", "1s")
+	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(service(2, "b", "kill_after", "1s"))}, lost: true, every: 2},
+	"in place": {lasts: 2 * time.Minute, job: func() *api.Job {
+		return service(2, "a")
+	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(1, "a"), func(j *api.Job, _ *api.UpdateStrategy) {
+		j.Priority = new(70)
+	}))}, lost: true, every: 2},
+	"a version that goes back": {lasts: 2 * time.Minute, job: func() *api.Job {
+		return service(2, "a")
+	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) {
+		u.AutoRevert = new(true)
+	}))}, lost: true, every: 2},
+	"canaries": {lasts: 3 * time.Minute, job: func() *api.Job {
+		return service(2, "a")
+	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(2, "b"), func(_ *api.Job, u *api.UpdateStrategy) {
+		u.Canary, u.AutoPromote = new(1), new(true)
+	}))}, lost: true, every: 2},
+	"canaries that fail": {lasts: 3 * time.Minute, job: func() *api.Job {
+		return service(2, "a")
+	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) {
+		u.Canary, u.AutoRevert = new(1), new(true)
+	}))}, lost: true, every: 2},
 	"periodic": {lasts: 14 * time.Hour, job: func() *api.Job {
 		job := newJob("batch", newTask("t", "run_for", "1m"))
 		job.Periodic = &api.PeriodicConfig{Spec: new("30 */12 * * *")}
 		return job
 	}},
+}
+
+// update makes a version the newest. It is made anew each time: the engine keeps
+// it.
+func update(job *api.Job) func(*engine.Engine) {
+	job.Canonicalize()
+	return func(e *engine.Engine) {
+		another := *job
+		_, _ = e.Update(&another)
+	}
 }
 
 // TestDeathAtEveryWrite kills an engine at every point of its writing: before
@@ -128,7 +161,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 				idle.actions = nil
 				synctest.Test(t, func(t *testing.T) { without, _ = idle.play(t, 0, 0) })
 			}
-			for point := 1; point <= points; point++ {
+			for point := 1; point <= points; point += max(s.every, 1) {
 				var got outcome
 				synctest.Test(t, func(t *testing.T) { got, _ = s.play(t, point, 0) })
 				diff := cmp.Diff(want, got)
@@ -234,7 +267,9 @@ func TestLeaveAndRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		was, err := json.Marshal(submitted)
+		stable := *submitted
+		stable.Stable = new(true) // it has been deployed
+		was, err := json.Marshal(stable)
 		if err != nil {
 			t.Fatal(err)
 		}

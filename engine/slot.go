@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -12,106 +11,80 @@ import (
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
+	"taskrun/engine/update"
 )
 
-// slot is where a group's allocations of one index run, one after another.
+// slot is where a group's allocations of one index run, one after another. A
+// canary has a slot of its own, beside the one whose place it may take.
+//
+// What it is for is decided elsewhere, see rollOut; a goroutine of its own, as
+// long as it lives, does that.
 type slot struct {
 	*jobRun
-	group *api.TaskGroup
+	group string
 	index int
-	slotRecord
+	lane  int // 0, or another one where several slots have the same index
+
 	restored  *runner.Alloc   // the last one of an earlier engine, nil for none
+	ended     *runner.Alloc   // the one before the next
 	claimed   []int           // ports of the present one
 	kept      []*runner.Alloc // that have ended, as the first of Placed
 	forgotten store.Change    // those that are not kept, for the next placement
+	wake      chan struct{}   // of capacity 1: something else is wanted
 
 	// Guarded by the job's mu.
-	present *runner.Alloc
-	again   bool // another one is to run in its place, whatever becomes of it
+	slotRecord
+	living  bool          // its goroutine runs
+	present *runner.Alloc // nil between two of them
+	again   bool          // another one is to run in its place, whatever becomes of it
 }
 
-// restoreSlots makes the slots of all groups, with what an earlier engine had
-// placed in them.
-func (r *jobRun) restoreSlots() (slots []*slot) {
-	for _, g := range r.job.TaskGroups {
-		for i := range r.count(g) {
-			s := &slot{jobRun: r, group: g, index: i}
-			s.restored = s.restore()
-			slots = append(slots, s)
-		}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.slots = slots
-	return slots
+func (r *jobRun) newSlot(group string, index, lane int) *slot {
+	return &slot{jobRun: r, group: group, index: index, lane: lane, wake: make(chan struct{}, 1)}
 }
 
-// live runs an allocation, and another in its place for as long as the group's
-// reschedule policy wants it.
+// live runs an allocation, and another in its place for as long as that is
+// wanted.
 func (s *slot) live() {
-	r := s.jobRun
+	defer s.lives.Done()
 	next := s.restored
-	for {
+	s.restored = nil
+	for next != nil || s.mayPlace() {
 		if next == nil {
-			if r.settled.Err() != nil {
-				return
-			}
+			s.replace(s.ended)
 			next = s.place()
 		}
-		result := s.run(next)
-		if s.wantedAgain() {
-			s.replace(next)
-			next = nil
-			continue
-		}
-		if result.Status != api.AllocClientStatusFailed {
+		s.ended = next
+		if !s.another(s.run(next)) {
 			return
 		}
-		delay, ok := s.policy().Next(result.Failed, s.Earlier)
-		if !ok || !r.sleepUntil(result.Failed.Add(delay)) {
-			return
-		}
-		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
-		s.replace(next)
 		next = nil
 	}
 }
 
-func (s *slot) key(kind string) store.Key {
-	return store.KeyOf(kind, *s.job.ID, *s.group.Name, strconv.Itoa(s.index))
+// mayPlace reports whether an allocation is to be placed. If not the slot lives
+// no more.
+func (s *slot) mayPlace() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Gone || s.settled.Err() != nil {
+		s.retire()
+		return false
+	}
+	return true
 }
 
-// restore returns the allocation that an earlier engine had placed last; nil
-// for none. What the slot had kept is there again.
-func (s *slot) restore() *runner.Alloc {
-	if !s.recorder.Durable() {
-		return nil
-	}
-	if _, err := s.recorder.Get(s.key(slotKey), &s.slotRecord); err != nil {
-		s.notice("%s: %v", s.name(), err)
-	}
-	var last *runner.Alloc
-	for _, p := range s.Placed {
-		if last != nil {
-			s.kept = append(s.kept, last)
-		}
-		cfg := s.config(p)
-		last = runner.Restore(cfg)
-		s.engine.track(last)
-		s.engine.finding.Go(last.Found)
-		if !last.Over() {
-			s.claimed = s.adoptPorts(&cfg)
-		}
-	}
-	if last != nil {
-		s.restoreMove(last)
-	}
-	return last
+// retire ends the slot's life. The lock is held.
+func (s *slot) retire() {
+	s.living = false
+	s.jobRun.living--
+	s.look()
 }
 
-// place returns a new allocation.
+// place returns a new allocation of the version that is wanted.
 func (s *slot) place() *runner.Alloc {
-	p := placement{ID: event.NewID()}
+	s.mu.Lock()
+	p := placement{ID: event.NewID(), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
 	if n := len(s.Placed); n > 0 {
 		p.Replaces = s.Placed[n-1].ID
 	}
@@ -120,12 +93,13 @@ func (s *slot) place() *runner.Alloc {
 	s.claimed, failure = s.givePorts(&cfg)
 	p.Ports, p.TaskPorts = cfg.Ports, cfg.TaskPorts
 	s.Placed = append(s.Placed, p)
-	s.forgotten.Drop(s.key(moveKey)) // it has come to this
-	s.forgotten.Put(s.key(slotKey), s.slotRecord)
+	s.forgotten.Put(s.key(), s.slotRecord)
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)
 	s.engine.track(alloc)
+	s.present = alloc
+	s.mu.Unlock()
 	if failure != nil {
 		alloc.Fail(failure.Error())
 	}
@@ -135,8 +109,6 @@ func (s *slot) place() *runner.Alloc {
 // run runs an allocation until it has ended or was left.
 func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	e := s.engine
-	s.hold(alloc)
-	defer s.hold(nil)
 	defer context.AfterFunc(s.stopping, func() {
 		e.desire(alloc, notNeeded)
 		alloc.Stop()
@@ -146,28 +118,62 @@ func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	return alloc.Run(e.hard)
 }
 
-// hold makes an allocation the one that orders are for; nil: there is none.
-func (s *slot) hold(alloc *runner.Alloc) {
+// another waits until another allocation is to take the place of one that has
+// ended, if ever. If not the slot lives no more.
+func (s *slot) another(result runner.Result) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.present = alloc
-	if job := s.newest.Load(); alloc != nil && alloc.Config().Job != job { // it has changed meanwhile
-		alloc.Update(runner.Update{Job: job, Group: job.LookupTaskGroup(*s.group.Name)})
-	}
-}
-
-// wantedAgain reports, once, whether another allocation is to take the place of
-// one that was ordered to end.
-func (s *slot) wantedAgain() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.present = nil
 	again := s.again
 	s.again = false
-	return again && s.settled.Err() == nil
+	for !s.Gone && s.settled.Err() == nil {
+		switch {
+		case s.last().Version != s.Want:
+			s.Earlier = nil
+			return true
+		case again:
+			return true
+		}
+		var delay time.Duration
+		ok := result.Status == api.AllocClientStatusFailed
+		if ok {
+			delay, ok = s.policy().Next(result.Failed, s.Earlier)
+		}
+		if !ok {
+			break
+		}
+		if at := result.Failed.Add(delay); time.Now().Before(at) {
+			s.mu.Unlock()
+			s.sleep(at)
+			s.mu.Lock()
+			again = s.again
+			s.again = false
+			continue
+		}
+		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		return true
+	}
+	s.retire()
+	return false
+}
+
+// sleep waits for a time, for the end of the job, or until something else is
+// wanted of the slot.
+func (s *slot) sleep(until time.Time) {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.wake:
+	case <-s.settled.Done():
+	}
 }
 
 // replace makes room for an allocation in place of one that has ended.
 func (s *slot) replace(ended *runner.Alloc) {
+	if ended == nil {
+		return
+	}
 	if s.kept = append(s.kept, ended); len(s.kept) <= keptAllocs {
 		return // it is saved with the next placement
 	}
@@ -176,28 +182,36 @@ func (s *slot) replace(ended *runner.Alloc) {
 		s.notice("cannot remove allocation %s: %v", oldest.Config().Alloc.ID, err)
 	}
 	s.engine.forget(oldest)
-	s.kept, s.Placed = s.kept[1:], s.Placed[1:]
+	s.kept = s.kept[1:]
 	runner.Forget(&s.forgotten, oldest.Config().Alloc.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Placed = s.Placed[1:]
 }
 
-// policy is that of the newest version.
+// policy is that of the version that is wanted, as long as it is known.
 func (s *slot) policy() restart.ReschedulePolicy {
-	return restart.ReschedulePolicyOf(s.newest.Load().LookupTaskGroup(*s.group.Name).ReschedulePolicy)
+	return restart.ReschedulePolicyOf(s.version(s.Want).LookupTaskGroup(s.group).ReschedulePolicy)
 }
+
+// last is what was placed last.
+func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
 
 func (s *slot) name() string { return s.allocName(s.group, s.index) }
 
 func (s *slot) config(p placement) runner.Config {
 	e, parent := s.engine, ""
-	job := s.newest.Load()
 	if s.job.ParentID != nil {
 		parent = *s.job.ParentID
 	}
+	version := s.settings(p)
 	cfg := runner.Config{
-		Alloc:          &event.Alloc{Job: *s.job.ID, Group: *s.group.Name, Name: s.name(), ID: p.ID, Parent: parent},
+		Alloc:          &event.Alloc{Job: *s.job.ID, Group: s.group, Name: s.name(), ID: p.ID, Parent: parent},
 		Index:          s.index,
-		Job:            job,
-		Group:          job.LookupTaskGroup(*s.group.Name),
+		Job:            version.Job,
+		Group:          version.Group,
+		Deployment:     version.Deployment,
+		Canary:         version.Canary,
 		Dir:            s.dir.AllocDir(p.ID),
 		Replaces:       p.Replaces,
 		Ports:          p.Ports,
@@ -210,21 +224,39 @@ func (s *slot) config(p placement) runner.Config {
 		Bus:            &e.bus,
 		Recorder:       s.recorder,
 		Retry:          s.retry,
-		OnVerdict: func(v health.Verdict) {
-			s.report(verdict{*s.group.Name, p.ID, v, s.retry(time.Now()) >= 0})
-		},
+		OnVerdict:      func(v health.Verdict) { s.report(p.ID, v) },
 	}
-	if disk := s.group.EphemeralDisk; *disk.Sticky || *disk.Migrate {
-		cfg.Sticky = s.dir.StickyLink(*s.job.ID, *s.group.Name, s.index)
+	if disk := version.Group.EphemeralDisk; (*disk.Sticky || *disk.Migrate) && !p.Canary {
+		cfg.Sticky = s.dir.StickyLink(*s.job.ID, s.group, s.index)
 	}
 	return cfg
+}
+
+// settings are the version of the job that a placement is of, as its allocation
+// sees it.
+func (s *slot) settings(p placement) runner.Update {
+	job := s.version(p.Version)
+	u := runner.Update{Job: job, Group: job.LookupTaskGroup(s.group), Canary: p.Canary}
+	if p.Canary {
+		u.Group = update.CanaryGroup(u.Group)
+	}
+	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil {
+		u.Deployment = d.ID
+	}
+	return u
 }
 
 // retry is how long it takes until the allocation that failed at a time is
 // replaced; negative when it is not.
 func (s *slot) retry(failed time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.retryLocked(failed)
+}
+
+func (s *slot) retryLocked(failed time.Time) time.Duration {
 	delay, ok := s.policy().Next(failed, s.Earlier)
-	if !ok || s.stopping.Err() != nil {
+	if !ok || s.Gone || s.stopping.Err() != nil {
 		return -1
 	}
 	return delay

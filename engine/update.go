@@ -1,71 +1,87 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/runner"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
 
-// ErrMoves says that another version of a job would take more than a change in
-// place.
-var ErrMoves = errors.New("allocations would be created or destroyed, which taskrun cannot do to a job that runs: stop it, and start it again")
-
-// Update makes another version of a job, canonicalised and valid, the one that
-// runs, if that leaves every allocation where it is; else the error is
-// ErrMoves. It returns at once: a task takes in some settings only when it is
-// started again. The job belongs to the engine from then on.
+// Update makes another version of a job, canonicalised and valid, the newest
+// one: what that means is the plan. It returns at once; how it goes on the
+// job's deployment tells, if it has one. The same version again changes
+// nothing. The job belongs to the engine from then on.
 func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
 	r, err := e.find(*job.ID)
 	if err != nil {
 		return nil, err
 	}
-	e.updating.Lock()
-	defer e.updating.Unlock()
-	before := r.newest.Load()
-	switch {
-	case before.IsPeriodic() || before.IsParameterized() || job.IsPeriodic() || job.IsParameterized():
-		return nil, fmt.Errorf("a job that launches others cannot be changed while it runs: stop job %q, and start it again", *job.ID)
-	case *before.Type != *job.Type:
-		return nil, fmt.Errorf("cannot change the type of job %q from %s to %s", *job.ID, *before.Type, *job.Type)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.update(job)
+}
+
+// update is called with the lock held.
+func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
+	if r.ended || r.stopped || r.settled.Err() != nil {
+		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
 	}
-	plan := update.New(before, job, e.present(*job.ID))
-	for _, g := range plan.Groups {
-		if len(g.Place)+len(g.Replace)+len(g.Stop) > 0 || g.Kind == update.Destructive {
-			return plan, fmt.Errorf("group %q: %w", g.Name, ErrMoves)
-		}
+	if err := r.checkKind(job); err != nil {
+		return nil, err
 	}
+	plan := r.plan(job)
 	if plan.Diff.Type == "None" {
 		return plan, nil
 	}
-	job.Version = new(*before.Version + 1)
-	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
-	return plan, r.update(job)
+	if err := r.admit(job); err != nil {
+		return nil, err
+	}
+	var c store.Change
+	r.register(job, &c)
+	r.advance(&c)
+	return plan, nil
 }
 
-// update makes a version the newest. A slot that places an allocation
-// meanwhile gives it the version when it holds it.
-func (r *jobRun) update(job *api.Job) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.ended || r.stopped || r.settled.Err() != nil {
-		return fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
+// checkKind refuses what makes another kind of job of this one, in Nomad's
+// words.
+func (r *jobRun) checkKind(job *api.Job) error {
+	before := r.newest.Load()
+	switch {
+	case *before.Type != *job.Type:
+		return fmt.Errorf("cannot update job from type %q to %q", *before.Type, *job.Type)
+	case job.IsPeriodic() && !before.IsPeriodic():
+		return fmt.Errorf("cannot update non-periodic job to being periodic")
+	case !job.IsPeriodic() && before.IsPeriodic():
+		return fmt.Errorf("cannot update periodic job to being non-periodic")
+	case job.IsParameterized() && !before.IsParameterized():
+		return fmt.Errorf("cannot update non-parameterized job to being parameterized")
+	case !job.IsParameterized() && before.IsParameterized():
+		return fmt.Errorf("cannot update parameterized job to being non-parameterized")
 	}
-	if r.recorder.Durable() {
-		var c store.Change
-		c.Put(store.KeyOf(jobKey, *job.ID), job)
-		r.recorder.Commit(c)
+	return nil
+}
+
+// admit checks what must hold before a version can run, and claims the ports
+// that it needs. The lock is held.
+func (r *jobRun) admit(job *api.Job) error {
+	if err := r.engine.checkDrivers(job); err != nil {
+		return err
 	}
-	r.newest.Store(job)
-	for _, s := range r.slots {
-		if s.present != nil {
-			s.present.Update(runner.Update{Job: job, Group: job.LookupTaskGroup(*s.group.Name)})
+	if job.IsPeriodic() || job.IsParameterized() || !r.reserved {
+		return nil
+	}
+	places, _ := r.places()
+	next := *job
+	next.Version = new(*r.newest.Load().Version + 1)
+	if d := update.Begin(&next, r.version, places, time.Now()); d != nil {
+		for p := range staticPorts(job) {
+			if g := d.Groups[*p.group.Name]; g != nil && g.Canaries > 0 {
+				return fmt.Errorf("group %q: a canary cannot have static port %d beside the allocation that it may replace: leave out canary, or the port's number", *p.group.Name, p.Value)
+			}
 		}
 	}
-	r.notice("job %q is changed in place: version %d", *job.ID, *job.Version)
-	return nil
+	return r.reserve(job)
 }

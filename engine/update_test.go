@@ -43,8 +43,8 @@ func TestUpdateOfTheRestartPolicy(t *testing.T) {
 	}
 }
 
-// TestUpdateThatBringsADeployment: a job that had no deployment has none, but
-// its new allocations are watched.
+// TestUpdateThatBringsADeployment: a job that had no deployment gets one, in
+// which the health of its new allocations counts.
 func TestUpdateThatBringsADeployment(t *testing.T) {
 	t.Parallel()
 	job := newJob("service", newTask("t", "run_for", "1h"))
@@ -61,7 +61,8 @@ func TestUpdateThatBringsADeployment(t *testing.T) {
 			e.Stop()
 		},
 	})
-	if len(h.deploy) > 0 || h.lasted > 2*time.Minute {
-		t.Errorf("it had the deployment %q and lasted %v", h.deploy, h.lasted)
+	want := []string{"5s running: Deployment is running", "20s successful: Deployment completed successfully"}
+	if diff := cmp.Diff(want, h.deploy); diff != "" || h.lasted > 2*time.Minute {
+		t.Errorf("it lasted %v, its deployment (-want +got):\n%s", h.lasted, diff)
 	}
 }

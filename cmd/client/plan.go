@@ -17,11 +17,12 @@ func (j *Job) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse,
 	return plan, nil
 }
 
-// Register makes another version of the job the one that runs.
-func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSubmission) error {
-	q := (&api.WriteOptions{Namespace: j.Namespace}).WithContext(ctx)
-	if _, _, err := j.Server.API.Jobs().RegisterOpts(version, &api.RegisterOptions{Submission: source}, q); err != nil {
-		return j.Server.explain(ctx, fmt.Sprintf("update job %q", j.ID), err)
+// Register makes another version of the job the newest one. It returns the ID
+// of the evaluation with which that begins.
+func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSubmission) (evaluation string, err error) {
+	answer, _, err := j.Server.API.Jobs().RegisterOpts(version, &api.RegisterOptions{Submission: source}, j.write(ctx))
+	if err != nil {
+		return "", j.Server.explain(ctx, fmt.Sprintf("update job %q", j.ID), err)
 	}
-	return nil
+	return answer.EvalID, nil
 }

@@ -10,7 +10,7 @@ job "notdone" {
         native = true
       }
     }
-    scaling { # scaling
+    scaling {
       max = 3
     }
     network {

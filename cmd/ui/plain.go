@@ -95,6 +95,11 @@ func (v *plain) event(e event.Event) {
 			v.line(e.Time, "", s.Good("✓"), fmt.Sprintf("job %s: %s", body.Job, body.Description))
 		case health.DeploymentFailed:
 			v.line(e.Time, "", s.Bad("✗"), s.Bad(fmt.Sprintf("job %s: the deployment has failed: %s", body.Job, body.Description)))
+		case health.DeploymentCancelled:
+		default:
+			if body.Description != "Deployment is running" {
+				v.line(e.Time, "", s.Waiting("○"), s.Waiting(fmt.Sprintf("job %s: %s", body.Job, body.Description)))
+			}
 		}
 	case event.Service:
 		if symbol, text := v.service(body); text != "" {

@@ -71,7 +71,8 @@ type (
 	Deployment struct {
 		ID          string
 		Job         string
-		Status      string // running, successful, failed or cancelled
+		Version     uint64 // of the job
+		Status      string // running, paused, successful, failed or cancelled
 		Description string
 	}
 

@@ -10,52 +10,102 @@ import (
 // The statuses of a deployment, as in Nomad.
 const (
 	DeploymentRunning    = "running"
+	DeploymentPaused     = "paused"
 	DeploymentSuccessful = "successful"
 	DeploymentFailed     = "failed"
 	DeploymentCancelled  = "cancelled"
 )
 
-// Deployment follows the groups of a job until all their allocations are
-// healthy, or one group has failed to get there. It is a value for one
-// goroutine; time is an argument.
+// Deployment follows the groups of a version of a job until all their
+// allocations are healthy, or one group has failed to get there. It is a value
+// for one goroutine; time is an argument.
 //
 // It can be stored as JSON.
 type Deployment struct {
+	Version     uint64 // of the job
 	Status      string
 	Description string
 	Groups      map[string]*DeploymentGroup
+	// Revert: a group has failed that is to go back to a stable version then.
+	Revert bool `json:",omitempty"`
 }
 
 // DeploymentGroup is a group that takes part in a deployment.
 type DeploymentGroup struct {
-	Desired  int
-	Healthy  []string      // IDs of allocations
-	Progress time.Duration // 0: the first unhealthy allocation fails it
-	Deadline time.Time
+	Desired   int
+	Healthy   []string      // IDs of allocations
+	Unhealthy []string      `json:",omitempty"`
+	Progress  time.Duration // 0: the first unhealthy allocation fails it
+	Deadline  time.Time     // for the next one to become healthy
+
+	Canaries    int  `json:",omitempty"` // that are to be healthy before anything else happens
+	Promoted    bool `json:",omitempty"` // they were
+	AutoPromote bool `json:",omitempty"`
+	AutoRevert  bool `json:",omitempty"`
 }
 
-// NewDeployment returns the deployment of a canonicalised job's first version;
-// nil when no group of the job takes part in one.
+// Deploys reports whether a canonicalised group takes part in deployments: it
+// is of a job that goes on, and has an update block.
+func Deploys(jobType string, g *api.TaskGroup) bool {
+	return (jobType == api.JobTypeService || jobType == api.JobTypeSystem) && g.Update != nil && *g.Update.MaxParallel > 0
+}
+
+// NewDeployment returns the deployment of a canonicalised job, without
+// canaries; nil when no group of the job takes part in one.
 func NewDeployment(job *api.Job, now time.Time) *Deployment {
-	d := &Deployment{Status: DeploymentRunning, Description: "Deployment is running", Groups: map[string]*DeploymentGroup{}}
+	d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{}}
+	if job.Version != nil {
+		d.Version = *job.Version
+	}
 	for _, g := range job.TaskGroups {
-		if _, ok := PolicyOf(*job.Type, g); !ok || *g.Count == 0 {
+		if !Deploys(*job.Type, g) || *g.Count == 0 {
 			continue
 		}
 		progress := *g.Update.ProgressDeadline
-		d.Groups[*g.Name] = &DeploymentGroup{Desired: *g.Count, Progress: progress, Deadline: now.Add(progress)}
+		d.Groups[*g.Name] = &DeploymentGroup{
+			Desired: *g.Count, Progress: progress, Deadline: now.Add(progress),
+			AutoPromote: *g.Update.AutoPromote, AutoRevert: *g.Update.AutoRevert,
+		}
 	}
 	if len(d.Groups) == 0 {
 		return nil
 	}
+	d.describe()
 	return d
+}
+
+// Active reports whether the deployment goes on.
+func (d *Deployment) Active() bool {
+	return d.Status == DeploymentRunning || d.Status == DeploymentPaused
+}
+
+// Canarying reports whether the group's canaries are waited for, or for the
+// word that they are good.
+func (g *DeploymentGroup) Canarying() bool { return g.Canaries > 0 && !g.Promoted }
+
+// describe says what a deployment that runs waits for.
+func (d *Deployment) describe() {
+	waiting, byItself := false, true
+	for _, g := range d.Groups {
+		if g.Canarying() {
+			waiting, byItself = true, byItself && g.AutoPromote
+		}
+	}
+	switch {
+	case !waiting:
+		d.Description = "Deployment is running"
+	case byItself:
+		d.Description = "Deployment is running pending automatic promotion"
+	default:
+		d.Description = "Deployment is running but requires manual promotion"
+	}
 }
 
 // Report takes in the verdict on an allocation of a group, perhaps once more.
 // Replaced tells that another one will run in its place.
 func (d *Deployment) Report(group, alloc string, v Verdict, replaced bool, now time.Time) {
 	g := d.Groups[group]
-	if d.Status != DeploymentRunning || g == nil {
+	if !d.Active() || g == nil {
 		return
 	}
 	switch v {
@@ -63,17 +113,25 @@ func (d *Deployment) Report(group, alloc string, v Verdict, replaced bool, now t
 		if slices.Contains(g.Healthy, alloc) {
 			return
 		}
+		g.Unhealthy = without(g.Unhealthy, alloc)
 		g.Healthy = append(g.Healthy, alloc)
 		g.Deadline = now.Add(g.Progress)
-		if d.complete() {
-			d.Status, d.Description = DeploymentSuccessful, "Deployment completed successfully"
-		}
+		d.promoteItself(now)
+		d.finish()
 	case Unhealthy:
+		if !slices.Contains(g.Unhealthy, alloc) {
+			g.Healthy = without(g.Healthy, alloc)
+			g.Unhealthy = append(g.Unhealthy, alloc)
+		}
 		if g.Progress == 0 || !replaced {
-			d.Status, d.Description = DeploymentFailed, "Failed due to unhealthy allocations"
+			d.fail("Failed due to unhealthy allocations", g.AutoRevert)
 		}
 	case Unknown:
 	}
+}
+
+func without(list []string, s string) []string {
+	return slices.DeleteFunc(list, func(other string) bool { return other == s })
 }
 
 // Tick fails the deployment when a group made no progress for too long, and
@@ -82,33 +140,56 @@ func (d *Deployment) Tick(now time.Time) (again time.Time) {
 	if d.Status != DeploymentRunning {
 		return time.Time{}
 	}
+	late, revert := false, false
 	for _, g := range d.Groups {
-		if g.Progress == 0 || len(g.Healthy) >= g.Desired {
+		if g.Progress == 0 || len(g.Healthy) >= g.awaited() {
 			continue
 		}
 		if !now.Before(g.Deadline) {
-			d.Status, d.Description = DeploymentFailed, "Failed due to progress deadline"
-			return time.Time{}
-		}
-		if again.IsZero() || g.Deadline.Before(again) {
+			late, revert = true, revert || g.AutoRevert
+		} else if again.IsZero() || g.Deadline.Before(again) {
 			again = g.Deadline
 		}
+	}
+	if late {
+		d.fail("Failed due to progress deadline", revert)
+		return time.Time{}
 	}
 	return again
 }
 
+// awaited is how many allocations have to become healthy by themselves.
+func (g *DeploymentGroup) awaited() int {
+	if g.Canarying() {
+		return g.Canaries
+	}
+	return g.Desired
+}
+
+func (d *Deployment) fail(why string, revert bool) {
+	d.Status, d.Description, d.Revert = DeploymentFailed, why, revert
+}
+
 // Cancel ends the deployment because its job is stopped.
-func (d *Deployment) Cancel() {
-	if d.Status == DeploymentRunning {
-		d.Status, d.Description = DeploymentCancelled, "Cancelled because job is stopped"
+func (d *Deployment) Cancel() { d.cancel("Cancelled because job is stopped") }
+
+// Supersede ends the deployment because there is another version of the job.
+func (d *Deployment) Supersede() { d.cancel("Cancelled due to newer version of job") }
+
+func (d *Deployment) cancel(why string) {
+	if d.Active() {
+		d.Status, d.Description = DeploymentCancelled, why
 	}
 }
 
-func (d *Deployment) complete() bool {
+// finish ends the deployment when everything is as it should be.
+func (d *Deployment) finish() {
 	for _, g := range d.Groups {
-		if len(g.Healthy) < g.Desired {
-			return false
+		if len(g.Healthy) < g.Desired || g.Canarying() {
+			return
 		}
 	}
-	return true
+	if d.Status == DeploymentRunning {
+		d.Status, d.Description = DeploymentSuccessful, "Deployment completed successfully"
+	}
 }

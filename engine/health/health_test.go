@@ -134,7 +134,23 @@ func TestDeployment(t *testing.T) {
 			d.Report("g", "9", Healthy, false, begin.Add(9*time.Minute))
 			d.Tick(begin.Add(18 * time.Minute))
 		}, "running: Deployment is running"},
-		"stopped": {10 * time.Minute, func(d *Deployment) { d.Cancel() }, "cancelled: Cancelled because job is stopped"},
+		"stopped":          {10 * time.Minute, func(d *Deployment) { d.Cancel() }, "cancelled: Cancelled because job is stopped"},
+		"marked as failed": {10 * time.Minute, func(d *Deployment) { _ = d.Fail() }, "failed: Deployment marked as failed"},
+		"made healthy after all": {10 * time.Minute, func(d *Deployment) {
+			d.Report("g", "1", Unhealthy, true, begin)
+			d.Report("g", "1", Healthy, false, begin)
+			d.Report("g", "2", Healthy, false, begin)
+		}, "successful: Deployment completed successfully"},
+		"good canaries have time": {10 * time.Minute, func(d *Deployment) {
+			d.SetCanaries("g", 1)
+			d.Report("g", "1", Healthy, false, begin)
+			d.Tick(begin.Add(time.Hour))
+		}, "running: Deployment is running but requires manual promotion"},
+		"others have not": {10 * time.Minute, func(d *Deployment) {
+			d.SetCanaries("g", 1)
+			d.Tick(begin.Add(10 * time.Minute))
+		}, "failed: Failed due to progress deadline"},
+		"another version": {10 * time.Minute, func(d *Deployment) { d.Supersede() }, "cancelled: Cancelled due to newer version of job"},
 		"nothing follows": {10 * time.Minute, func(d *Deployment) {
 			d.Cancel()
 			d.Report("g", "10", Unhealthy, false, begin)
@@ -155,10 +171,9 @@ func TestDeployment(t *testing.T) {
 func TestWhoHasNoDeployment(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*api.Job){
-		"batch":  func(j *api.Job) { j.Type = new("batch") },
-		"manual": func(j *api.Job) { j.TaskGroups[0].Update = &api.UpdateStrategy{HealthCheck: new("manual")} },
-		"none":   func(j *api.Job) { j.TaskGroups[0].Update = &api.UpdateStrategy{MaxParallel: new(0)} },
-		"empty":  func(j *api.Job) { j.TaskGroups[0].Count = new(0) },
+		"batch": func(j *api.Job) { j.Type = new("batch") },
+		"none":  func(j *api.Job) { j.TaskGroups[0].Update = &api.UpdateStrategy{MaxParallel: new(0)} },
+		"empty": func(j *api.Job) { j.TaskGroups[0].Count = new(0) },
 	} {
 		g := api.NewTaskGroup("g", 1)
 		g.Tasks = []*api.Task{api.NewTask("t", "raw_exec")}
@@ -167,6 +182,22 @@ func TestWhoHasNoDeployment(t *testing.T) {
 		j.Canonicalize()
 		if d := NewDeployment(j, time.Now()); d != nil {
 			t.Errorf("%s: got a deployment", name)
+		}
+	}
+}
+
+func TestWhatCannotBeDoneAnyMore(t *testing.T) {
+	t.Parallel()
+	d := &Deployment{Status: DeploymentSuccessful}
+	for want, err := range map[string]error{
+		"can't promote terminal deployment":                         d.Promote(nil, time.Now()),
+		"can't pause terminal deployment":                           d.Pause(true, time.Now()),
+		"can't resume terminal deployment":                          d.Pause(false, time.Now()),
+		"can't fail terminal deployment":                            d.Fail(),
+		"can't set health of allocations for a terminal deployment": d.CheckSetHealth(),
+	} {
+		if err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

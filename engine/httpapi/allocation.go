@@ -47,10 +47,10 @@ func (s *Server) allocation(a engine.Alloc) *api.Allocation {
 	case known.next != "":
 		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
 	}
-	if d, ok := s.tracker.deployment(a.Alloc.Job); ok {
-		alloc.DeploymentID = d.body.ID
-		if a.Healthy != nil {
-			alloc.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: a.Healthy, Timestamp: a.Modified, ModifyIndex: known.modified}
+	alloc.DeploymentID = a.Deployment
+	if a.Deployment != "" && (a.Healthy != nil || a.Canary) {
+		alloc.DeploymentStatus = &api.AllocDeploymentStatus{
+			Healthy: a.Healthy, Canary: a.Canary, Timestamp: a.Modified, ModifyIndex: known.modified,
 		}
 	}
 	addResources(alloc, group, a)

@@ -21,6 +21,7 @@ const (
 	triggerDeregister = "job-deregister"
 	triggerFailure    = "alloc-failure"
 	triggerStop       = "alloc-stop"
+	triggerDeployment = "deployment-watcher"
 )
 
 // evaluationRecord is what is known of an evaluation. There is no scheduler
@@ -55,7 +56,7 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 	case triggerRegister:
 		kind = "JobRegistered"
 		t.change(jobsTopic(""), jobTopic(job))
-		t.registered[job] = t.now
+		t.registered[job], t.adopted[subject] = t.now, t.now
 		t.happened = append(t.happened, occurrence{topic: api.TopicJob, kind: kind, key: job})
 	case triggerDeregister:
 		kind = "JobDeregistered"
@@ -129,9 +130,7 @@ func (s *Server) evaluation(run *run, e evaluationRecord) *api.Evaluation {
 		QueuedAllocations: map[string]int{}, SnapshotIndex: e.index, CreateIndex: e.index, ModifyIndex: e.index,
 		CreateTime: e.at.UnixNano(), ModifyTime: e.at.UnixNano(),
 	}
-	if d, ok := s.tracker.deployment(e.job); ok && e.trigger == triggerRegister {
-		described.DeploymentID = d.body.ID
-	}
+	described.DeploymentID = s.deploymentOf(e)
 	if j := run.job(e.job); j != nil {
 		described.Namespace, described.Type, described.Priority = *j.Namespace, *j.Type, *j.Priority
 		described.JobModifyIndex = *j.JobModifyIndex

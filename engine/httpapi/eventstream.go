@@ -145,8 +145,10 @@ func (s *Server) payload(o occurrence) (namespace string, payload map[string]any
 			return e.Namespace, map[string]any{"Evaluation": e}
 		}
 	case api.TopicDeployment:
-		if d := s.deployment(s.look(), o.filters[0]); d != nil {
-			return d.Namespace, map[string]any{"Deployment": d}
+		for _, d := range s.deployments(s.look(), o.filters[0]) {
+			if d.ID == o.key {
+				return d.Namespace, map[string]any{"Deployment": d}
+			}
 		}
 	case api.TopicService:
 		service := *o.object.(*api.ServiceRegistration)

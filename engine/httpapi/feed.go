@@ -103,9 +103,9 @@ func (t *tracker) tell(ev event.Event) {
 		return
 	}
 	alloc := occurrence{topic: api.TopicAllocation, kind: "AllocationUpdated", key: ev.Alloc.ID, filters: []string{ev.Alloc.Job}}
-	deployment, deployed := t.deployments[ev.Alloc.Job]
+	deployment, deployed := t.deployed[ev.Alloc.Job]
 	if deployed {
-		alloc.filters = append(alloc.filters, deployment.body.ID)
+		alloc.filters = append(alloc.filters, deployment)
 	}
 	switch body := ev.Body.(type) {
 	case event.AllocStatus:
@@ -122,7 +122,7 @@ func (t *tracker) tell(ev event.Event) {
 		t.happened = append(t.happened, alloc)
 		if deployed {
 			t.happened = append(t.happened, occurrence{
-				topic: api.TopicDeployment, kind: "DeploymentAllocHealth", key: deployment.body.ID, filters: []string{ev.Alloc.Job},
+				topic: api.TopicDeployment, kind: "DeploymentAllocHealth", key: deployment, filters: []string{ev.Alloc.Job},
 			})
 		}
 	case event.Service:

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine"
 )
 
 // jobPlanned is an api.JobPlanResponse as it is on the wire.
@@ -54,12 +52,4 @@ func (s *Server) planJob(w http.ResponseWriter, r *request) (any, error) {
 	}
 	s.setIndex(w, answer.Index)
 	return answer, nil
-}
-
-// scaleJob answers PUT /v1/job/:id/scale.
-func (s *Server) scaleJob(_ http.ResponseWriter, r *request) (any, error) {
-	if s.look().job(r.id) == nil {
-		return nil, fail(http.StatusNotFound, "job %q not found", r.id)
-	}
-	return nil, fail(http.StatusNotImplemented, "cannot scale job %q: %v", r.id, engine.ErrMoves)
 }

@@ -82,22 +82,31 @@ func TestRegisterInPlace(t *testing.T) {
 func TestWhatARunRefuses(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
-	job := newJob("job", "service", newTask("t", "run_for", "1h"))
-	job.TaskGroups[0].Count = new(2)
+	job := newJob("job", "batch", newTask("t", "run_for", "1h"))
 	_, _, register := f.client.Jobs().Register(job, nil)
 	_, _, other := f.client.Jobs().Register(newJob("other", "batch", newTask("t")), nil)
 	_, _, scale := f.client.Jobs().Scale("job", "g", new(2), "", false, nil, nil)
 	_, _, unknown := f.client.Jobs().Scale("nope", "g", new(2), "", false, nil, nil)
+	_, _, group := f.client.Jobs().Scale("job", "nope", new(2), "", false, nil, nil)
+	_, _, same := f.client.Jobs().Revert("job", 0, nil, nil, "", "")
+	_, _, never := f.client.Jobs().Revert("job", 7, nil, nil, "", "")
+	_, _, prior := f.client.Jobs().Revert("job", 0, new(uint64(3)), nil, "", "")
+	_, _, promote := f.client.Deployments().PromoteAll("nope", nil)
 	job.Type = new("nonsense")
 	_, _, plan := f.client.Jobs().Plan(job, true, nil)
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{register, `501 (cannot change job "job": group "g": allocations would be created or destroyed`},
+		{register, `500 (cannot update job from type "service" to "batch")`},
 		{other, `501 (job "other" is not one of this run`},
-		{scale, `501 (cannot scale job "job": allocations would be created or destroyed`},
+		{scale, `400 (job scaling blocked due to active deployment)`},
 		{unknown, `404 (job "nope" not found)`},
+		{group, `400 (task group "nope" specified for scaling does not exist in job)`},
+		{same, `500 (can't revert to current version)`},
+		{never, `500 (job "job" in namespace "default" at version 7 not found)`},
+		{prior, `500 (Current job has version 0; enforcing version 3)`},
+		{promote, `404 (deployment not found)`},
 		{plan, "500 (1 error:"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {

@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine"
 )
 
 // jobRegistered is an answer as it is on the wire.
@@ -17,8 +14,8 @@ type jobRegistered struct {
 	queryMeta
 }
 
-// registerJob answers PUT /v1/jobs and PUT /v1/job/:id: another version of a job that runs, if that
-// leaves its allocations running. All else is refused.
+// registerJob answers PUT /v1/jobs and PUT /v1/job/:id: another version of a
+// job that runs. Others are refused.
 func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobRegisterRequest
 	if err := s.decodeJob(w, r, &order); err != nil {
@@ -44,23 +41,38 @@ func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 	if job == nil {
 		return nil, fail(http.StatusNotImplemented, "job %q is not one of this run, which takes no others: start it with taskrun up", id)
 	}
+	if order.PreserveCounts {
+		preserveCounts(order.Job, job)
+	}
 	plan, err := s.engine.Update(order.Job)
-	switch {
-	case errors.Is(err, engine.ErrMoves):
-		return nil, fail(http.StatusNotImplemented, "cannot change job %q: %v", id, err)
-	case err != nil:
+	if err != nil {
 		return nil, err
 	}
-	subject := version(id, *job.Version)
 	if plan.Diff.Type != "None" {
-		subject = version(id, *order.Job.Version)
-		s.submissions.keep(id, *order.Job.Version, order.Submission)
+		s.submissions.keep(id, plan.Version, order.Submission)
 	}
-	answer := &jobRegistered{EvalID: s.tracker.evaluate(triggerRegister, id, subject), Warnings: listed("warning", warnings)}
+	answer := s.registered(w, id, plan.Version)
+	answer.Warnings = listed("warning", warnings)
+	return answer, nil
+}
+
+// registered answers an order that has come to a version of a job, perhaps to
+// the one that there was.
+func (s *Server) registered(w http.ResponseWriter, id string, number uint64) *jobRegistered {
+	answer := &jobRegistered{EvalID: s.tracker.evaluate(triggerRegister, id, version(id, number))}
 	answer.JobModifyIndex = s.tracker.registeredAt(id)
 	answer.EvalCreateIndex, answer.Index = answer.JobModifyIndex, answer.JobModifyIndex
 	s.setIndex(w, answer.Index)
-	return answer, nil
+	return answer
+}
+
+// preserveCounts gives the groups of a version the counts that they have.
+func preserveCounts(next, now *api.Job) {
+	for _, g := range next.TaskGroups {
+		if was := now.LookupTaskGroup(*g.Name); was != nil {
+			g.Count = was.Count
+		}
+	}
 }
 
 // enforceIndex refuses a version that was made of another one than runs; the

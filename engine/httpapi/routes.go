@@ -31,6 +31,7 @@ var routes = []struct {
 	{"PUT", "/v1/job/*/evaluate", write((*Server).evaluateJob)},
 	{"PUT", "/v1/job/*/periodic/force", write((*Server).forcePeriodic)},
 	{"PUT", "/v1/job/*/scale", write((*Server).scaleJob)},
+	{"PUT", "/v1/job/*/revert", write((*Server).revertJob)},
 	{"PUT", "/v1/job/*/plan", write((*Server).planJob)},
 	{"PUT", "/v1/validate/job", write((*Server).validateJob)},
 	{"PUT", "/v1/job/*/dispatch", write((*Server).dispatchJob)},
@@ -67,6 +68,10 @@ var routes = []struct {
 	{"GET", "/v1/evaluation/*", read(evaluationTopic, (*Server).getEvaluation)},
 
 	{"GET", "/v1/deployments", read(deploymentsTopic, (*Server).listDeployments)},
+	{"PUT", "/v1/deployment/promote/*", write((*Server).promoteDeployment)},
+	{"PUT", "/v1/deployment/pause/*", write((*Server).pauseDeployment)},
+	{"PUT", "/v1/deployment/fail/*", write((*Server).failDeployment)},
+	{"PUT", "/v1/deployment/allocation-health/*", write((*Server).setHealth)},
 	{"GET", "/v1/deployment/allocations/*", read(allocsTopic, (*Server).deploymentAllocations)},
 	{"GET", "/v1/deployment/*", read(deploymentsTopic, (*Server).getDeployment)},
 

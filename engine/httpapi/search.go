@@ -40,8 +40,8 @@ func (s *Server) searchable(r *request) []searched {
 		for _, a := range run.allocs[*j.ID] {
 			allocs = append(allocs, a.ID)
 		}
-		if d, ok := s.tracker.deployment(*j.ID); ok {
-			deployments = append(deployments, d.body.ID)
+		for _, d := range s.engine.Deployments(*j.ID) {
+			deployments = append(deployments, d.ID)
 		}
 	}
 	for _, e := range s.evaluations(r, func(evaluationRecord) bool { return true }) {

@@ -66,12 +66,14 @@ type tracker struct {
 	indexes     map[topic]uint64
 	waiting     map[topic]*waiters
 	allocs      map[string]*allocRecord
-	pruneAt     int // how many allocs there are when those are dropped that the engine has forgotten
-	deployments map[string]*deploymentRecord
-	evaluations []evaluationRecord // by age
-	versions    map[string]bool    // versions of jobs that were told of
-	registered  map[string]uint64  // indexes of the newest versions of jobs
-	seed        string             // of the IDs of evaluations
+	pruneAt     int                          // how many allocs there are when those are dropped that the engine has forgotten
+	deployments map[string]*deploymentRecord // by ID
+	deployed    map[string]string            // IDs of the latest deployments of jobs
+	evaluations []evaluationRecord           // by age
+	versions    map[string]bool              // versions of jobs that were told of
+	registered  map[string]uint64            // indexes of the newest versions of jobs
+	adopted     map[string]uint64            // indexes of all versions of jobs, by their names
+	seed        string                       // of the IDs of evaluations
 
 	happened []occurrence // at the present index, and not in the feed yet
 	feed     *feed
@@ -82,8 +84,8 @@ func newTracker(e *engine.Engine, node string) *tracker {
 	t := &tracker{
 		engine: e, sub: e.Subscribe(false), cancel: cancel, ended: make(chan struct{}),
 		now: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
-		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{},
-		versions: map[string]bool{}, registered: map[string]uint64{}, feed: newFeed(),
+		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{}, deployed: map[string]string{},
+		versions: map[string]bool{}, registered: map[string]uint64{}, adopted: map[string]uint64{}, feed: newFeed(),
 	}
 	t.feed.add(firstIndex, occurrence{topic: api.TopicNode, kind: "NodeRegistration", key: node})
 	go func() {
@@ -181,9 +183,18 @@ func (t *tracker) placed(a *event.Alloc, replaces string) (evaluation string) {
 		return stopped
 	}
 	if replaces != "" {
-		return t.evaluateLocked(triggerFailure, a.Job, replaces)
+		return t.evaluateLocked(t.whyReplaced(replaces, number), a.Job, replaces)
 	}
 	return t.evaluationID(triggerRegister, job)
+}
+
+// whyReplaced says why an allocation, whose job is of some version, runs in the
+// place of another one.
+func (t *tracker) whyReplaced(other string, number uint64) (trigger string) {
+	if old, ok := t.engine.Alloc(other); ok && *old.Job.Version != number {
+		return triggerDeployment
+	}
+	return triggerFailure
 }
 
 // version names a version of a job.

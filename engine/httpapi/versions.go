@@ -7,22 +7,55 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/update"
 	"taskrun/jobspec"
 	"taskrun/jobspec/validate"
 )
 
-// jobVersions answers GET /v1/job/:id/versions. Of a job the newest version is
-// kept.
+// jobVersions answers GET /v1/job/:id/versions: the versions that are kept, the
+// newest first; with diffs also what each has changed.
 func (s *Server) jobVersions(_ http.ResponseWriter, r *request) (any, error) {
-	_, j, err := s.findJob(r)
+	_, newest, err := s.findJob(r)
 	if err != nil {
 		return nil, fail(http.StatusNotFound, "job versions not found")
 	}
-	return struct {
+	if r.query.Has("diff_version") || r.query.Has("diff_tag") {
+		return nil, fail(http.StatusNotImplemented, "taskrun compares a version with the one before it alone: leave out diff_version and diff_tag")
+	}
+	withDiffs, err := r.flag("diffs")
+	if err != nil {
+		return nil, err
+	}
+	kept, err := s.engine.Versions(r.id)
+	if err != nil {
+		return nil, fail(http.StatusNotFound, "job versions not found")
+	}
+	answer := struct {
 		Versions []*api.Job
 		Diffs    []*api.JobDiff
 		queryMeta
-	}{[]*api.Job{j}, nil, queryMeta{Index: *j.ModifyIndex, KnownLeader: true}}, nil
+	}{queryMeta: queryMeta{Index: *newest.ModifyIndex, KnownLeader: true}}
+	for i, j := range kept {
+		shown := *newest
+		if i > 0 {
+			shown = *j
+			index := s.tracker.adoptedAt(version(r.id, *j.Version))
+			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
+			shown.Status, shown.Stop = newest.Status, new(false)
+			if withDiffs {
+				answer.Diffs = append(answer.Diffs, update.Diff(j, kept[i-1]))
+			}
+		}
+		answer.Versions = append(answer.Versions, &shown)
+	}
+	return answer, nil
+}
+
+// adoptedAt returns the index of a version of a job, by its name.
+func (t *tracker) adoptedAt(name string) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return max(t.adopted[name], firstIndex)
 }
 
 // queryMeta is what Nomad's server repeats of an answer's headers in some
@@ -32,39 +65,6 @@ type queryMeta struct {
 	LastContact int
 	KnownLeader bool
 	NextToken   string
-}
-
-// scaleStatus answers GET /v1/job/:id/scale.
-func (s *Server) scaleStatus(_ http.ResponseWriter, r *request) (any, error) {
-	run, j, err := s.findJob(r)
-	if err != nil {
-		return nil, err
-	}
-	status := &api.JobScaleStatusResponse{
-		JobID: *j.ID, Namespace: *j.Namespace, JobCreateIndex: *j.CreateIndex, JobModifyIndex: *j.ModifyIndex,
-		JobStopped: *j.Stop, TaskGroups: map[string]api.TaskGroupScaleStatus{},
-	}
-	for _, g := range j.TaskGroups {
-		group := api.TaskGroupScaleStatus{Desired: *g.Count}
-		for _, a := range run.allocs[*j.ID] {
-			if a.Group != *g.Name || s.tracker.alloc(a.ID).next != "" {
-				continue
-			}
-			group.Placed++
-			if a.Status == api.AllocClientStatusRunning {
-				group.Running++
-			}
-			switch {
-			case a.Healthy == nil:
-			case *a.Healthy:
-				group.Healthy++
-			default:
-				group.Unhealthy++
-			}
-		}
-		status.TaskGroups[*g.Name] = group
-	}
-	return status, nil
 }
 
 // validateJob answers PUT /v1/validate/job with what is wrong with a job; that

@@ -34,6 +34,10 @@ type Config struct {
 	Dir      string // of the allocation; made by a hook
 	Replaces string // ID of the failed allocation in whose place this one runs
 	Sticky   string // link to the allocation whose data this one goes on with, or empty
+	// Deployment is the ID of the deployment that the allocation's health is
+	// for; empty for none.
+	Deployment string
+	Canary     bool // of that deployment, and not promoted
 
 	Drivers        map[string]drivers.Driver
 	Hooks          hooks.Catalog

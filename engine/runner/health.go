@@ -22,6 +22,30 @@ func (a *Alloc) beginHealth() {
 	a.health = &healthWatch{watch: health.Begin(policy, time.Now()), timer: time.NewTimer(policy.HealthyDeadline)}
 }
 
+// renewHealth begins the watch anew, for another deployment.
+func (a *Alloc) renewHealth() {
+	a.endHealth()
+	a.mu.Lock()
+	a.verdict = health.Unknown
+	a.mu.Unlock()
+	if !a.machine.Memory().Killing {
+		a.beginHealth()
+	}
+}
+
+// SetHealth says whether the allocation is healthy, in place of the watch. It
+// may wait for the allocation.
+func (a *Alloc) SetHealth(v health.Verdict) {
+	a.post(func() {
+		a.endHealth()
+		a.mu.Lock()
+		a.verdict = v
+		a.mu.Unlock()
+		a.publish("", event.AllocHealth{Healthy: v == health.Healthy})
+		a.turn.verdict = true
+	})
+}
+
 // healthTick is when the watch wants to be looked at, without a change.
 func (a *Alloc) healthTick() <-chan time.Time {
 	if a.health == nil {

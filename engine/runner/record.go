@@ -22,6 +22,7 @@ type allocRecord struct {
 	Description string           `json:"description"`
 	Machine     lifecycle.Memory `json:"machine"`
 	Health      health.Verdict   `json:"health,omitempty"`
+	Deployment  string           `json:"deployment,omitempty"` // that it is for
 	Watching    bool             `json:"watching,omitempty"`
 	Watch       health.Watch     `json:"watch,omitzero"`
 	Forced      string           `json:"forced,omitempty"`
@@ -162,7 +163,7 @@ func (a *Alloc) store() {
 func (a *Alloc) record() allocRecord {
 	r := allocRecord{
 		Created: a.created, Status: a.status, Description: a.description, Machine: a.machine.Memory(),
-		Health: a.verdict, Forced: a.forced, Over: a.ended,
+		Health: a.verdict, Deployment: a.cfg.Deployment, Forced: a.forced, Over: a.ended,
 	}
 	if a.health != nil {
 		r.Watching, r.Watch = true, a.health.watch

@@ -88,7 +88,10 @@ func (t *task) load(r *taskRecord) error {
 func (a *Alloc) restore(records []taskRecord) {
 	r := &a.stored
 	a.created, a.modified = r.Created, r.Created
-	a.status, a.description, a.forced, a.ended, a.verdict = r.Status, r.Description, r.Forced, r.Over, r.Health
+	a.status, a.description, a.forced, a.ended = r.Status, r.Description, r.Forced, r.Over
+	if r.Deployment == a.cfg.Deployment {
+		a.verdict = r.Health
+	}
 	members, marks := make([]lifecycle.Task, len(a.tasks)), make([]lifecycle.Mark, len(a.tasks))
 	for i, t := range a.tasks {
 		stored := &records[i]
@@ -136,7 +139,10 @@ func (a *Alloc) proceed() {
 			}
 		}
 	}
-	if a.stored.Watching {
+	switch {
+	case a.stored.Deployment != a.cfg.Deployment: // it has not heard of that
+		a.renewHealth()
+	case a.stored.Watching:
 		a.health = &healthWatch{watch: a.stored.Watch, timer: time.NewTimer(0)}
 	}
 }

@@ -24,6 +24,10 @@ type updates struct {
 type Update struct {
 	Job   *api.Job // canonicalised, read only
 	Group *api.TaskGroup
+	// Deployment is what Config has; with another one than before the
+	// allocation has to show anew that it is healthy.
+	Deployment string
+	Canary     bool
 }
 
 // Update changes the job under the running allocation. It returns at once; of
@@ -53,10 +57,13 @@ func (a *Alloc) update(deadline *time.Timer) {
 	if u == nil {
 		return
 	}
-	before := a.overdueAt()
+	before, deployed := a.overdueAt(), a.cfg.Deployment != u.Deployment
 	a.mu.Lock()
-	a.cfg.Job, a.cfg.Group = u.Job, u.Group
+	a.cfg.Job, a.cfg.Group, a.cfg.Deployment, a.cfg.Canary = u.Job, u.Group, u.Deployment, u.Canary
 	a.mu.Unlock()
+	if deployed {
+		a.renewHealth()
+	}
 	switch after := a.overdueAt(); {
 	case after.IsZero():
 		deadline.Stop()

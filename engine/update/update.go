@@ -1,6 +1,7 @@
 // Package update decides what another version of a job means for what runs:
 // which allocations are left alone, changed in place, replaced, stopped or
-// added. It does nothing of that.
+// added, one after another by the rules of the update block. It does nothing of
+// that.
 //
 // The rules are those of Nomad's scheduler for a single node.
 package update
@@ -8,51 +9,93 @@ package update
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/health"
 )
 
-// Alloc is an allocation of the old version that takes up its place: the last
-// one of its index.
-type Alloc struct {
-	Group string
-	Index int
-	Done  bool // it has ended, and will not be replaced
-}
-
-// Group is what is to happen with the allocations of a group, by their indexes
-// in ascending order.
+// Group is what is to happen at once with the allocations of a group, by their
+// indexes in ascending order. What has to wait for that is in Ignore.
 type Group struct {
-	Name                                  string
-	Kind                                  Kind
-	Ignore, InPlace, Replace, Place, Stop []int
+	Name                                          string
+	Kind                                          Kind
+	Ignore, InPlace, Replace, Place, Stop, Canary []int
 }
 
 // Plan is what another version of a job means.
 type Plan struct {
-	Diff   *api.JobDiff
-	Groups []Group // in the order of the new version, then those that are gone
+	Version uint64 // that the job has then
+	Diff    *api.JobDiff
+	Groups  []Group // in the order of the new version, then those that are gone
 }
 
-// New compares two versions of a job, both canonicalised; before is nil when
-// the job does not run. Neither is changed.
-func New(before, after *api.Job, present []Alloc) *Plan {
-	fields := diff(jobValues(before), jobValues(after))
-	p := &Plan{Diff: &api.JobDiff{ID: *after.ID, Fields: fields}}
-	changed := len(fields) > 0
-	for _, name := range groupNames(before, after) {
-		d := diffGroup(before, after, name)
-		changed = changed || d.Type != none
-		p.Diff.TaskGroups = append(p.Diff.TaskGroups, d)
+// New compares two versions of a job, both canonicalised, and tells what the
+// step to the second begins with; before is nil when the job does not run.
+// Version returns the versions that places are of. No job is changed.
+func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) *Plan {
+	p := &Plan{Diff: Diff(before, after)}
+	next := *after
+	switch {
+	case before == nil:
+		next.Version = new(uint64(0))
+	case p.Diff.Type == none:
+		next.Version = before.Version
+	default:
+		next.Version = new(*before.Version + 1)
 	}
-	p.Diff.Type = kindOf(before != nil, true, changed)
-	for i, name := range groupNames(before, after) {
-		g := decide(before, after, name, changed, present)
+	p.Version = *next.Version
+	r := &Rollout{Job: &next, Version: version, Places: places}
+	if p.Diff.Type != none {
+		r.Deployment = Begin(&next, version, places, time.Time{})
+	}
+	orders, _ := r.Next()
+	for i, d := range p.Diff.TaskGroups {
+		g := r.group(d.Name, orders)
+		if before != nil && groupNamed(before, d.Name) != nil && groupNamed(after, d.Name) != nil {
+			g.Kind = Ignore
+			if p.Diff.Type != none {
+				g.Kind = kindOfGroup(before, after, groupNamed(before, d.Name), groupNamed(after, d.Name))
+			}
+		}
 		p.Groups = append(p.Groups, g)
 		p.Diff.TaskGroups[i].Updates = g.updates()
 	}
 	return p
 }
+
+// Begin returns the deployment of a new version of a job; nil when it has none.
+func Begin(job *api.Job, version func(uint64) *api.Job, places []Place, now time.Time) *health.Deployment {
+	d := health.NewDeployment(job, now)
+	if d == nil || *job.Type == api.JobTypeSystem { // which has nowhere to put a canary
+		return d
+	}
+	r := &Rollout{Job: job, Version: version, kinds: map[kindKey]Kind{}}
+	for _, p := range places {
+		if _, deployed := d.Groups[p.Group]; deployed && !p.Canary && p.State == Living && r.kindOf(p.Group, p.Version) == Destructive {
+			d.SetCanaries(p.Group, *job.LookupTaskGroup(p.Group).Update.Canary)
+		}
+	}
+	return d
+}
+
+// Diff tells what differs between two versions of a job, both canonicalised;
+// before is nil when there was none.
+func Diff(before, after *api.Job) *api.JobDiff {
+	d := &api.JobDiff{ID: *after.ID, Fields: diff(jobValues(before), jobValues(after))}
+	changed := len(d.Fields) > 0
+	for _, name := range groupNames(before, after) {
+		g := diffGroup(before, after, name)
+		changed = changed || g.Type != none
+		d.TaskGroups = append(d.TaskGroups, g)
+	}
+	d.Type = kindOf(before != nil, true, changed)
+	return d
+}
+
+// Same reports whether two versions of a job are the same.
+func Same(a, b *api.Job) bool { return Diff(a, b).Type == none }
 
 // groupNames are those of both versions.
 func groupNames(before, after *api.Job) (names []string) {
@@ -116,44 +159,34 @@ func diffGroup(before, after *api.Job, name string) *api.TaskGroupDiff {
 	return d
 }
 
-// decide returns what is to happen with a group. Changed tells whether anything
-// of the job has changed.
-func decide(before, after *api.Job, name string, changed bool, present []Alloc) Group {
-	was, is := groupNamed(before, name), groupNamed(after, name)
-	g := Group{Name: name}
-	switch {
-	case was == nil || is == nil:
-		g.Kind = Destructive
-	case changed:
-		g.Kind = kindOfGroup(before, after, was, is)
-	}
-	count := 0
-	if is != nil && !after.IsPeriodic() && !after.IsParameterized() {
-		count = Count(after, is)
-	}
-	taken := make([]bool, count)
-	for _, a := range present {
+// group counts what orders mean for a group.
+func (r *Rollout) group(name string, orders []Order) Group {
+	g := Group{Name: name, Kind: Destructive}
+	ordered := map[int]bool{}
+	for _, o := range orders {
+		if o.Group != name {
+			continue
+		}
+		if o.Action != Start {
+			ordered[o.At] = true
+		}
+		list := map[Action]*[]int{Replace: &g.Replace, Change: &g.InPlace, Start: &g.Place, Stop: &g.Stop, Promote: &g.Ignore}[o.Action]
 		switch {
-		case a.Group != name:
-		case a.Index >= count:
-			if !a.Done {
-				g.Stop = append(g.Stop, a.Index)
-			}
-		case a.Done && changed: // a changed job runs again in full
-		case a.Done, g.Kind == Ignore:
-			g.Ignore, taken[a.Index] = append(g.Ignore, a.Index), true
-		case g.Kind == InPlace:
-			g.InPlace, taken[a.Index] = append(g.InPlace, a.Index), true
-		default:
-			g.Replace, taken[a.Index] = append(g.Replace, a.Index), true
+		case o.Action == Start && o.Canary:
+			list = &g.Canary
+		case o.Action == Replace && r.Places[o.At].State != Living:
+			list = &g.Place
+		case o.Action == Stop && r.Places[o.At].State == Over:
+			continue
+		}
+		*list = append(*list, o.Index)
+	}
+	for i, p := range r.Places {
+		if p.Group == name && !ordered[i] {
+			g.Ignore = append(g.Ignore, p.Index)
 		}
 	}
-	for i, t := range taken {
-		if !t {
-			g.Place = append(g.Place, i)
-		}
-	}
-	for _, list := range [][]int{g.Ignore, g.InPlace, g.Replace, g.Stop} {
+	for _, list := range [][]int{g.Ignore, g.InPlace, g.Replace, g.Place, g.Stop, g.Canary} {
 		slices.Sort(list)
 	}
 	return g
@@ -172,6 +205,7 @@ func (g Group) updates() map[string]uint64 {
 	all := map[string]uint64{}
 	for name, list := range map[string][]int{
 		"ignore": g.Ignore, "in-place update": g.InPlace, "create/destroy update": g.Replace, "create": g.Place, "destroy": g.Stop,
+		"canary": g.Canary,
 	} {
 		if len(list) > 0 {
 			all[name] = uint64(len(list))
@@ -186,7 +220,7 @@ func (p *Plan) Annotations() *api.PlanAnnotations {
 	for _, g := range p.Groups {
 		a.DesiredTGUpdates[g.Name] = &api.DesiredUpdates{
 			Ignore: uint64(len(g.Ignore)), Place: uint64(len(g.Place)), Stop: uint64(len(g.Stop)),
-			InPlaceUpdate: uint64(len(g.InPlace)), DestructiveUpdate: uint64(len(g.Replace)),
+			InPlaceUpdate: uint64(len(g.InPlace)), DestructiveUpdate: uint64(len(g.Replace)), Canary: uint64(len(g.Canary)),
 		}
 	}
 	return a

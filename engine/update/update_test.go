@@ -2,6 +2,7 @@ package update
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -36,11 +37,21 @@ func clone(t *testing.T, job *api.Job) *api.Job {
 	return &c
 }
 
-func running(n int) (list []Alloc) {
+func running(n int) (list []Place) {
 	for i := range n {
-		list = append(list, Alloc{Group: "g", Index: i})
+		list = append(list, Place{Group: "g", Index: i, Alloc: fmt.Sprint("a", i)})
 	}
 	return list
+}
+
+func over(index int) Place { return Place{Group: "g", Index: index, State: Over} }
+
+// only returns the versions there are: a first one.
+func only(job *api.Job) func(uint64) *api.Job { return func(uint64) *api.Job { return job } }
+
+// plan is what the step from the job of these tests to another one means.
+func plan(before, after *api.Job, places []Place) *Plan {
+	return New(before, after, only(before), places)
 }
 
 // What a change means, field by field; see Nomad's rules.
@@ -92,7 +103,7 @@ func TestKinds(t *testing.T) {
 	} {
 		before, after := newJob(), clone(t, newJob())
 		c.change(after, after.TaskGroups[0], after.TaskGroups[0].Tasks[0])
-		p := New(before, after, running(3))
+		p := plan(before, after, running(3))
 		if got := p.Groups[0].Kind; got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
@@ -109,7 +120,7 @@ func TestMetaThatIsHidden(t *testing.T) {
 	before.TaskGroups[0].Tasks[0].Meta = map[string]string{"k": "task"}
 	after := clone(t, before)
 	after.Meta = map[string]string{"k": "job"}
-	if got := New(before, after, running(3)).Groups[0].Kind; got != InPlace {
+	if got := plan(before, after, running(3)).Groups[0].Kind; got != InPlace {
 		t.Errorf("kind %v", got)
 	}
 }
@@ -120,7 +131,7 @@ func TestDecisions(t *testing.T) {
 	count := func(n int) func(*api.Job) { return func(j *api.Job) { j.TaskGroups[0].Count = &n } }
 	for name, c := range map[string]struct {
 		change  func(*api.Job)
-		present []Alloc
+		present []Place
 		want    Group
 	}{
 		"nothing":     {func(*api.Job) {}, running(3), Group{Ignore: []int{0, 1, 2}}},
@@ -128,18 +139,39 @@ func TestDecisions(t *testing.T) {
 		"up":          {count(5), running(3), Group{InPlace: []int{0, 1, 2}, Place: []int{3, 4}}},
 		"down":        {count(1), running(3), Group{InPlace: []int{0}, Stop: []int{1, 2}}},
 		"to nothing":  {count(0), running(3), Group{Stop: []int{0, 1, 2}}},
-		"destructive": {env, running(3), Group{Replace: []int{0, 1, 2}}},
-		"both":        {func(j *api.Job) { env(j); count(2)(j) }, running(3), Group{Replace: []int{0, 1}, Stop: []int{2}}},
-		"done":        {func(*api.Job) {}, []Alloc{{"g", 0, true}, {"g", 1, false}, {"g", 2, true}}, Group{Ignore: []int{0, 1, 2}}},
-		"done, anew":  {env, []Alloc{{"g", 2, false}, {"g", 0, true}, {"g", 1, true}}, Group{Replace: []int{2}, Place: []int{0, 1}}},
-		"done, down":  {count(0), []Alloc{{"g", 0, true}}, Group{}},
+		"destructive": {env, running(3), Group{Replace: []int{0}, Ignore: []int{1, 2}}},
+		"both":        {func(j *api.Job) { env(j); count(2)(j) }, running(3), Group{Replace: []int{0}, Ignore: []int{1}, Stop: []int{2}}},
+		"two at once": {
+			func(j *api.Job) { env(j); j.TaskGroups[0].Update.MaxParallel = new(2) }, running(3),
+			Group{Replace: []int{0, 1}, Ignore: []int{2}},
+		},
+		"all at once": {
+			func(j *api.Job) { env(j); j.TaskGroups[0].Update.MaxParallel = new(0) }, running(3),
+			Group{Replace: []int{0, 1, 2}},
+		},
+		"canaries": {
+			func(j *api.Job) { env(j); j.TaskGroups[0].Update.Canary = new(2) }, running(3),
+			Group{Canary: []int{0, 1}, Ignore: []int{0, 1, 2}},
+		},
+		"no canary in place": {
+			func(j *api.Job) { j.Priority = new(70); j.TaskGroups[0].Update.Canary = new(2) }, running(3),
+			Group{InPlace: []int{0, 1, 2}},
+		},
+		"a canary more than there are": {
+			func(j *api.Job) { env(j); j.TaskGroups[0].Update.Canary = new(4) }, running(3),
+			Group{Canary: []int{0, 1, 2, 3}, Ignore: []int{0, 1, 2}},
+		},
+		"done":       {func(*api.Job) {}, []Place{over(0), running(2)[1], over(2)}, Group{Ignore: []int{0, 1, 2}}},
+		"done, anew": {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
+		"done, down": {count(0), []Place{over(0)}, Group{}},
 	} {
 		after := clone(t, newJob())
 		c.change(after)
-		got := New(newJob(), after, c.present).Groups[0]
+		got := plan(newJob(), after, c.present).Groups[0]
 		for what, lists := range map[string][2][]int{
 			"ignore": {got.Ignore, c.want.Ignore}, "in place": {got.InPlace, c.want.InPlace}, "replace": {got.Replace, c.want.Replace},
 			"place": {got.Place, c.want.Place}, "stop": {got.Stop, c.want.Stop},
+			"canary": {got.Canary, c.want.Canary},
 		} {
 			if !slices.Equal(lists[0], lists[1]) {
 				t.Errorf("%s: %s %v, want %v", name, what, lists[0], lists[1])
@@ -153,14 +185,14 @@ func TestGroupsThatComeAndGo(t *testing.T) {
 	t.Parallel()
 	after := clone(t, newJob())
 	after.TaskGroups[0].Name = new("h")
-	p := New(newJob(), after, running(3))
+	p := plan(newJob(), after, running(3))
 	if len(p.Groups) != 2 || p.Groups[0].Name != "h" || len(p.Groups[0].Place) != 3 || len(p.Groups[1].Stop) != 3 {
 		t.Errorf("%+v", p.Groups)
 	}
 	if d := p.Diff.TaskGroups; d[0].Type != added || d[1].Type != deleted || d[1].Updates["destroy"] != 3 {
 		t.Errorf("%+v %+v", d[0], d[1])
 	}
-	if p := New(nil, newJob(), nil); p.Diff.Type != added || len(p.Groups[0].Place) != 3 {
+	if p := New(nil, newJob(), nil, nil); p.Diff.Type != added || len(p.Groups[0].Place) != 3 {
 		t.Errorf("a new job: %+v", p)
 	}
 }
@@ -171,7 +203,7 @@ func TestDiff(t *testing.T) {
 	after := clone(t, newJob())
 	after.TaskGroups[0].Count = new(2)
 	after.TaskGroups[0].Tasks[0].Env = map[string]string{"B": "1"}
-	d := New(newJob(), after, running(3)).Diff.TaskGroups[0]
+	d := plan(newJob(), after, running(3)).Diff.TaskGroups[0]
 	if f := d.Fields; len(f) != 1 || f[0].Name != "Count" || f[0].Old != "3" || f[0].New != "2" || f[0].Annotations[0] != "forces destroy" {
 		t.Errorf("group %+v", f)
 	}

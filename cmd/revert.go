@@ -1,0 +1,69 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+func (a *app) revertCommand() *cobra.Command {
+	opts := changeOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "revert JOB [VERSION]",
+		Short: "Go back to an earlier version of a job",
+		Long: `Make an earlier version of a job that runs the newest one again. Without VERSION
+it is the latest one before whose deployment was successful. The last six
+versions are kept, and a successful one. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
+		Example: `  taskrun revert web
+  taskrun revert web 3`,
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: a.completeChange(&opts.connection, false),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.revert(cmd.Context(), args, opts)
+		},
+	}
+	a.bindChange(cmd, &opts)
+	return cmd
+}
+
+func (a *app) revert(ctx context.Context, args []string, opts changeOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	var number *uint64
+	if len(args) == 2 {
+		n, err := strconv.ParseUint(args[1], 10, 64)
+		if err != nil {
+			return usageError("cannot revert to %q: that is no version", args[1])
+		}
+		number = &n
+	}
+	job, err := a.runningJob(ctx, args[0], opts.connection)
+	if err != nil {
+		return err
+	}
+	if number == nil {
+		versions, err := job.Versions(ctx)
+		if err != nil {
+			return err
+		}
+		for _, v := range versions[1:] {
+			if v.Stable != nil && *v.Stable {
+				number = v.Version
+				break
+			}
+		}
+		if number == nil {
+			return (&exitError{code: exitFailed, err: fmt.Errorf("job %q has no earlier version whose deployment was successful", job.ID)}).
+				withHint("name a version, of 0 to %d", *versions[0].Version)
+		}
+	}
+	evaluation, err := job.Revert(ctx, *number)
+	if err != nil {
+		return err
+	}
+	return a.changed(ctx, job, "reverted", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
+}

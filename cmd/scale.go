@@ -1,0 +1,145 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+)
+
+// changeOptions are those of commands that change a job that runs.
+type changeOptions struct {
+	connection
+	mode   ui.Mode
+	detach bool
+}
+
+const changeHelp = `
+
+With --address the job is looked for in a Nomad cluster. What belongs to Nomad in
+the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.
+
+Output:
+  plain  what was done, then a line for each step of the deployment
+  json   one object of type "%s", then those of type "deployment"
+  quiet  nothing
+
+Exit codes:
+  0    it is done: the deployment, if there is one, was successful
+  1    the deployment has failed, or no such job runs
+  2    the call is wrong
+  125  taskrun itself failed, or the run refused
+  130, 143  not waited for the end: SIGINT, SIGTERM`
+
+func (a *app) bindChange(cmd *cobra.Command, opts *changeOptions) {
+	flags := cmd.Flags()
+	opts.bind(flags)
+	if err := flags.MarkHidden("job"); err != nil {
+		panic(err) // there is no such flag
+	}
+	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	flags.BoolVarP(&opts.detach, "detach", "d", false, "do not wait for the deployment")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+}
+
+func (a *app) scaleCommand() *cobra.Command {
+	opts := changeOptions{mode: ui.Plain}
+	cmd := &cobra.Command{
+		Use:   "scale JOB [GROUP] COUNT",
+		Short: "Change how many allocations a group has",
+		Long: `Give a group of a job that runs another count, within the limits of its scaling
+block, and wait until the new allocations are healthy. GROUP may be left out
+where the job has one.` + fmt.Sprintf(changeHelp, "scaled"),
+		Example: `  taskrun scale web 3
+  taskrun scale shop workers 0`,
+		Args:              cobra.RangeArgs(2, 3),
+		ValidArgsFunction: a.completeChange(&opts.connection, true),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			group := ""
+			if len(args) == 3 {
+				group = args[1]
+			}
+			return a.scale(cmd.Context(), args[0], group, args[len(args)-1], opts)
+		},
+	}
+	a.bindChange(cmd, &opts)
+	return cmd
+}
+
+func (a *app) scale(ctx context.Context, id, group, text string, opts changeOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
+	count, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return usageError("cannot scale to %q: that is no count", text)
+	}
+	job, err := a.runningJob(ctx, id, opts.connection)
+	if err != nil {
+		return err
+	}
+	groups, err := job.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	names := slices.Sorted(maps.Keys(groups))
+	switch _, known := groups[group]; {
+	case group == "" && len(names) == 1:
+		group = names[0]
+	case group == "":
+		return usageError("job %q has several groups: say which one", id).withHint("groups are: %s", strings.Join(names, ", "))
+	case !known:
+		return usageError("job %q has no group %q", id, group).withHint("groups are: %s", strings.Join(names, ", "))
+	}
+	evaluation, err := job.Scale(ctx, group, int(count))
+	if err != nil {
+		return err
+	}
+	return a.changed(ctx, job, "scaled", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
+}
+
+// runningJob returns the job of an ID.
+func (a *app) runningJob(ctx context.Context, id string, c connection) (*client.Job, error) {
+	servers, err := a.servers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return findJob(client.ListJobs(ctx, servers), id)
+}
+
+// completeChange completes jobs and then, if wanted, their groups.
+func (a *app) completeChange(c *connection, groups bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) (found []string, only cobra.ShellCompDirective) {
+		only = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 1 || len(args) == 1 && !groups || a.configure(cmd) != nil {
+			return nil, only
+		}
+		servers, err := a.servers(cmd.Context(), *c)
+		if err != nil {
+			return nil, only
+		}
+		var names []string
+		jobs := client.ListJobs(cmd.Context(), servers)
+		if len(args) == 1 {
+			if job, err := findJob(jobs, args[0]); err == nil {
+				known, _ := job.Groups(cmd.Context())
+				names = slices.Sorted(maps.Keys(known))
+			}
+		} else {
+			for _, j := range jobs {
+				names = append(names, j.ID)
+			}
+		}
+		for _, name := range names {
+			if strings.HasPrefix(name, prefix) {
+				found = append(found, name)
+			}
+		}
+		return found, only
+	}
+}

@@ -1,0 +1,82 @@
+package ui
+
+import (
+	"bufio"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/health"
+)
+
+// Rollout shows how deployments go on: a line, or an object of type
+// "deployment", whenever one has changed.
+type Rollout struct {
+	Streams *Streams
+	Mode    Mode
+	Colour  ColourMode
+
+	last string // that was written
+}
+
+type rolloutGroup struct {
+	Desired   int  `json:"desired"`
+	Placed    int  `json:"placed"`
+	Healthy   int  `json:"healthy"`
+	Unhealthy int  `json:"unhealthy"`
+	Canaries  int  `json:"canaries"`
+	Promoted  bool `json:"promoted"`
+}
+
+// Show writes what a deployment has come to, if that is new.
+func (r *Rollout) Show(d *api.Deployment) error {
+	line := r.line(d)
+	if line == r.last {
+		return nil
+	}
+	r.last = line
+	out := bufio.NewWriter(r.Streams.Out)
+	switch r.Mode {
+	case JSON:
+		groups := map[string]rolloutGroup{}
+		for name, g := range d.TaskGroups {
+			groups[name] = rolloutGroup{g.DesiredTotal, g.PlacedAllocs, g.HealthyAllocs, g.UnhealthyAllocs, g.DesiredCanaries, g.Promoted}
+		}
+		writeJSON(out, struct {
+			jsonHead
+			Job         string                  `json:"job"`
+			ID          string                  `json:"id"`
+			Version     uint64                  `json:"version"`
+			Status      string                  `json:"status"`
+			Description string                  `json:"description"`
+			Groups      map[string]rolloutGroup `json:"groups"`
+		}{head("deployment", time.Now()), d.JobID, d.ID, d.JobVersion, d.Status, d.StatusDescription, groups})
+	case Quiet:
+	default:
+		fmt.Fprintln(out, line)
+	}
+	return out.Flush()
+}
+
+// line is a deployment in one line.
+func (r *Rollout) line(d *api.Deployment) string {
+	style := r.Streams.OutStyle(r.Colour)
+	text := fmt.Sprintf("version %d: %s", d.JobVersion, d.StatusDescription)
+	switch d.Status {
+	case health.DeploymentSuccessful:
+		return style.Good("✓ " + text)
+	case health.DeploymentFailed, health.DeploymentCancelled:
+		return style.Bad("✗ " + text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.TaskGroups)) {
+		g := d.TaskGroups[name]
+		text += fmt.Sprintf("; %s: %d of %d healthy", name, g.HealthyAllocs, g.DesiredTotal)
+		if g.DesiredCanaries > 0 && !g.Promoted {
+			text += fmt.Sprintf(", %d of %d canaries placed", len(g.PlacedCanaries), g.DesiredCanaries)
+		}
+	}
+	return style.Waiting("○ " + text)
+}

@@ -1,0 +1,194 @@
+package httpapi_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// deployable returns a version of a service: what it runs depends on a value.
+func deployable(count int, value string, change func(*api.UpdateStrategy)) *api.Job {
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	g := job.TaskGroups[0]
+	g.Count = &count
+	g.Tasks[0].Env = map[string]string{"VALUE": value}
+	g.Update.MinHealthyTime = new(time.Millisecond)
+	change(g.Update)
+	job.Canonicalize()
+	return job
+}
+
+func asIs(*api.UpdateStrategy) {}
+
+// deployed waits, as clients do, until a deployment is as it should be.
+func (f *fixture) deployed(id string, enough func(*api.Deployment) bool) *api.Deployment {
+	f.Helper()
+	index := uint64(0)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		d, meta, err := f.client.Deployments().Info(id, &api.QueryOptions{WaitIndex: index, WaitTime: patience})
+		if err != nil {
+			f.Fatal(err)
+		}
+		if enough(d) {
+			return d
+		}
+		index = meta.LastIndex
+	}
+	f.Fatalf("deployment %s does not come so far", id)
+	return nil
+}
+
+func in(status string) func(*api.Deployment) bool {
+	return func(d *api.Deployment) bool { return d.Status == status }
+}
+
+// register makes a version the newest and returns the ID of its deployment.
+func (f *fixture) register(job *api.Job) string {
+	f.Helper()
+	answer, _, err := f.client.Jobs().Register(job, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return f.deploymentOf(answer.EvalID)
+}
+
+func (f *fixture) deploymentOf(evaluation string) string {
+	f.Helper()
+	e, _, err := f.client.Evaluations().Info(evaluation, nil)
+	if err != nil || e.DeploymentID == "" {
+		f.Fatalf("the evaluation's deployment is %+v, %v", e, err)
+	}
+	return e.DeploymentID
+}
+
+// A job goes from version to version as its update block says, and a client
+// sees that.
+func TestRollOut(t *testing.T) {
+	t.Parallel()
+	f := serve(t, deployable(2, "a", asIs))
+	f.running("t")
+	first, _, err := f.client.Jobs().LatestDeployment("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deployed(first.ID, in("successful"))
+
+	second := f.register(deployable(2, "b", asIs))
+	d := f.deployed(second, in("successful"))
+	if g := d.TaskGroups["g"]; d.JobVersion != 1 || g.PlacedAllocs != 2 || g.HealthyAllocs != 2 || g.DesiredTotal != 2 {
+		t.Errorf("version %d, %+v", d.JobVersion, g)
+	}
+	allocs, _, err := f.client.Deployments().Allocations(second, nil)
+	if err != nil || len(allocs) != 2 || allocs[0].JobVersion != 1 || allocs[0].DeploymentStatus == nil || !*allocs[0].DeploymentStatus.Healthy {
+		t.Errorf("allocations %+v, %v", allocs, err)
+	}
+	old, _, err := f.client.Deployments().Allocations(first.ID, nil)
+	if err != nil || len(old) != 2 || old[0].DesiredStatus != "stop" || old[0].DesiredDescription != "alloc is being updated due to job update" || old[0].NextAllocation == "" {
+		t.Errorf("those before %+v, %v", old, err)
+	}
+	evaluations, _, err := f.client.Jobs().Evaluations("job", nil)
+	why := map[string]bool{}
+	for _, e := range evaluations {
+		why[e.TriggeredBy] = true
+	}
+	if err != nil || !why["job-register"] || !why["deployment-watcher"] || why["alloc-failure"] {
+		t.Errorf("evaluations by %v, %v", why, err)
+	}
+	if all, _, err := f.client.Deployments().List(nil); err != nil || len(all) != 2 {
+		t.Errorf("deployments %+v, %v", all, err)
+	}
+
+	versions, diffs, _, err := f.client.Jobs().Versions("job", true, nil)
+	if err != nil || len(versions) != 2 || len(diffs) != 1 || *versions[0].Version != 1 || !*versions[1].Stable {
+		t.Fatalf("versions %+v, %+v, %v", versions, diffs, err)
+	}
+	if fields := diffs[0].TaskGroups[0].Tasks[0].Fields; len(fields) != 1 || fields[0].Old != "a" || fields[0].New != "b" {
+		t.Errorf("they differ by %+v", fields)
+	}
+	answer, _, err := f.client.Jobs().Revert("job", 0, new(uint64(1)), nil, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deployed(f.deploymentOf(answer.EvalID), in("successful"))
+	if j, _, err := f.client.Jobs().Info("job", nil); err != nil || *j.Version != 2 || j.TaskGroups[0].Tasks[0].Env["VALUE"] != "a" {
+		t.Errorf("version %d, %v", *j.Version, err)
+	}
+}
+
+func TestOrdersToADeployment(t *testing.T) {
+	t.Parallel()
+	f := serve(t, deployable(2, "a", asIs))
+	first := f.running("t")
+	canary := f.register(deployable(2, "b", func(u *api.UpdateStrategy) { u.Canary = new(1) }))
+	d := f.deployed(canary, func(d *api.Deployment) bool { return d.TaskGroups["g"].HealthyAllocs == 1 })
+	if g := d.TaskGroups["g"]; len(g.PlacedCanaries) != 1 || g.DesiredCanaries != 1 || g.Promoted {
+		t.Errorf("%+v", g)
+	} else if a := f.alloc(g.PlacedCanaries[0]); !a.DeploymentStatus.Canary || a.ClientStatus != "running" {
+		t.Errorf("the canary is %+v", a.DeploymentStatus)
+	}
+	if a := f.alloc(first.ID); a.DesiredStatus != "run" {
+		t.Errorf("the first is to %s", a.DesiredStatus)
+	}
+	if _, _, err := f.client.Deployments().Pause(canary, true, nil); err != nil {
+		t.Error(err)
+	}
+	f.deployed(canary, in("paused"))
+	if _, _, err := f.client.Deployments().PromoteGroups(canary, []string{"g"}, nil); err != nil {
+		t.Error(err)
+	}
+	if _, _, err := f.client.Deployments().Pause(canary, false, nil); err != nil {
+		t.Error(err)
+	}
+	f.deployed(canary, in("successful"))
+
+	by := f.register(deployable(2, "c", func(u *api.UpdateStrategy) { u.HealthCheck, u.AutoRevert = new("manual"), new(true) }))
+	f.deployed(by, func(d *api.Deployment) bool { return d.TaskGroups["g"].PlacedAllocs == 1 })
+	allocs, _, err := f.client.Deployments().Allocations(by, nil)
+	if err != nil || len(allocs) != 1 {
+		t.Fatalf("allocations %+v, %v", allocs, err)
+	}
+	if _, _, err := f.client.Deployments().SetAllocHealth(by, []string{allocs[0].ID}, nil, nil); err != nil {
+		t.Error(err)
+	}
+	f.deployed(by, func(d *api.Deployment) bool { return d.TaskGroups["g"].HealthyAllocs == 1 && d.TaskGroups["g"].PlacedAllocs == 2 })
+	failed, _, err := f.client.Deployments().Fail(by, nil)
+	if err != nil || failed.RevertedJobVersion == nil || *failed.RevertedJobVersion != 1 {
+		t.Errorf("it was failed: %+v, %v", failed, err)
+	}
+	d = f.deployed(by, in("failed"))
+	if d.StatusDescription != "Deployment marked as failed - rolling back to job version 1" {
+		t.Error(d.StatusDescription)
+	}
+	if _, _, err := f.client.Deployments().PromoteAll(by, nil); err == nil {
+		t.Error("promoted what has failed")
+	}
+}
+
+func TestScale(t *testing.T) {
+	t.Parallel()
+	f := serve(t, deployable(1, "a", asIs))
+	f.running("t")
+	d, _, err := f.client.Jobs().LatestDeployment("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deployed(d.ID, in("successful"))
+	if _, _, err := f.client.Jobs().Scale("job", "g", nil, "only said", true, map[string]any{"k": "v"}, nil); err != nil {
+		t.Error(err)
+	}
+	answer, _, err := f.client.Jobs().Scale("job", "g", new(3), "more", false, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.deployed(f.deploymentOf(answer.EvalID), in("successful"))
+	status, _, err := f.client.Jobs().ScaleStatus("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := status.TaskGroups["g"]
+	if g.Desired != 3 || g.Placed != 3 || g.Running != 3 || g.Healthy != 3 || len(g.Events) != 2 ||
+		g.Events[0].Message != "more" || g.Events[0].PreviousCount != 1 || !g.Events[1].Error {
+		t.Errorf("%+v", g)
+	}
+}

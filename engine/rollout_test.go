@@ -1,0 +1,354 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	"taskrun/engine/event"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+// service is a version of a service with some allocations, in which everything
+// else depends on a value.
+func service(count int, value string, config ...any) *api.Job {
+	job := newJob("service", with(newTask("t", append([]any{"run_for", "100h"}, config...)...), func(t *api.Task) {
+		t.Env = map[string]string{"VALUE": value}
+	}))
+	job.TaskGroups[0].Count = &count
+	job.TaskGroups[0].Update = &api.UpdateStrategy{}
+	return job
+}
+
+func altered(job *api.Job, change func(j *api.Job, u *api.UpdateStrategy)) *api.Job {
+	change(job, job.TaskGroups[0].Update)
+	return job
+}
+
+// become makes a job the newest version.
+func become(t *testing.T, job *api.Job) func(*engine.Engine) {
+	job.Canonicalize()
+	return func(e *engine.Engine) {
+		if _, err := e.Update(job); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// watched is what happened to the allocations of a job, and its deployments:
+// "time what".
+func watched(t *testing.T, job *api.Job, actions map[time.Duration]func(*engine.Engine)) (seen []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		job.Canonicalize()
+		e := engine.New(engine.Config{
+			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
+		})
+		sub := e.Subscribe(false)
+		start := time.Now()
+		if err := e.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		for after, do := range actions {
+			defer time.AfterFunc(after, func() { do(e) }).Stop()
+		}
+		<-e.Done()
+		versions := map[string]uint64{}
+		for _, a := range e.Allocs() {
+			versions[a.ID] = *a.Job.Version
+		}
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		for {
+			ev, ok := sub.Next(context.Background())
+			if !ok {
+				break
+			}
+			var what string
+			switch b := ev.Body.(type) {
+			case event.AllocStatus:
+				what = strings.TrimPrefix(ev.Alloc.Name, "job.") + " " + b.Status
+				if b.Status == "pending" {
+					continue
+				}
+			case event.Deployment:
+				what = b.Status + ": " + b.Description
+			default:
+				continue
+			}
+			seen = append(seen, fmt.Sprint(ev.Time.Sub(start), " ", what))
+		}
+	})
+	// What happens at the same time has no order of its own.
+	slices.SortStableFunc(seen, func(a, b string) int {
+		at := func(s string) time.Duration {
+			text, _, _ := strings.Cut(s, " ")
+			d, err := time.ParseDuration(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		if d := int(at(a) - at(b)); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return seen
+}
+
+func TestRollOut(t *testing.T) {
+	t.Parallel()
+	const hour = time.Hour
+	for name, tt := range map[string]struct {
+		job     *api.Job
+		actions map[time.Duration]func(*engine.Engine)
+		want    []string // after the first deployment
+	}{
+		"one after another": {
+			job: service(3, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour: become(t, service(3, "b")), 2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m10s g[1] complete", "1h0m10s g[1] running",
+				"1h0m20s g[2] complete", "1h0m20s g[2] running",
+				"1h0m30s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete", "2h0m0s g[2] complete",
+			},
+		},
+		"in place": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:     become(t, altered(service(2, "a"), func(j *api.Job, _ *api.UpdateStrategy) { j.Priority = new(70) })),
+				2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s running: Deployment is running", "1h0m10s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"a bad version goes back": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:     become(t, altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) { u.AutoRevert = new(true) })),
+				2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m3s failed: Failed due to unhealthy allocations - rolling back to job version 0",
+				"1h0m3s g[0] failed", "1h0m3s g[0] running", "1h0m3s running: Deployment is running",
+				"1h0m13s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"a bad version stays": {
+			job:     service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){hour: become(t, service(2, "b", "run_for", "3s")), 2 * hour: stop},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m3s failed: Failed due to unhealthy allocations", "1h0m3s g[0] failed",
+				"2h0m0s g[1] complete",
+			},
+		},
+		"nothing to go back to": {
+			job: altered(service(1, "a", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) { u.AutoRevert = new(true) }),
+			want: []string{
+				"0s running: Deployment is running", "0s g[0] running",
+				"3s failed: Failed due to unhealthy allocations - no stable job version to auto revert to", "3s g[0] failed",
+			},
+		},
+		"a canary that is promoted": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour: become(t, altered(service(2, "b"), func(_ *api.Job, u *api.UpdateStrategy) { u.Canary = new(1) })),
+				hour + time.Minute: func(e *engine.Engine) {
+					d := e.Deployments("job")[1]
+					if g := d.Groups["g"]; g.Placed != 1 || len(g.PlacedCanaries) != 1 || len(g.Healthy) != 1 || g.Promoted {
+						t.Errorf("before the promotion: %+v", g)
+					}
+					if err := e.Promote(d.ID, nil); err != nil {
+						t.Error(err)
+					}
+				},
+				2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] running", "1h0m0s running: Deployment is running but requires manual promotion",
+				"1h1m0s g[0] complete", "1h1m0s g[1] complete", "1h1m0s g[1] running", "1h1m0s running: Deployment is running",
+				"1h1m10s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"a canary that fails": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour: become(t, altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) {
+					u.Canary, u.AutoPromote, u.AutoRevert = new(1), new(true), new(true)
+				})),
+				2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] running", "1h0m0s running: Deployment is running pending automatic promotion",
+				"1h0m3s failed: Failed due to unhealthy allocations - rolling back to job version 0", "1h0m3s g[0] failed",
+				"1h0m3s running: Deployment is running",
+				"1h0m13s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"paused": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:                  become(t, service(2, "b")),
+				hour + time.Second:    func(e *engine.Engine) { pause(t, e, true) },
+				hour + 30*time.Minute: func(e *engine.Engine) { pause(t, e, false) },
+				2 * hour:              stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m1s paused: Deployment is paused",
+				"1h30m0s g[1] complete", "1h30m0s g[1] running", "1h30m0s running: Deployment is running",
+				"1h30m10s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"failed by somebody": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour: become(t, service(2, "b")),
+				hour + time.Second: func(e *engine.Engine) {
+					if err := e.Fail(e.Deployments("job")[1].ID); err != nil {
+						t.Error(err)
+					}
+				},
+				2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m1s failed: Deployment marked as failed",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"health by hand": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:                 become(t, altered(service(2, "b"), func(_ *api.Job, u *api.UpdateStrategy) { u.HealthCheck = new("manual") })),
+				hour + time.Minute:   func(e *engine.Engine) { judge(t, e, "job.g[0]", true) },
+				hour + 2*time.Minute: func(e *engine.Engine) { judge(t, e, "job.g[1]", false) },
+				2 * hour:             stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h1m0s g[1] complete", "1h1m0s g[1] running",
+				"1h2m0s failed: Failed due to unhealthy allocations",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"stopped on the way": {
+			job:     service(3, "a"),
+			actions: map[time.Duration]func(*engine.Engine){hour: become(t, service(3, "b")), hour + 5*time.Second: stop},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m5s cancelled: Cancelled because job is stopped", "1h0m5s g[0] complete", "1h0m5s g[1] complete", "1h0m5s g[2] complete",
+			},
+		},
+		"another version on the way": {
+			job: service(2, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour: become(t, service(2, "b")), hour + 5*time.Second: become(t, service(2, "c")), 2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m5s cancelled: Cancelled due to newer version of job", "1h0m5s g[0] complete", "1h0m5s g[0] running", "1h0m5s running: Deployment is running",
+				"1h0m15s g[1] complete", "1h0m15s g[1] running", "1h0m25s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"scaled": {
+			job: service(1, "a"),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:                 func(e *engine.Engine) { scale(t, e, 3) },
+				hour + time.Minute:   func(e *engine.Engine) { scale(t, e, 0) },
+				hour + 2*time.Minute: func(e *engine.Engine) { scale(t, e, 2) },
+				2 * hour:             stop,
+			},
+			want: []string{
+				"1h0m0s g[1] running", "1h0m0s g[2] running", "1h0m0s running: Deployment is running", "1h0m10s successful: Deployment completed successfully",
+				"1h1m0s g[0] complete", "1h1m0s g[1] complete", "1h1m0s g[2] complete",
+				"1h2m0s g[0] running", "1h2m0s g[1] running", "1h2m0s running: Deployment is running", "1h2m10s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
+		"what waits for its replacement is replaced at once": {
+			job: func() *api.Job {
+				job := service(1, "a", "run_for", "3s")
+				job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{Delay: new(time.Hour), Unlimited: new(true)}
+				return job
+			}(),
+			actions: map[time.Duration]func(*engine.Engine){time.Minute: become(t, service(1, "b")), hour: stop},
+			want: []string{
+				"0s g[0] running", "0s running: Deployment is running", "3s g[0] failed",
+				"1m0s cancelled: Cancelled due to newer version of job", "1m0s g[0] running", "1m0s running: Deployment is running",
+				"1m10s successful: Deployment completed successfully", "1h0m0s g[0] complete",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen := watched(t, tt.job, tt.actions)
+			if i := slices.Index(seen, "10s successful: Deployment completed successfully"); i >= 0 {
+				seen = seen[i+1:]
+			}
+			slices.Sort(tt.want)
+			slices.Sort(seen)
+			if diff := cmp.Diff(tt.want, seen); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func pause(t *testing.T, e *engine.Engine, pause bool) {
+	d := e.Deployments("job")
+	if err := e.Pause(d[len(d)-1].ID, pause); err != nil {
+		t.Error(err)
+	}
+}
+
+func scale(t *testing.T, e *engine.Engine, count int64) {
+	if _, err := e.Scale("job", engine.Scaling{Group: "g", Count: &count}); err != nil {
+		t.Error(err)
+	}
+}
+
+// judge tells the deployment what the newest allocation of a name is.
+func judge(t *testing.T, e *engine.Engine, name string, healthy bool) {
+	d := e.Deployments("job")
+	var id string
+	for _, a := range e.Allocs() {
+		if a.Name == name {
+			id = a.ID
+		}
+	}
+	good, bad := []string{id}, []string(nil)
+	if !healthy {
+		good, bad = bad, good
+	}
+	if err := e.SetHealth(d[len(d)-1].ID, good, bad); err != nil {
+		t.Error(err)
+	}
+}

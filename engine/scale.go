@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/store"
+	"taskrun/engine/update"
+)
+
+// keptScalings is how many scaling events of a group are kept, as in Nomad.
+const keptScalings = 20
+
+// ScaleError says, in Nomad's words, what is wrong with an order to scale a
+// job.
+type ScaleError string
+
+func (e ScaleError) Error() string { return string(e) }
+
+func badScale(format string, args ...any) error { return ScaleError(fmt.Sprintf(format, args...)) }
+
+// Scaling is an order to scale a group of a job.
+type Scaling struct {
+	Group   string
+	Count   *int64 // nil: it is only noted
+	Message string
+	Error   bool // it is noted as an error, and no more
+	Meta    map[string]any
+}
+
+// Scale gives a group of a job another count, as another version of the job.
+// The plan is nil when it is only noted. Errors: a ScaleError, and those of Update.
+func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
+	r, err := e.find(id)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	job := r.newest.Load()
+	g := job.LookupTaskGroup(order.Group)
+	if err := r.checkScaling(job, g, order); err != nil {
+		return nil, err
+	}
+	noted := api.ScalingEvent{
+		Count: order.Count, PreviousCount: int64(*g.Count), Error: order.Error, Message: order.Message, Meta: order.Meta,
+		Time: uint64(time.Now().UnixNano()), //nolint:gosec // after 1970
+	}
+	if order.Count == nil || order.Error {
+		r.note(order.Group, noted)
+		return nil, nil
+	}
+	next, group := *job, *g
+	group.Count = new(int(*order.Count))
+	next.TaskGroups = slices.Clone(job.TaskGroups)
+	next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
+	plan, err := r.update(&next)
+	if err == nil {
+		r.note(order.Group, noted)
+	}
+	return plan, err
+}
+
+func (r *jobRun) checkScaling(job *api.Job, g *api.TaskGroup, order Scaling) error {
+	d := r.deployment()
+	switch {
+	case g == nil:
+		return badScale("task group %q specified for scaling does not exist in job", order.Group)
+	case order.Count == nil:
+		return nil
+	case order.Error:
+		return badScale("scaling action should not contain count if error is true")
+	case *order.Count < 0:
+		return badScale("scaling action count can't be negative")
+	case *job.Type == api.JobTypeSystem:
+		return badScale("cannot scale jobs of type %q", *job.Type)
+	case d != nil && d.Active():
+		return badScale("job scaling blocked due to active deployment")
+	}
+	if p := g.Scaling; p != nil {
+		switch {
+		case p.Max != nil && *order.Count > *p.Max:
+			return badScale("group count was greater than scaling policy maximum: %d > %d", *order.Count, *p.Max)
+		case p.Min != nil && *order.Count < *p.Min:
+			return badScale("group count was less than scaling policy minimum: %d < %d", *order.Count, *p.Min)
+		}
+	}
+	return nil
+}
+
+// note keeps a scaling event, the newest first. The lock is held.
+func (r *jobRun) note(group string, e api.ScalingEvent) {
+	events := append([]api.ScalingEvent{e}, r.scalings[group]...)
+	r.scalings[group] = events[:min(len(events), keptScalings)]
+	if r.recorder.Durable() {
+		var c store.Change
+		c.Put(store.KeyOf(scalingKey, *r.job.ID), r.scalings)
+		r.recorder.Commit(c)
+	}
+}
+
+// Scalings returns the scaling events of a job that are kept, by group, the
+// newest first.
+func (e *Engine) Scalings(id string) map[string][]api.ScalingEvent {
+	r, err := e.find(id)
+	if err != nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	events := map[string][]api.ScalingEvent{}
+	for group, list := range r.scalings {
+		events[group] = slices.Clone(list)
+	}
+	return events
+}

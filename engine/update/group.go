@@ -1,0 +1,187 @@
+package update
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"taskrun/engine/health"
+)
+
+// groupPass decides what is to be done with one group.
+type groupPass struct {
+	*Rollout
+	name   string
+	places []int // of the Places
+
+	deployed *health.DeploymentGroup // nil: the group is in no deployment
+	count    int
+	taken    map[int]bool // indexes that have a place
+	outdated []int        // places whose allocations others have to replace
+	gone     []int        // places of an older version that have no allocation
+	canaries []int        // places that are canaries now
+
+	orders []Order
+	waits  bool
+}
+
+func (p *groupPass) run() {
+	p.taken = map[int]bool{}
+	if g := p.Job.LookupTaskGroup(p.name); g != nil && !p.Job.IsPeriodic() && !p.Job.IsParameterized() {
+		p.count = Count(p.Job, g)
+	}
+	if p.Deployment != nil {
+		p.deployed = p.Deployment.Groups[p.name]
+	}
+	limit := p.limit()
+	p.sortCanaries()
+	p.sortPlaces()
+	ready := p.ready()
+	limit = p.fill(ready, limit)
+	slices.SortFunc(p.outdated, p.byIndex)
+	for i, at := range p.outdated {
+		if !ready || i >= limit {
+			p.waits = true
+			break
+		}
+		p.order(Replace, at)
+	}
+	p.placeCanaries()
+}
+
+func (p *groupPass) byIndex(a, b int) int { return cmp.Compare(p.Places[a].Index, p.Places[b].Index) }
+
+func (p *groupPass) order(do Action, at int) {
+	place := p.Places[at]
+	p.orders = append(p.orders, Order{Action: do, At: at, Group: p.name, Index: place.Index, Canary: place.Canary})
+}
+
+// ready reports whether anything may be placed now.
+func (p *groupPass) ready() bool {
+	switch {
+	case p.deployed == nil:
+		return true
+	case p.Deployment.Status == health.DeploymentRunning, p.Deployment.Status == health.DeploymentSuccessful:
+		return !p.deployed.Canarying()
+	}
+	return false
+}
+
+// limit is how many allocations may be replaced now: max_parallel, without
+// those that are not healthy yet; none when one is unhealthy.
+func (p *groupPass) limit() int {
+	if p.deployed == nil {
+		return math.MaxInt
+	}
+	limit := *p.Job.LookupTaskGroup(p.name).Update.MaxParallel
+	for _, at := range p.places {
+		place := p.Places[at]
+		if place.Version != *p.Job.Version {
+			continue
+		}
+		switch p.verdicts[place.Alloc] {
+		case health.Unhealthy:
+			return 0
+		case health.Unknown:
+			limit--
+		case health.Healthy:
+		}
+	}
+	return max(limit, 0)
+}
+
+// sortCanaries stops the canaries that nobody needs, and promotes those that
+// are good.
+func (p *groupPass) sortCanaries() {
+	for _, at := range p.places {
+		place := p.Places[at]
+		switch {
+		case !place.Canary:
+		case p.deployed == nil, place.Version != *p.Job.Version,
+			!p.deployed.Promoted && !p.Deployment.Active():
+			p.order(Stop, at)
+		case !p.deployed.Promoted:
+			p.canaries = append(p.canaries, at)
+		case place.Index >= p.count:
+			p.order(Stop, at)
+		default:
+			p.order(Promote, at)
+			p.taken[place.Index] = true
+		}
+	}
+}
+
+// sortPlaces deals with all but canaries. What has to wait is put on the lists.
+func (p *groupPass) sortPlaces() {
+	for _, at := range p.places {
+		place := p.Places[at]
+		switch {
+		case place.Canary:
+			continue
+		case place.Index >= p.count, p.taken[place.Index]: // by a canary
+			p.order(Stop, at)
+			continue
+		case place.Version == *p.Job.Version:
+		case place.State != Living:
+			p.gone = append(p.gone, at)
+		case p.kindOf(p.name, place.Version) == Destructive:
+			p.outdated = append(p.outdated, at)
+		default:
+			p.order(Change, at)
+		}
+		p.taken[place.Index] = true
+	}
+}
+
+// fill has allocations run in all places that have none, and returns what is
+// left of the limit.
+func (p *groupPass) fill(ready bool, limit int) int {
+	slices.SortFunc(p.gone, p.byIndex)
+	for _, at := range p.gone {
+		if p.waits = p.waits || !ready; ready {
+			p.order(Replace, at)
+			limit--
+		}
+	}
+	for i := range p.count {
+		if p.taken[i] {
+			continue
+		}
+		if p.waits = p.waits || !ready; ready {
+			p.orders = append(p.orders, Order{Action: Start, Group: p.name, Index: i})
+			limit--
+		}
+	}
+	return max(limit, 0)
+}
+
+// placeCanaries begins the canaries that are missing, beside what they may
+// replace, then beyond the last index.
+func (p *groupPass) placeCanaries() {
+	if p.deployed == nil || !p.deployed.Canarying() {
+		return
+	}
+	p.waits = true
+	if p.Deployment.Status != health.DeploymentRunning {
+		return
+	}
+	beside := map[int]bool{}
+	for _, at := range p.canaries {
+		beside[p.Places[at].Index] = true
+	}
+	var free []int
+	for _, at := range slices.Concat(p.outdated, p.gone) {
+		if i := p.Places[at].Index; !beside[i] {
+			free = append(free, i)
+		}
+	}
+	slices.Sort(free)
+	for next := p.count; len(free) < p.deployed.Canaries; next++ {
+		if !beside[next] {
+			free = append(free, next)
+		}
+	}
+	for _, i := range free[:max(0, p.deployed.Canaries-len(p.canaries))] {
+		p.orders = append(p.orders, Order{Action: Start, Group: p.name, Index: i, Canary: true})
+	}
+}
