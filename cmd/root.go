@@ -29,6 +29,8 @@ type app struct {
 	colour     ui.ColourMode
 	configFile string
 
+	unheededOptions map[string][]unheededOption // by driver
+
 	fingerprints map[string]drivers.Fingerprint // of those that were asked for theirs
 
 	understood bool // the command line and the config are in order
@@ -127,6 +129,7 @@ func (a *app) configureDrivers(plugins []config.Plugin) error {
 		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {
 			return fmt.Errorf("cannot use config file %s: %w", p.Origin, err)
 		}
+		a.noteUnheeded(p)
 	}
 	return nil
 }

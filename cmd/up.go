@@ -203,6 +203,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 		problems = append(problems, hostPathNotices(files, a.drivers(), dataDir)...)
 	}
 	problems = append(problems, unisolated(files, a.drivers())...)
+	problems = append(problems, a.unheeded(files)...)
 	problems = append(problems, noDownload(files)...)
 	node := a.node("", files)
 	var elsewhere func() []*service.Instance // a rehearsal depends on nobody else

@@ -19,6 +19,19 @@ type Configurable interface {
 	SetConfig(config cty.Value) error
 }
 
+// Unheeder is a Configurable that knows options of Nomad's driver which have no
+// effect here.
+type Unheeder interface {
+	// Unheeded returns those among the options, which may be taken or not.
+	Unheeded(config cty.Value) []Unheeded
+}
+
+// Unheeded is an option that has no effect.
+type Unheeded struct {
+	Option  string // its name, behind those of its blocks and dots
+	Instead string // what happens, in a few words
+}
+
 // Recoverer is a driver that can find a task again that it, or an earlier
 // instance of it in a process that is gone, has started.
 type Recoverer interface {

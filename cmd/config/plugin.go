@@ -19,6 +19,15 @@ type Plugin struct {
 	Name   string
 	Config cty.Value // decoded by the driver's schema
 	Origin string    // where it stands
+
+	places map[string]string // of options and their blocks
+}
+
+// At says where an option stands; those of a block stand behind its name and a
+// dot.
+func (p *Plugin) At(option string) string {
+	name, _, _ := strings.Cut(option, ".")
+	return p.places[name]
 }
 
 // Schemas are the options of drivers by name, nil for one without any.
@@ -65,7 +74,10 @@ func (f *file) decode(drivers Schemas) ([]Plugin, error) {
 		if err != nil {
 			return nil, err
 		}
-		plugins = append(plugins, Plugin{name, val, fmt.Sprintf("%s: plugin %q", at, name)})
+		plugins = append(plugins, Plugin{
+			Name: name, Config: val, Origin: fmt.Sprintf("%s: plugin %q", at, name),
+			places: f.placesOf(key+".config", content.Blocks[0].Body, spec),
+		})
 	}
 	return plugins, nil
 }
@@ -86,6 +98,19 @@ func (f *file) options(driver string, body hcl.Body, spec hcldec.Spec) (cty.Valu
 		return cty.NilVal, f.fault(diags, key+optionAt(attributes, offset(first(diags))))
 	}
 	return val, nil
+}
+
+// placesOf says where the options of a config block stand, which was decoded.
+func (f *file) placesOf(key string, body hcl.Body, spec hcldec.Spec) map[string]string {
+	places := map[string]string{}
+	content, _ := body.Content(hcldec.ImpliedSchema(spec))
+	for name, a := range content.Attributes {
+		places[name] = f.at(a.NameRange, key+"."+name)
+	}
+	for _, b := range content.Blocks {
+		places[b.Type] = f.at(b.DefRange, key+"."+b.Type)
+	}
+	return places
 }
 
 // optionNames are what may stand in a body.

@@ -55,13 +55,14 @@ func readConfigFile(name string) (*configFile, error) {
 
 // authFor returns the credentials for the registry of a task's image, encoded
 // as the engine takes them; "" when there are none. Those of the task come
-// first, then those of the docker command: its helpers, then its file.
+// first, then those that the options of the driver name, or else those of the
+// docker command: its helpers, then its file.
 func (d *Driver) authFor(ctx context.Context, c *taskConfig) (string, error) {
 	var auth registry.AuthConfig
 	if a := c.Auth; a != nil && a.Username != "" {
 		auth = registry.AuthConfig{Username: a.Username, Password: a.Password, ServerAddress: a.ServerAddress}
 	} else {
-		found, err := userAuth(ctx, c.Image)
+		found, err := d.options.findAuth(ctx, c.Image)
 		if err != nil && !c.AuthSoftFail {
 			return "", err
 		}
@@ -73,9 +74,9 @@ func (d *Driver) authFor(ctx context.Context, c *taskConfig) (string, error) {
 	return authconfig.Encode(auth)
 }
 
-// userAuth looks up the credentials that the docker command would use.
-func userAuth(ctx context.Context, image string) (registry.AuthConfig, error) {
-	config, err := readConfigFile(filepath.Join(configDir(os.Getenv), "config.json"))
+// findAuth looks up the credentials for the registry of an image.
+func (o *options) findAuth(ctx context.Context, image string) (registry.AuthConfig, error) {
+	config, err := o.authConfig()
 	if err != nil {
 		return registry.AuthConfig{}, err
 	}
@@ -103,6 +104,27 @@ func userAuth(ctx context.Context, image string) (registry.AuthConfig, error) {
 		}
 	}
 	return registry.AuthConfig{}, nil
+}
+
+// authConfig says where credentials are.
+func (o *options) authConfig() (*configFile, error) {
+	if o.Auth == nil || *o.Auth == (authOptions{}) {
+		return readConfigFile(filepath.Join(configDir(os.Getenv), "config.json"))
+	}
+	config := &configFile{}
+	if o.Auth.Config != "" {
+		_, err := os.Stat(o.Auth.Config)
+		if err == nil {
+			config, err = readConfigFile(o.Auth.Config)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if o.Auth.Helper != "" {
+		config.CredsStore = o.Auth.Helper
+	}
+	return config, nil
 }
 
 // hostOf returns the host of a registry that may be written as a URL.

@@ -24,22 +24,25 @@ const replyTime = 15 * time.Second
 
 // engine is where an engine is, and how it is spoken to.
 type engine struct {
-	Host   string `json:"host"`
-	Certs  string `json:"certs,omitempty"`  // directory of certificates; none for an engine without TLS
-	Verify bool   `json:"verify,omitempty"` // the engine's own certificate
-	API    string `json:"api,omitempty"`    // version; empty: negotiated
+	Host   string      `json:"host"`
+	TLS    *tlsOptions `json:"tls,omitempty"`    // nil for an engine without TLS
+	Verify bool        `json:"verify,omitempty"` // the engine's own certificate
+	API    string      `json:"api,omitempty"`    // version; empty: negotiated
 }
 
 // findEngine returns the engine at host or, when that is empty, where the
-// docker command would look for it.
-func findEngine(host string, env func(string) string) engine {
+// docker command would look for it. Without tls its certificates are those that
+// the docker command would use.
+func findEngine(host string, tls *tlsOptions, env func(string) string) engine {
 	if host == "" {
 		host = engineHost(env)
 	}
-	return engine{
-		Host: host, Certs: env(client.EnvOverrideCertPath), Verify: env(client.EnvTLSVerify) != "",
-		API: env(client.EnvOverrideAPIVersion),
+	e := engine{Host: host, TLS: tls, Verify: true, API: env(client.EnvOverrideAPIVersion)}
+	if dir := env(client.EnvOverrideCertPath); tls == nil && dir != "" {
+		e.TLS = &tlsOptions{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
+		e.Verify = env(client.EnvTLSVerify) != ""
 	}
+	return e
 }
 
 // client returns a client of the engine, which is not asked yet.
@@ -48,13 +51,12 @@ func (e engine) client() (*client.Client, error) {
 		return nil, fmt.Errorf("cannot use the Docker engine at %q: the volumes of a task must be on this machine", e.Host)
 	}
 	opts := []client.Opt{client.WithHost(e.Host), client.WithAPIVersion(e.API)}
-	if e.Certs != "" {
+	if e.TLS != nil {
 		config, err := tlsconfig.Client(tlsconfig.Options{
-			CAFile: filepath.Join(e.Certs, "ca.pem"), CertFile: filepath.Join(e.Certs, "cert.pem"),
-			KeyFile: filepath.Join(e.Certs, "key.pem"), InsecureSkipVerify: !e.Verify,
+			CAFile: e.TLS.CA, CertFile: e.TLS.Cert, KeyFile: e.TLS.Key, InsecureSkipVerify: !e.Verify,
 		})
 		if err != nil {
-			return nil, fmt.Errorf("cannot use the certificates in %q: %w", e.Certs, err)
+			return nil, fmt.Errorf("cannot use the certificates for the Docker engine at %q: %w", e.Host, err)
 		}
 		opts = append([]client.Opt{client.WithHTTPClient(&http.Client{Transport: &http.Transport{TLSClientConfig: config}})}, opts...)
 	}

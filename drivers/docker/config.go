@@ -131,20 +131,19 @@ type volumeOptions struct {
 
 // The defaults of options, as in Nomad.
 const (
-	defaultPullTimeout       = 5 * time.Minute
 	defaultCFSPeriod         = 100_000 // microseconds
-	defaultExistsAttempts    = 5
 	defaultDevicePermissions = "rwm"
 )
 
-func decodeConfig(val cty.Value) (*taskConfig, error) {
+// decodeConfig decodes the config block of a task.
+func (o *options) decodeConfig(val cty.Value) (*taskConfig, error) {
 	if val == cty.NilVal {
 		return nil, errors.New("failed to decode driver config: it is missing")
 	}
 	c := taskConfig{
-		ImagePullTimeout:        defaultPullTimeout,
+		ImagePullTimeout:        o.ImagePullTimeout,
 		CPUCFSPeriod:            defaultCFSPeriod,
-		ContainerExistsAttempts: defaultExistsAttempts,
+		ContainerExistsAttempts: o.ContainerExistsAttempts,
 	}
 	if err := taskenv.Decode(val, &c); err != nil {
 		return nil, fmt.Errorf("failed to decode driver config: %w", err)
@@ -152,9 +151,16 @@ func decodeConfig(val cty.Value) (*taskConfig, error) {
 	c.Image = strings.TrimPrefix(c.Image, "https://")
 	c.Mount = append(c.Mount, c.Mounts...)
 	c.PIDMode, c.IPCMode, c.UTSMode = strings.TrimSpace(c.PIDMode), strings.TrimSpace(c.IPCMode), strings.TrimSpace(c.UTSMode)
-	if err := c.validate(); err != nil {
+	if err := errors.Join(c.validate(), o.permit(&c)); err != nil {
 		return nil, fmt.Errorf("failed driver config validation: %w", err)
 	}
+	if c.PidsLimit <= 0 {
+		c.PidsLimit = o.PidsLimit
+	}
+	if l := o.Logging; c.Logging == nil && l != nil {
+		c.Logging = &loggingConfig{Type: l.Type, Config: []map[string]string{l.Config}}
+	}
+	c.CapDrop = append(c.CapDrop, o.deniedCaps()...)
 	return &c, nil
 }
 

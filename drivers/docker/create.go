@@ -78,6 +78,7 @@ func (d *Driver) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *contai
 	if labels == nil {
 		labels = map[string]string{}
 	}
+	maps.Copy(labels, d.options.extraLabels(cfg))
 	maps.Copy(labels, d.labels(cfg))
 	config := &container.Config{
 		Image:      c.Image,

@@ -45,6 +45,7 @@ type Driver struct {
 	eventer.Eventer
 
 	config    Config
+	options   options
 	connect   func() (*client.Client, error)    // the first call makes the client
 	connected atomic.Bool                       // it was called
 	used      atomic.Bool                       // something was to be made in the engine
@@ -75,12 +76,17 @@ func New(config Config) *Driver {
 		rand.Read(b)
 		config.Run = hex.EncodeToString(b)
 	}
-	d := &Driver{config: config, runs: map[string]bool{config.Run: true}}
+	d := &Driver{config: config, options: defaultOptions(), runs: map[string]bool{config.Run: true}}
 	d.connect = sync.OnceValues(func() (*client.Client, error) {
 		d.connected.Store(true)
-		return findEngine(config.Host, os.Getenv).client()
+		return d.engine().client()
 	})
 	return d
+}
+
+// engine is where the engine is.
+func (d *Driver) engine() engine {
+	return findEngine(orElse(d.config.Host, d.options.Endpoint), d.options.TLS, os.Getenv)
 }
 
 // Info names the driver.

@@ -39,14 +39,15 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 			return nil, err
 		}
 	}
-	image, err := d.pauseImage(ctx, cli)
+	image, program, err := d.pauseImage(ctx, cli, req.AllocID)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := d.pauseOptions(req, name, image)
+	opts, err := d.pauseOptions(req, name)
 	if err != nil {
 		return nil, err
 	}
+	opts.Config.Image, opts.Config.Entrypoint = image, program
 	d.use()
 	made, err := cli.ContainerCreate(ctx, opts)
 	if err != nil {
@@ -62,10 +63,10 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	return nil, engineError("cannot make the network of the group", err)
 }
 
-func (d *Driver) pauseOptions(req *drivers.NetworkRequest, name, image string) (client.ContainerCreateOptions, error) {
+func (d *Driver) pauseOptions(req *drivers.NetworkRequest, name string) (client.ContainerCreateOptions, error) {
 	config := &container.Config{
-		Image: image, Hostname: req.Hostname, Entrypoint: []string{pauseProgram},
-		Labels: map[string]string{labelAlloc: req.AllocID, labelRun: d.config.Run, labelDir: req.AllocDir},
+		Hostname: req.Hostname,
+		Labels:   map[string]string{labelAlloc: req.AllocID, labelRun: d.config.Run, labelDir: req.AllocDir},
 	}
 	host := &container.HostConfig{
 		NetworkMode: container.NetworkMode(req.Mode),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"sync"
 
 	"taskrun/drivers"
@@ -22,7 +21,7 @@ type ref struct {
 // OnUse has tell called before anything is made in the engine.
 func (d *Driver) OnUse(tell func(ref string)) {
 	d.onUse = sync.OnceFunc(func() {
-		line, err := json.Marshal(ref{d.config.Run, findEngine(d.config.Host, os.Getenv)})
+		line, err := json.Marshal(ref{d.config.Run, d.engine()})
 		if err == nil { // and texts can always be marshalled
 			tell(string(line))
 		}

@@ -36,6 +36,11 @@ func (d *Driver) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.H
 		if err := os.MkdirAll(dir.source, 0o777); err != nil { // a hook makes them, but in tests
 			return fmt.Errorf("cannot make directory %q: %w", dir.source, err)
 		}
+		if label := d.options.Volumes.SELinuxLabel; label != "" { // which only binds can have
+			mode := map[bool]string{false: "rw", true: "ro"}[dir.readonly]
+			host.Binds = append(host.Binds, strings.Join([]string{dir.source, dir.target, mode + "," + label}, ":"))
+			continue
+		}
 		host.Mounts = append(host.Mounts, mount.Mount{
 			Type: mount.TypeBind, Source: dir.source, Target: dir.target, ReadOnly: dir.readonly,
 		})
@@ -88,6 +93,9 @@ func (d *Driver) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, hos
 			return err
 		}
 		parts[0] = source
+		if label := d.options.Volumes.SELinuxLabel; label != "" {
+			parts = append(parts[:2], strings.Join(append(parts[2:], label), ","))
+		}
 	}
 	host.Binds = append(host.Binds, strings.Join(parts, ":"))
 	return nil
@@ -139,7 +147,13 @@ func (d *Driver) source(cfg *drivers.TaskConfig, path string) (string, error) {
 			return filepath.Join(dir, rest), nil
 		}
 	}
-	if _, ok := below(cfg.AllocDir, path); ok || d.hostPath == nil {
+	if _, ok := below(cfg.AllocDir, path); ok {
+		return path, nil
+	}
+	if !d.options.Volumes.Enabled {
+		return "", fmt.Errorf("volumes are not enabled; cannot mount host paths: %q", path)
+	}
+	if d.hostPath == nil {
 		return path, nil
 	}
 	return d.hostPath(path)

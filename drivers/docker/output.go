@@ -134,6 +134,9 @@ func (t *task) attach(ctx context.Context) error {
 // resume copies on after the stream has broken, from what the engine has kept
 // since.
 func (t *task) resume() {
+	if t.driver.options.DisableLogCollection {
+		return
+	}
 	t.output.finish(0)
 	logs, err := t.cli.ContainerLogs(t.interest, t.container, client.ContainerLogsOptions{
 		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.output.since(),

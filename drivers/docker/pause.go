@@ -12,6 +12,8 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
 )
 
 // pauseProgram is the only file of the image of a container that holds a
@@ -75,9 +77,19 @@ func (m machine) program() []byte {
 	return b.Bytes()
 }
 
-// pauseImage returns the image of a container that holds a network, which is
-// made when the engine does not have it.
-func (d *Driver) pauseImage(ctx context.Context, cli *client.Client) (string, error) {
+// pauseImage returns the image of a container that holds a network, and the
+// program in it, none if the image knows itself. The image is made when the
+// engine does not have it.
+func (d *Driver) pauseImage(ctx context.Context, cli *client.Client, alloc string) (name string, program []string, err error) {
+	if d.options.InfraImage == "" {
+		name, err = d.makePauseImage(ctx, cli)
+		return name, []string{pauseProgram}, err
+	}
+	c := &taskConfig{Image: d.options.InfraImage, ImagePullTimeout: d.options.InfraImagePullTimeout}
+	return c.Image, nil, d.provideImage(ctx, cli, &drivers.TaskConfig{AllocID: alloc}, c)
+}
+
+func (d *Driver) makePauseImage(ctx context.Context, cli *client.Client) (string, error) {
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return "", engineError("cannot ask the engine for its machine", err)

@@ -14,10 +14,6 @@ import (
 	"taskrun/drivers"
 )
 
-// stallTime is after how long without any progress a pull is given up,
-// Nomad's default of pull_activity_timeout.
-const stallTime = 2 * time.Minute
-
 // pull fetches the task's image from its registry.
 func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	failed := func(err error) error {
@@ -32,7 +28,8 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 	defer cancel()
 	pullCtx, stalled := context.WithCancelCause(pullCtx)
 	defer stalled(nil)
-	stall := time.AfterFunc(stallTime, func() { stalled(fmt.Errorf("nothing arrived for %v", stallTime)) })
+	patience := d.options.PullActivityTimeout
+	stall := time.AfterFunc(patience, func() { stalled(fmt.Errorf("nothing arrived for the pull_activity_timeout of %v", patience)) })
 	defer stall.Stop()
 
 	stream, err := cli.ImagePull(pullCtx, c.Image, client.ImagePullOptions{RegistryAuth: auth})
@@ -49,7 +46,7 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 		if err != nil {
 			return failed(causeOr(pullCtx, err))
 		}
-		stall.Reset(stallTime)
+		stall.Reset(patience)
 		progress.add(message)
 	}
 	if err := context.Cause(pullCtx); err != nil {

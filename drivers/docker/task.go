@@ -41,7 +41,7 @@ type task struct {
 
 // start starts the container of a task. Nothing is left behind when it fails.
 func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
-	c, err := decodeConfig(cfg.Config)
+	c, err := d.options.decodeConfig(cfg.Config)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +70,10 @@ func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
 	if t.output, err = openOutput(t.cfg, false); err != nil {
 		return err
 	}
-	if err := t.attach(ctx); err != nil {
-		return engineError("cannot attach to container "+shortID(t.container), err)
+	if !t.driver.options.DisableLogCollection {
+		if err := t.attach(ctx); err != nil {
+			return engineError("cannot attach to container "+shortID(t.container), err)
+		}
 	}
 	// It is waited for before it starts, so that no end is missed.
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})

@@ -67,14 +67,20 @@ func busyboxLayer(ctx context.Context, mark string) (io.Reader, error) {
 	return rootFS(ctx, path, mark)
 }
 
-// importBusybox makes the image of the machine's own busybox.
+// importBusybox makes the Image.
 func importBusybox(ctx context.Context, cli *client.Client) error {
+	return Import(ctx, cli, Image, "ENV FROM_IMAGE=yes", `CMD ["/bin/sh"]`)
+}
+
+// Import makes an image of the machine's own busybox, with lines as in a
+// Dockerfile.
+func Import(ctx context.Context, cli *client.Client, name string, changes ...string) error {
 	layer, err := busyboxLayer(ctx, "")
 	if err != nil {
 		return err
 	}
-	done, err := cli.ImageImport(ctx, client.ImageImportSource{Source: layer, SourceName: "-"}, Image,
-		client.ImageImportOptions{Changes: []string{"ENV PATH=/bin", "ENV FROM_IMAGE=yes", `CMD ["/bin/sh"]`}})
+	done, err := cli.ImageImport(ctx, client.ImageImportSource{Source: layer, SourceName: "-"}, name,
+		client.ImageImportOptions{Changes: append([]string{"ENV PATH=/bin"}, changes...)})
 	if err != nil {
 		return err
 	}
