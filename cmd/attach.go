@@ -4,16 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
 )
 
 type attachOptions struct {
+	connection
 	mode    ui.Mode
 	time    ui.TimeFormat
 	history bool
@@ -30,6 +33,8 @@ now on and, with --history, what has happened since it began. JOB may be left
 out where there is one run. Ctrl-C ends the showing, and the run goes on; to
 stop it use "taskrun stop".
 
+With --address show a job of a Nomad cluster, which has to be named.
+
 Output:
   plain  lines for people: time, task, output; at the end a table
   json   one object a line, as "up" has them, always with the whole history
@@ -45,19 +50,35 @@ Exit codes:
 		Example: `  taskrun attach
   taskrun attach --history --output json web`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeRuns,
+		ValidArgsFunction: a.completeRuns(&opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.attach(cmd.Context(), first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
-	flags.Var(&opts.time, "time", "what stands before lines: clock, elapsed, iso or none")
+	opts.bindCluster(flags)
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindTime(cmd, &opts.time)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
 	bindDataDir(flags, &opts.dataDir)
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
-	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 	return cmd
+}
+
+// bindOutput adds the flag that says how a command shows what it has to show.
+func bindOutput(cmd *cobra.Command, mode *ui.Mode, modes ...ui.Mode) {
+	names := make([]string, len(modes))
+	for i, m := range modes {
+		names[i] = string(m)
+	}
+	last := len(names) - 1
+	cmd.Flags().Var(mode, "output", strings.Join(names[:last], ", ")+" or "+names[last])
+	complete(cmd, "output", names...)
+}
+
+// bindTime adds the flag of commands that show when something happened.
+func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
+	cmd.Flags().Var(format, "time", "what stands before lines: clock, elapsed, iso or none")
+	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 }
 
 func first(args []string) string {
@@ -67,19 +88,35 @@ func first(args []string) string {
 	return args[0]
 }
 
-// completeRuns completes the jobs that run.
-func (a *app) completeRuns(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
-	if len(args) == 0 && a.configure(cmd) == nil {
-		runs, _ := a.liveRuns(cmd.Context())
-		for _, r := range runs {
-			names = append(names, r.jobs...)
+// completeRuns completes the jobs that run, or those of a cluster.
+func (a *app) completeRuns(c *connection) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) (names []string, only cobra.ShellCompDirective) {
+		only = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 || a.configure(cmd) != nil {
+			return nil, only
 		}
+		servers, err := a.servers(cmd.Context(), *c)
+		if err != nil {
+			return nil, only
+		}
+		jobs, _ := client.ListJobs(cmd.Context(), servers)
+		for _, j := range jobs {
+			if j.ParentID == "" && strings.HasPrefix(j.ID, prefix) {
+				names = append(names, j.ID)
+			}
+		}
+		return names, only
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) attach(ctx context.Context, job string, opts attachOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
+	if remote, err := opts.remote("data-dir"); err != nil || remote {
+		if err != nil {
+			return err
+		}
+		return a.attachCluster(ctx, job, opts)
+	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	v, err := a.findRun(ctx, job, opts.dataDir)
@@ -145,10 +182,12 @@ func (a *app) showRun(ctx context.Context, f *followed, jobs []*api.Job, opts at
 	if !f.whole {
 		options.Past = past
 	}
+	if !f.whole {
+		options.Said = soFar(past, jobs, time.Since(begin))
+	}
 	display := ui.New(a.streams, options)
 	events := f.bus.Subscribe(true)
 	if !f.whole {
-		display.Say(soFar(past, jobs, time.Since(begin)))
 		f.mute(past)
 		past = nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -101,6 +102,19 @@ func newWaiting(jobs []*api.Job, u until) *waiting {
 	return w
 }
 
+func (w *waiting) observe(e event.Event) {
+	for _, v := range w.verdicts {
+		if v.concerns(e) {
+			v.observe(e)
+		}
+	}
+}
+
+// failed reports whether something has, when nothing runs any more.
+func (w *waiting) failed() bool {
+	return slices.ContainsFunc(w.verdicts, (*verdict).failed)
+}
+
 // run returns nil when all is as it should be, and else why it never will.
 func (w *waiting) run(ctx context.Context, sub *event.Subscription) error {
 	defer sub.Close()
@@ -140,11 +154,7 @@ func (w *waiting) run(ctx context.Context, sub *event.Subscription) error {
 			if !ok {
 				return errUndecided
 			}
-			for _, v := range w.verdicts {
-				if v.concerns(e) {
-					v.observe(e)
-				}
-			}
+			w.observe(e)
 		case now := <-timer.C:
 			for _, v := range w.verdicts {
 				v.tick(now)

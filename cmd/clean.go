@@ -41,11 +41,10 @@ Exit codes:
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), opts) },
 	}
 	flags := cmd.Flags()
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	flags.BoolVarP(&opts.all, "all", "a", false, "remove every run that has ended")
 	flags.BoolVar(&opts.volumes, "volumes", false, "with --all: also remove the volumes that have no folder of their own, if nothing runs")
 	bindDataDir(flags, &opts.dataDir)
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	return cmd
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 
@@ -31,14 +32,21 @@ type connection struct {
 // clusterFlags mean nothing without --address. In the config file they may
 // stand all the same.
 var clusterFlags = []string{
-	"token", "region", "namespace", "ca-cert", "ca-path", "client-cert", "client-key", "tls-server-name", "tls-skip-verify",
+	"token", "http-auth", "region", "namespace", "ca-cert", "ca-path", "client-cert", "client-key", "tls-server-name", "tls-skip-verify",
 }
 
+// bind adds the flags of commands that look for tasks.
 func (c *connection) bind(flags *pflag.FlagSet) {
-	c.flags = flags
 	flags.StringVar(&c.job, "job", "", "look in this `job` alone")
+	c.bindCluster(flags)
+}
+
+// bindCluster adds those that say where.
+func (c *connection) bindCluster(flags *pflag.FlagSet) {
+	c.flags = flags
 	flags.StringVar(&c.cluster.Address, "address", "", "`URL` of a Nomad cluster, instead of the runs of this user")
 	flags.StringVar(&c.cluster.Token, "token", "", "ACL `token` for the cluster; TASKRUN_TOKEN keeps it off the command line")
+	flags.StringVar(&c.cluster.HTTPAuth, "http-auth", "", "`user:password` for a proxy before the cluster; TASKRUN_HTTP_AUTH keeps it off the command line")
 	flags.StringVar(&c.cluster.Region, "region", "", "`region` of the cluster")
 	flags.StringVar(&c.cluster.Namespace, "namespace", "", "`namespace` of the cluster (default: default)")
 	flags.StringVar(&c.cluster.TLS.CACert, "ca-cert", "", "PEM `file` with the CA certificate of the cluster")
@@ -54,19 +62,58 @@ func bindDataDir(flags *pflag.FlagSet, dir *string) {
 	flags.StringVar(dir, "data-dir", "", "`directory` where runs are kept (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 }
 
+// remote reports whether a cluster is meant, and refuses what is for the other
+// case: flags of a cluster without an address or, with one, those in local. What
+// the environment and the config file say may be for other commands.
+func (c *connection) remote(local ...string) (bool, error) {
+	if c.cluster.Address == "" {
+		if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
+			return false, usageError("cannot use --%s: it is for a cluster, and there is no --address", clusterFlags[i])
+		}
+		return false, nil
+	}
+	if i := slices.IndexFunc(local, c.flags.Changed); i >= 0 {
+		err := usageError("cannot use --%s in a cluster: it is for runs on this machine", local[i])
+		if !c.flags.Changed("address") {
+			return true, err.withHint("the address comes from the environment or the config file; --address= leaves it out")
+		}
+		return true, err
+	}
+	return true, nil
+}
+
+// words are the flags by which another command finds the same cluster, as far
+// as they were given; never a secret.
+func (c *connection) words() string {
+	text := ""
+	for _, name := range []string{"address", "region", "namespace"} {
+		if !c.flags.Changed(name) {
+			continue
+		}
+		value := c.flags.Lookup(name).Value.String()
+		if at, err := url.Parse(value); name == "address" && err == nil && at.User != nil {
+			at.User = nil
+			value = at.String()
+		}
+		text += fmt.Sprintf(" --%s %s", name, value)
+	}
+	return text
+}
+
 // servers returns the runs of this user, or the cluster.
 func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, error) {
-	if c.cluster.Address != "" {
-		s, err := client.Remote(c.cluster)
-		if err != nil {
-			return nil, usageError("%w", err)
-		}
-		return []*client.Server{s}, nil
+	remote, err := c.remote()
+	switch {
+	case err != nil:
+		return nil, err
+	case !remote:
+		return a.localServers(ctx)
 	}
-	if i := slices.IndexFunc(clusterFlags, c.flags.Changed); i >= 0 {
-		return nil, usageError("cannot use --%s: it is for a cluster, and there is no --address", clusterFlags[i])
+	s, err := client.Remote(c.cluster)
+	if err != nil {
+		return nil, usageError("%w", err)
 	}
-	return a.localServers(ctx)
+	return []*client.Server{s}, nil
 }
 
 // sockets is the directory in which the runs of this user are found.
@@ -96,13 +143,24 @@ func noRun(code int) error {
 // warning, as long as another answers.
 func (a *app) tasks(ctx context.Context, servers []*client.Server, job string) ([]*client.Task, error) {
 	tasks, problems := client.List(ctx, servers, job)
+	return tasks, a.bearable(servers, problems)
+}
+
+// jobs returns the jobs of all servers, likewise.
+func (a *app) jobs(ctx context.Context, servers []*client.Server) ([]client.Job, error) {
+	jobs, problems := client.ListJobs(ctx, servers)
+	return jobs, a.bearable(servers, problems)
+}
+
+// bearable warns of the problems of some servers. Those of all are an error.
+func (a *app) bearable(servers []*client.Server, problems []error) error {
 	if len(problems) > 0 && len(problems) == len(servers) {
-		return nil, problems[0]
+		return problems[0]
 	}
 	for _, p := range problems {
 		a.warn(p)
 	}
-	return tasks, nil
+	return nil
 }
 
 // warn tells of what does not keep the command from doing its work.

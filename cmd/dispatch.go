@@ -49,14 +49,10 @@ Exit codes:
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.dispatch(cmd.Context(), args[0], opts) },
 	}
 	flags := cmd.Flags()
-	opts.bind(flags)
-	if err := flags.MarkHidden("job"); err != nil {
-		panic(err) // there is no such flag
-	}
+	opts.bindCluster(flags)
 	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` of the job's meta; may be repeated")
 	flags.StringVar(&opts.payload, "payload", "", "`file` with the payload, - for stdin")
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	return cmd
 }
 
@@ -78,7 +74,11 @@ func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) err
 	if err != nil {
 		return err
 	}
-	job, err := findJob(client.ListJobs(ctx, servers), id)
+	all, err := a.jobs(ctx, servers)
+	if err != nil {
+		return err
+	}
+	job, err := findJob(all, id)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,8 @@ func (a *app) completeDispatch(c *connection) cobra.CompletionFunc {
 		if err != nil {
 			return nil, only
 		}
-		for _, j := range client.ListJobs(cmd.Context(), servers) {
+		jobs, _ := client.ListJobs(cmd.Context(), servers)
+		for _, j := range jobs {
 			if j.ParameterizedJob && strings.HasPrefix(j.ID, prefix) {
 				ids = append(ids, j.ID)
 			}

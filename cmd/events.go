@@ -14,6 +14,7 @@ import (
 )
 
 type eventsOptions struct {
+	connection
 	mode    ui.Mode
 	time    ui.TimeFormat
 	follow  bool
@@ -29,6 +30,9 @@ func (a *app) eventsCommand() *cobra.Command {
 latest run: task events, states, deployments; not the tasks' output. JOB may be
 left out where there is one run, and else stands for the one that began last.
 
+With --address show what a Nomad cluster still knows of a job, which has to be
+named: the last ten events of each task.
+
 Output:
   plain  lines for people, as "up" has them on stderr
   json   one object a line, as "up" has them
@@ -42,18 +46,17 @@ Exit codes:
 		Example: `  taskrun events web
   taskrun events -f --output json | jq -r 'select(.event == "Terminated").message'`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeRuns,
+		ValidArgsFunction: a.completeRuns(&opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.events(cmd.Context(), first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&opts.mode, "output", "plain or json")
-	flags.Var(&opts.time, "time", "what stands before lines: clock, elapsed, iso or none")
+	opts.bindCluster(flags)
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON)
+	bindTime(cmd, &opts.time)
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
 	bindDataDir(flags, &opts.dataDir)
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON))
-	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 	return cmd
 }
 
@@ -62,8 +65,15 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 	if opts.mode == ui.Quiet {
 		return usageError("cannot show events quietly").withHint("use --output plain or json")
 	}
+	remote, err := opts.remote("data-dir")
+	if err != nil {
+		return err
+	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
+	if remote {
+		return stopped(ctx, a.clusterEvents(ctx, job, opts))
+	}
 	v, missing := a.findRun(ctx, job, opts.dataDir)
 	if missing != nil {
 		err := a.endedEvents(ctx, job, opts, missing)
@@ -84,15 +94,7 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 			if !opts.follow {
 				return nil
 			}
-			forward := f.bus.Subscribe(false)
-			done := make(chan struct{})
-			go func() {
-				defer close(done)
-				defer forward.Close()
-				for e, ok := forward.Next(context.Background()); ok; e, ok = forward.Next(context.Background()) {
-					bus.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
-				}
-			}()
+			done := forward(f.bus.Subscribe(false), bus)
 			_, err := f.run(ctx, nil)
 			f.bus.Close()
 			<-done
@@ -100,6 +102,19 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 		})
 	}
 	return stopped(ctx, errors.Join(err, f.close()))
+}
+
+// forward publishes what is subscribed to on another bus, until its end.
+func forward(from *event.Subscription, to *event.Bus) (done <-chan struct{}) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer from.Close()
+		for e, ok := from.Next(context.Background()); ok; e, ok = from.Next(context.Background()) {
+			to.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
+		}
+	}()
+	return ended
 }
 
 // endedEvents shows the events of a run that has ended, if there is one.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 )
 
@@ -82,8 +83,8 @@ func (a *app) printError(err error) {
 	if err == nil || errors.Is(err, syscall.EPIPE) || errors.As(err, &exit) && exit.err == nil {
 		return
 	}
-	hint := ""
-	if exit != nil {
+	hint := client.Remedy(err)
+	if exit != nil && exit.hint != "" {
 		hint = exit.hint
 	}
 	if a.jsonErrors {

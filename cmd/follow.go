@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -33,13 +32,13 @@ type followed struct {
 	silent    bool // no output
 	whole     bool // all output there is, not only what is still to come
 	caughtUp  bool // with the past
-	places    chan struct{}
+	pieces    *event.Pieces
 	stopped   <-chan struct{}
 }
 
 // follow opens a run to be followed. It must be closed.
 func (v *liveRun) follow() (*followed, error) {
-	f := &followed{liveRun: v, outputs: map[outputKey]*followedOutput{}, wake: make(chan struct{}, 1), places: make(chan struct{}, maxPieces)}
+	f := &followed{liveRun: v, outputs: map[outputKey]*followedOutput{}, wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces)}
 	for _, job := range v.jobs {
 		h, err := openHistory(v.self.Runs[job])
 		if err != nil {
@@ -214,7 +213,7 @@ func (f *followed) read(key outputKey, pieces int) (more bool, err error) {
 			o.told = skipped
 		}
 		if n > 0 {
-			f.show(o.alloc, key, buf[:n])
+			f.pieces.Publish(&f.bus, o.alloc, key.task, key.stream, buf[:n], f.stopped)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -230,42 +229,6 @@ func (f *followed) read(key outputKey, pieces int) (more bool, err error) {
 
 // maxPieces is how many pieces of output may wait to be shown.
 const maxPieces = 64
-
-// piece is some output in memory, which takes a place until it was shown.
-type piece struct {
-	text     []byte
-	places   chan struct{}
-	retained atomic.Bool
-}
-
-func (p *piece) ReadAt(b []byte, off int64) (int, error) {
-	n := copy(b, p.text[min(off, int64(len(p.text))):])
-	if n < len(b) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-// Retain is called once, for there is one subscription; or never when that has
-// ended.
-func (p *piece) Retain() { p.retained.Store(true) }
-
-// Release gives the place back.
-func (p *piece) Release() { <-p.places }
-
-// show publishes a piece as soon as there is a place for it.
-func (f *followed) show(alloc *event.Alloc, key outputKey, text []byte) {
-	p := &piece{text: text, places: f.places}
-	select {
-	case f.places <- struct{}{}:
-	case <-f.stopped:
-		return // nobody looks any more
-	}
-	f.bus.Publish(alloc, key.task, event.Output{Stream: key.stream, Source: p, Length: int64(len(text))})
-	if !p.retained.Load() {
-		p.Release()
-	}
-}
 
 // watch wakes whoever reads, until the run has ended.
 func (f *followed) watch(ctx context.Context) error {
@@ -295,7 +258,7 @@ func (f *followed) hears(t *client.Task, stream event.Stream) func([]byte, strin
 			f.bus.Publish(alloc, t.Name, event.Notice{Text: fmt.Sprintf("%s: %s", stream, missing)})
 		}
 		if len(output) > 0 {
-			f.show(alloc, key, output)
+			f.pieces.Publish(&f.bus, alloc, key.task, key.stream, output, f.stopped)
 		}
 		f.mu.Lock()
 		o := f.outputs[key]

@@ -2,13 +2,16 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 )
 
@@ -30,7 +33,8 @@ Nothing is changed.
 
 ` + fileHelp + `
 
-With --address the job is looked for in a Nomad cluster. What belongs to Nomad in
+With --address the job is looked for in a Nomad cluster, where it may also be a
+new one. What belongs to Nomad in
 the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.
 
 Output:
@@ -49,13 +53,9 @@ Exit codes, as those of "nomad job plan":
 		RunE: func(cmd *cobra.Command, args []string) error { return a.plan(cmd.Context(), args, opts) },
 	}
 	flags := cmd.Flags()
-	opts.connection.bind(flags)
+	opts.bindCluster(flags)
 	opts.jobOptions.bind(flags)
-	if err := flags.MarkHidden("job"); err != nil {
-		panic(err) // there is no such flag
-	}
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	return cmd
 }
 
@@ -69,18 +69,12 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}
-	servers, err := a.servers(ctx, opts.connection)
+	plan, err := a.planOf(ctx, files[0], opts)
 	if err != nil {
 		return err
 	}
-	job, err := findJob(client.ListJobs(ctx, servers), *files[0].Job.ID)
-	if err != nil {
-		return (&exitError{code: exitInternal, err: fmt.Errorf("job %q does not run", *files[0].Job.ID)}).
-			withHint("start it with: taskrun up %s", files[0].name)
-	}
-	plan, err := job.Plan(ctx, files[0].Job)
-	if err != nil {
-		return err
+	for _, line := range cluster.Unplaced(*files[0].Job.ID, plan.FailedTGAllocs) {
+		a.warn(errors.New(line))
 	}
 	if err := ui.WritePlan(a.streams, opts.mode, a.colour, time.Now(), plan); err != nil {
 		return err
@@ -89,6 +83,43 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 		return silent(exitFailed)
 	}
 	return nil
+}
+
+// planOf asks who runs the job what the file would mean. In a cluster it may be
+// a new one.
+func (a *app) planOf(ctx context.Context, f jobFile, opts planOptions) (*api.JobPlanResponse, error) {
+	remote, err := opts.remote()
+	if err != nil {
+		return nil, err
+	}
+	if remote {
+		s, err := opts.serverOf(f.Job)
+		if err != nil {
+			return nil, err
+		}
+		return s.Plan(ctx, f.Job)
+	}
+	servers, err := a.localServers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := a.jobs(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	job, err := findJob(running, *f.Job.ID)
+	switch {
+	case err != nil && exists(running, *f.Job.ID):
+		return nil, err // there are several
+	case err != nil:
+		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q does not run", *f.Job.ID)}).
+			withHint("start it with: taskrun up %s", f.name)
+	}
+	return job.Server.Plan(ctx, f.Job)
+}
+
+func exists(jobs []client.Job, id string) bool {
+	return slices.ContainsFunc(jobs, func(j client.Job) bool { return j.ID == id })
 }
 
 // moves reports whether allocations would be created or destroyed.

@@ -63,11 +63,10 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindDataDir(flags, &opts.dataDir)
-	flags.BoolVarP(&opts.all, "all", "a", false, "also show allocations that were replaced")
+	flags.BoolVarP(&opts.all, "all", "a", false, "also show allocations that were replaced and, of a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and leave it alone")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	a.completeJobs(cmd, &opts.connection)
 	return cmd
 }
@@ -79,7 +78,10 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 		return err
 	}
 	jobs := make(chan []client.Job, 1)
-	go func() { jobs <- client.ListJobs(ctx, servers) }()
+	go func() {
+		list, _ := client.ListJobs(ctx, servers) // who does not answer is told of by the tasks
+		jobs <- list
+	}()
 	all, err := a.tasks(ctx, servers, opts.job)
 	if err != nil {
 		return err
@@ -98,8 +100,12 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
+	known := <-jobs
+	if opts.cluster.Address != "" && !opts.all && opts.job == "" && len(targets) == 0 {
+		tasks, known = current(tasks, known)
+	}
 	st := statusOf(tasks, client.Labels(all), time.Now())
-	for _, j := range <-jobs {
+	for _, j := range known {
 		asked := opts.job == "" && len(targets) == 0 || opts.job == j.ID
 		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.Alloc.JobID == j.ID }) {
 			st.Jobs = append(st.Jobs, ui.JobStatus{
@@ -113,6 +119,18 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 		return nil
 	}
 	return ui.WriteStatus(a.streams, opts.mode, a.colour, st)
+}
+
+// current leaves out the jobs of a cluster of which nothing runs any more. It
+// remembers them for hours.
+func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.Job) {
+	jobs = slices.DeleteFunc(jobs, func(j client.Job) bool { return j.Status == "dead" })
+	tasks = slices.DeleteFunc(tasks, func(t *client.Task) bool {
+		return t.Ended() && !slices.ContainsFunc(jobs, func(j client.Job) bool {
+			return j.ID == t.Alloc.JobID && (j.Namespace == "" || j.Namespace == t.Alloc.Namespace)
+		})
+	})
+	return tasks, jobs
 }
 
 // showEnded shows tasks of runs that have ended.

@@ -54,8 +54,7 @@ returns when the old runs have ended.
 // bindOrder adds the flags of commands that tell tasks what to do.
 func (a *app) bindOrder(cmd *cobra.Command, opts *orderOptions) {
 	opts.bind(cmd.Flags())
-	cmd.Flags().Var(&opts.mode, "output", "plain, json or quiet")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	a.completeJobs(cmd, &opts.connection)
 }
 

@@ -173,7 +173,7 @@ func wrongCall(cmd *cobra.Command, err error) error {
 
 // singleDash are the flags that a user of Nomad is used to write with one dash.
 var singleDash = append([]string{
-	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta",
+	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth",
 }, clusterFlags...)
 
 // nomadSpelling lets flags be written with one dash where a user of Nomad is

@@ -109,7 +109,11 @@ func (a *app) runningJob(ctx context.Context, id string, c connection) (*client.
 	if err != nil {
 		return nil, err
 	}
-	return findJob(client.ListJobs(ctx, servers), id)
+	running, err := a.jobs(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	return findJob(running, id)
 }
 
 // completeChange completes jobs and then, if wanted, their groups.
@@ -124,7 +128,7 @@ func (a *app) completeChange(c *connection, groups bool) cobra.CompletionFunc {
 			return nil, only
 		}
 		var names []string
-		jobs := client.ListJobs(cmd.Context(), servers)
+		jobs, _ := client.ListJobs(cmd.Context(), servers)
 		if len(args) == 1 {
 			if job, err := findJob(jobs, args[0]); err == nil {
 				known, _ := job.Groups(cmd.Context())

@@ -24,8 +24,9 @@ const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
-		"taskrun": func() { os.Exit(Main()) },
-		"httpd":   httpd,
+		"taskrun":  func() { os.Exit(Main()) },
+		"httpd":    httpd,
+		"clusterd": clusterd,
 	})
 }
 
@@ -76,6 +77,7 @@ func (t leakTest) Run() int {
 //	free                    makes $PORT one that nobody listens on
 //	waitfor FILE            waits until the file exists
 //	until REGEXP COMMAND... runs a command until its output matches
+//	cluster                 starts a cluster, see startCluster
 //
 // with those of terminals, registries and daemons;
 // the conditions are [exists:PATH], [docker]: there is an engine, and
@@ -95,6 +97,7 @@ func TestJourneys(t *testing.T) {
 	cmds["dockerd"], cmds["until"] = daemons.command, untilMatches
 	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
 	cmds["run"], cmds["end"], cmds["registry"] = engines.run, engines.end, registries.command
+	cmds["cluster"] = startCluster
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../testdata/script",
 		RequireExplicitExec: true,

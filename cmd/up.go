@@ -23,6 +23,7 @@ import (
 
 type upOptions struct {
 	jobOptions
+	at        connection
 	drivers   replacements
 	mode      ui.Mode
 	time      ui.TimeFormat
@@ -68,6 +69,12 @@ templates, artifacts, services and the order of the tasks are as in a run, and
 checks pass. It ends by itself, leaves nothing behind, and fails where something
 does or is not lent.
 
+With --address the jobs are registered in a Nomad cluster and shown just so.
+Ctrl-C asks whether to stop them or to leave them running, and again leaves;
+without a terminal any signal leaves them running. --timeout, --until and
+--fail-fast stop them, but with --detach: then --wait and --timeout say how long
+it is waited, and nothing is stopped.
+
 Exit codes:
   0    all allocations are complete, or --until or --rehearse came to its end
   1    a task or an allocation failed
@@ -76,6 +83,8 @@ Exit codes:
   125  taskrun itself failed
   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
   141  stdout was closed
+In a cluster the last four mean that the jobs were left running, unless Ctrl-C
+was to stop them.
 A failure beats 124, 129, 130 and 143. An allocation whose replacement
 completed does not count as failed.`,
 		Example: `  taskrun up job.nomad.hcl
@@ -92,9 +101,10 @@ completed does not count as failed.`,
 	opts.bind(flags)
 	opts.bindLocal(flags)
 	opts.bindStrict(flags)
+	opts.at.bindCluster(flags)
 	flags.Var(opts.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
-	flags.Var(&opts.time, "time", "what stands before lines: clock, elapsed, iso or none")
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindTime(cmd, &opts.time)
 	flags.DurationVar(&opts.timeout, "timeout", 0, "stop the run after this time, e.g. 10m")
 	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart, or every service is healthy")
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
@@ -109,8 +119,6 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return when every task that should run has run for 10s, or is healthy")
 	flags.BoolVar(&opts.update, "update", false, "change the jobs of these files where they run, and wait for the deployment; see: taskrun plan")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
-	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
 }
@@ -118,6 +126,12 @@ completed does not count as failed.`,
 func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	collectRarely()
 	a.jsonErrors = opts.mode == ui.JSON
+	switch remote, err := opts.at.remote(machineFlags...); {
+	case err != nil:
+		return err
+	case remote && a.handedOver == "":
+		return a.upCluster(ctx, args, opts)
+	}
 	if opts.offline && !opts.rehearse {
 		return usageError("--offline is for rehearsals: use it with --rehearse")
 	}

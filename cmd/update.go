@@ -14,7 +14,10 @@ func (a *app) update(ctx context.Context, files []jobFile, opts upOptions) error
 	if err != nil {
 		return err
 	}
-	running := client.ListJobs(ctx, servers)
+	running, err := a.jobs(ctx, servers)
+	if err != nil {
+		return err
+	}
 	for _, f := range files {
 		job, err := findJob(running, *f.Job.ID)
 		if err != nil {

@@ -7,12 +7,16 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Plan asks what another version of the job would change.
-func (j *Job) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse, error) {
-	q := (&api.WriteOptions{Namespace: j.Namespace}).WithContext(ctx)
-	plan, _, err := j.Server.API.Jobs().Plan(version, true, q)
+// Plan asks what a canonical version of a job would change.
+func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse, error) {
+	namespace := s.namespace
+	if namespace == "" {
+		namespace = *version.Namespace
+	}
+	q := (&api.WriteOptions{Namespace: namespace}).WithContext(ctx)
+	plan, _, err := s.API.Jobs().Plan(version, true, q)
 	if err != nil {
-		return nil, j.Server.explain(ctx, fmt.Sprintf("plan job %q", j.ID), err)
+		return nil, s.explain(ctx, fmt.Sprintf("plan job %q", *version.ID), err)
 	}
 	return plan, nil
 }

@@ -32,7 +32,7 @@ const (
 type Server struct {
 	API     *api.Client
 	Socket  string // of an engine; empty for a cluster
-	Address string // of a cluster; empty for an engine
+	Address string // of a cluster, without a password; empty for an engine
 	// Back waits, when an engine does not answer any more, until another one
 	// does in its place, and reports whether that is so. May be nil.
 	Back func(ctx context.Context) bool
@@ -68,25 +68,33 @@ type Cluster struct {
 	Token     string
 	Region    string
 	Namespace string // empty: default
+	HTTPAuth  string // user:password, for a proxy before it
 	TLS       api.TLSConfig
 }
 
 // Remote returns a Nomad cluster. It is not asked yet.
 func Remote(c Cluster) (*Server, error) {
-	scheme, _, ok := strings.Cut(c.Address, "://")
+	at, err := url.Parse(c.Address)
+	var wrong *url.Error
 	switch {
-	case !ok:
-		return nil, fmt.Errorf("cannot use address %q: it has to begin with http://, https:// or unix://", c.Address)
-	case scheme != "http" && scheme != "https" && scheme != "unix":
-		return nil, fmt.Errorf("cannot use address %q: %q is not one of http, https, unix", c.Address, scheme)
+	case errors.As(err, &wrong): // which repeats the address, perhaps with a password in it
+		return nil, fmt.Errorf("cannot use the address of the cluster: %w", wrong.Err)
+	case at.Scheme == "" || !strings.Contains(c.Address, "://"):
+		return nil, fmt.Errorf("cannot use address %q: it has to begin with http://, https:// or unix://", at.Redacted())
+	case at.Scheme != "http" && at.Scheme != "https" && at.Scheme != "unix":
+		return nil, fmt.Errorf("cannot use address %q: %q is not one of http, https, unix", at.Redacted(), at.Scheme)
 	}
-	client, err := api.NewClient(&api.Config{
-		Address: c.Address, SecretID: c.Token, Region: c.Region, Namespace: c.Namespace, TLSConfig: &c.TLS,
-	})
+	cfg := &api.Config{Address: c.Address, SecretID: c.Token, Region: c.Region, Namespace: c.Namespace, TLSConfig: &c.TLS}
+	if user, password, ok := strings.Cut(c.HTTPAuth, ":"); ok {
+		cfg.HttpAuth = &api.HttpBasicAuth{Username: user, Password: password}
+	} else if c.HTTPAuth != "" {
+		return nil, errors.New("cannot use the authentication for HTTP: it has to be user:password")
+	}
+	client, err := api.NewClient(cfg)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use address %q: %w", c.Address, err)
+		return nil, fmt.Errorf("cannot connect to %s: %w", at.Redacted(), err)
 	}
-	return &Server{API: client, Address: c.Address, namespace: c.Namespace}, nil
+	return &Server{API: client, Address: at.Redacted(), namespace: c.Namespace}, nil
 }
 
 // String names the server: the name of the run's socket, or the address.
@@ -96,6 +104,10 @@ func (s *Server) String() string {
 	}
 	return "run " + strings.TrimSuffix(filepath.Base(s.Socket), filepath.Ext(s.Socket))
 }
+
+// Namespace is where it looks for jobs: a name, * for all, or empty for the
+// server's own choice, which is default.
+func (s *Server) Namespace() string { return s.namespace }
 
 // query returns the options of a request that has to be answered in time.
 func (s *Server) query(ctx context.Context) (*api.QueryOptions, context.CancelFunc) {
@@ -131,19 +143,4 @@ func (s *Server) ask(ctx context.Context, doing string, question func(*api.Query
 func died(err error) bool {
 	return Gone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-// explain says what an error of a request means.
-func (s *Server) explain(ctx context.Context, doing string, err error) error {
-	var response api.UnexpectedResponseError
-	var request *url.Error
-	switch {
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	case errors.As(err, &response):
-		err = fmt.Errorf("it answered %d: %s", response.StatusCode(), strings.TrimSpace(response.Body()))
-	case errors.As(err, &request):
-		err = request.Err // the rest is long
-	}
-	return fmt.Errorf("cannot %s of %v: %w", doing, s, err)
 }

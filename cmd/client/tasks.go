@@ -24,6 +24,8 @@ type Task struct {
 	State  *api.TaskState // never nil
 	Index  int            // of the allocation in its group
 
+	outlived bool // a later allocation has the place of the task's, which has ended
+
 	kept func(stream string) (io.ReadCloser, error) // of a run that has ended
 }
 
@@ -43,11 +45,6 @@ func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, pr
 		asking.Go(func() { lists[i], errs[i] = s.tasks(ctx, job) })
 	}
 	asking.Wait()
-	for i, err := range errs {
-		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
-			problems = append(problems, err)
-		}
-	}
 	tasks = slices.Concat(lists...)
 	slices.SortStableFunc(tasks, func(a, b *Task) int {
 		return cmp.Or(
@@ -55,7 +52,7 @@ func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, pr
 			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
 		)
 	})
-	return tasks, problems
+	return tasks, failures(servers, errs)
 }
 
 // Job is a job of a server.
@@ -64,15 +61,15 @@ type Job struct {
 	Server *Server
 }
 
-// ListJobs returns the jobs of all servers that answer.
-func ListJobs(ctx context.Context, servers []*Server) []Job {
-	lists := make([][]Job, len(servers))
+// ListJobs returns the jobs of all servers, sorted by ID, and what could not be
+// asked of those that are not gone.
+func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, problems []error) {
+	lists, errs := make([][]Job, len(servers)), make([]error, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
 		asking.Go(func() {
 			var stubs []*api.JobListStub
-			// List of tasks tells of who does not answer.
-			_ = s.ask(ctx, "list the jobs", func(q *api.QueryOptions) (err error) {
+			errs[i] = s.ask(ctx, "list the jobs", func(q *api.QueryOptions) (err error) {
 				stubs, _, err = s.API.Jobs().List(q)
 				return err
 			})
@@ -82,7 +79,19 @@ func ListJobs(ctx context.Context, servers []*Server) []Job {
 		})
 	}
 	asking.Wait()
-	return slices.Concat(lists...)
+	jobs = slices.Concat(lists...)
+	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
+	return jobs, failures(servers, errs)
+}
+
+// failures are the errors of servers that are not gone.
+func failures(servers []*Server, errs []error) (problems []error) {
+	for i, err := range errs {
+		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
+			problems = append(problems, err)
+		}
+	}
+	return problems
 }
 
 // Gone reports whether an engine had ended before it was asked.
@@ -101,22 +110,35 @@ func (s *Server) tasks(ctx context.Context, job string) ([]*Task, error) {
 
 // list returns the allocations of a job or, without one, all.
 func (s *Server) list(job string, q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
-	if job == "" {
-		return s.API.Allocations().List(q)
+	if job != "" && s.namespace != api.AllNamespacesNamespace {
+		return s.API.Jobs().Allocations(job, false, q)
 	}
-	return s.API.Jobs().Allocations(job, false, q)
+	stubs, meta, err := s.API.Allocations().List(q)
+	if job != "" { // of any namespace
+		stubs = slices.DeleteFunc(stubs, func(a *api.AllocationListStub) bool { return a.JobID != job })
+	}
+	return stubs, meta, err
 }
 
 // split takes allocations apart into tasks.
 func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
+	type place struct{ namespace, name string }
+	newest := map[place]uint64{}
+	for _, a := range stubs {
+		at := place{a.Namespace, a.Name}
+		newest[at] = max(newest[at], a.CreateIndex)
+	}
 	var tasks []*Task
 	for _, a := range stubs {
-		index := indexOf(a.Name)
+		t := Task{Server: s, Alloc: a, State: &api.TaskState{State: "pending"}, Index: indexOf(a.Name)}
+		t.outlived = t.Ended() && a.CreateIndex < newest[place{a.Namespace, a.Name}]
 		for name, state := range a.TaskStates {
-			tasks = append(tasks, &Task{Server: s, Alloc: a, Name: name, State: state, Index: index})
+			of := t
+			of.Name, of.State = name, state
+			tasks = append(tasks, &of)
 		}
 		if len(a.TaskStates) == 0 {
-			tasks = append(tasks, &Task{Server: s, Alloc: a, State: &api.TaskState{State: "pending"}, Index: index})
+			tasks = append(tasks, &t)
 		}
 	}
 	return tasks
@@ -131,8 +153,8 @@ func indexOf(alloc string) int {
 // Running reports whether a command can be run in the task.
 func (t *Task) Running() bool { return t.State.State == "running" }
 
-// Replaced reports whether another allocation runs in the place of the task's.
-func (t *Task) Replaced() bool { return t.Alloc.NextAllocation != "" }
+// Replaced reports whether another allocation has the place of the task's.
+func (t *Task) Replaced() bool { return t.Alloc.NextAllocation != "" || t.outlived }
 
 // ExitCode returns the code with which the task ended last, nil if it has not.
 func (t *Task) ExitCode() *int {

@@ -32,6 +32,27 @@ func EnvName(flag string) string {
 	return "TASKRUN_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// nomadNames are the variables of flags that Nomad's own are spelled unlike, as
+// NOMAD_CACERT is: whoever has those writes TASKRUN_ instead of NOMAD_. See
+// https://developer.hashicorp.com/nomad/docs/commands#environment-variables.
+var nomadNames = map[string]string{
+	"address": "TASKRUN_ADDR", "ca-cert": "TASKRUN_CACERT", "ca-path": "TASKRUN_CAPATH", "tls-skip-verify": "TASKRUN_SKIP_VERIFY",
+}
+
+// fromEnv returns what the environment says of a flag, and the variable that
+// does.
+func fromEnv(flag string, env func(string) string) (name, value string) {
+	for _, name := range []string{EnvName(flag), nomadNames[flag]} {
+		if name == "" {
+			continue
+		}
+		if value := env(name); value != "" {
+			return name, value
+		}
+	}
+	return "", ""
+}
+
 // Apply gives every flag that the command line left out its value from the
 // environment or the config file, and returns the options of drivers.
 //
@@ -46,8 +67,8 @@ func Apply(flags *pflag.FlagSet, src Sources) ([]Plugin, error) {
 		if err != nil || f.Changed || !slices.Contains(src.Keys, f.Name) {
 			return
 		}
-		if v := src.Env(EnvName(f.Name)); v != "" {
-			err = set(f, EnvName(f.Name), envValues(f, v))
+		if name, v := fromEnv(f.Name, src.Env); v != "" {
+			err = set(f, name, envValues(f, v))
 			return
 		}
 		if v, ok := file.values[f.Name]; ok {

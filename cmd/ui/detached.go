@@ -14,6 +14,8 @@ type Detached struct {
 	Socket  string
 	DataDir string
 	Log     string // of what taskrun has to say
+	Address string // of the cluster that has them; empty: they are here
+	Words   string // flags by which other commands find that
 }
 
 // DetachedJob is one of its jobs.
@@ -29,18 +31,23 @@ func WriteDetached(s *Streams, mode Mode, colour ColourMode, d Detached) error {
 		case JSON:
 			writeJSON(&out, struct {
 				jsonRun
-				RunDir string `json:"run_dir"`
-				Log    string `json:"log"`
-			}{jsonRun{head("run", time.Now()), j.Job, d.Version, d.PID, d.Socket, d.DataDir}, j.RunDir, d.Log})
+				RunDir string `json:"run_dir,omitempty"`
+				Log    string `json:"log,omitempty"`
+			}{jsonRun{head("run", time.Now()), j.Job, d.Version, d.PID, d.Socket, d.DataDir, d.Address}, j.RunDir, d.Log})
 		case Quiet:
 		default:
-			fmt.Fprintf(&out, "%s job %s runs in the background\n", style.Good("✓"), style.Strong(j.Job))
+			where := "runs in the background"
+			if d.Address != "" {
+				where = "is registered in " + d.Address
+			}
+			fmt.Fprintf(&out, "%s job %s %s\n", style.Good("✓"), style.Strong(j.Job), where)
+			follow := "taskrun logs" + d.Words + " -f --job " + j.Job
 			for _, c := range []struct{ command, does string }{
-				{"taskrun attach " + j.Job, "shows it"},
-				{"taskrun logs -f --job " + j.Job, "follows its output"},
-				{"taskrun stop " + j.Job, "stops it"},
+				{"taskrun attach" + d.Words + " " + j.Job, "shows it"},
+				{follow, "follows its output"},
+				{"taskrun stop" + d.Words + " " + j.Job, "stops it"},
 			} {
-				fmt.Fprintf(&out, "  %-*s  %s\n", len("taskrun logs -f --job ")+len(j.Job), c.command, style.Quiet(c.does))
+				fmt.Fprintf(&out, "  %-*s  %s\n", len(follow), c.command, style.Quiet(c.does))
 			}
 		}
 	}

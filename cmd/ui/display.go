@@ -26,14 +26,17 @@ type Options struct {
 	Version  string
 	DataDir  string
 	Socket   string // where the run is served; empty: nowhere
+	Address  string // of the cluster that has the jobs; empty: they are here
 	PID      int    // of the run; 0: it is this program's
 	Bare     bool   // nothing is said before the first event
-	// Past is what has happened before, and is not shown any more.
+	// Past is what has happened before, and is not shown any more; Said tells
+	// of it, if it is not empty.
 	Past []event.Event
+	Said string
 }
 
 func (o *Options) pid() int {
-	if o.PID != 0 {
+	if o.PID != 0 || o.Address != "" {
 		return o.PID
 	}
 	return os.Getpid()
@@ -77,6 +80,7 @@ type Display struct {
 	piece   []byte
 	broken  chan error
 	bare    bool
+	past    string // what is said of it
 }
 
 // New returns a display that has shown nothing yet.
@@ -89,6 +93,7 @@ func New(s *Streams, opts Options) *Display {
 		piece:   make([]byte, pieceSize),
 		broken:  make(chan error, 1),
 		bare:    opts.Bare,
+		past:    opts.Said,
 	}
 	for _, e := range opts.Past {
 		d.model.Apply(e)
@@ -104,6 +109,9 @@ func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 		d.view.begin()
 	}
 	d.rest()
+	if d.past != "" {
+		d.Say(d.past)
+	}
 	for {
 		e, ok := sub.Next(ctx)
 		if !ok {

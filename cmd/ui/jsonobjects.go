@@ -19,9 +19,10 @@ type (
 		jsonHead
 		Job     string `json:"job"`
 		Version string `json:"version"`
-		PID     int    `json:"pid"`
+		PID     int    `json:"pid"`    // 0: it is in a cluster
 		Socket  string `json:"socket"` // empty: there is none
 		DataDir string `json:"data_dir"`
+		Address string `json:"address,omitempty"` // of the cluster
 	}
 	jsonDiagnostic struct {
 		jsonHead

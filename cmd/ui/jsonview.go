@@ -54,7 +54,7 @@ func (v *jsonView) begin() {
 	for _, j := range v.opts.Jobs {
 		v.write(jsonRun{
 			jsonHead: head("run", v.opts.Begin), Job: *j.ID, Version: v.opts.Version,
-			PID: v.opts.pid(), Socket: v.opts.Socket, DataDir: v.opts.DataDir,
+			PID: v.opts.pid(), Socket: v.opts.Socket, DataDir: v.opts.DataDir, Address: v.opts.Address,
 		})
 	}
 	for _, d := range v.opts.Warnings {

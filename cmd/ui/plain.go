@@ -38,8 +38,10 @@ func newPlain(d *Display, opts Options) *plain {
 }
 
 func (v *plain) begin() {
-	for _, d := range v.opts.Warnings {
-		writeLines(v.screen.err(), []string{v.errStyle.Waiting(d.Severity+":") + " " + d.line()})
+	writeLines(v.screen.err(), warningLines(v.errStyle, v.opts.Warnings))
+	where := ""
+	if v.opts.Address != "" {
+		where = " in " + v.opts.Address
 	}
 	for _, j := range v.opts.Jobs {
 		tasks, allocs := 0, 0
@@ -47,9 +49,32 @@ func (v *plain) begin() {
 			tasks += len(g.Tasks)
 			allocs += *g.Count
 		}
-		v.line(v.opts.Begin, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s): %s, %s",
-			*j.ID, *j.Type, plural(tasks, "task"), plural(allocs, "allocation")))
+		v.line(v.opts.Begin, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s)%s: %s, %s",
+			*j.ID, *j.Type, where, plural(tasks, "task"), plural(allocs, "allocation")))
 	}
+}
+
+// WriteWarnings tells of what was found in jobs that are not shown.
+func WriteWarnings(s *Streams, mode Mode, colour ColourMode, warnings []Diagnostic) error {
+	switch mode {
+	case JSON:
+		for _, d := range warnings {
+			if err := WriteDiagnostic(s.Out, time.Now(), d); err != nil {
+				return err
+			}
+		}
+	case Plain:
+		writeLines(s.Err, warningLines(s.ErrStyle(colour), warnings))
+	case Quiet:
+	}
+	return nil
+}
+
+func warningLines(style *Style, warnings []Diagnostic) (lines []string) {
+	for _, d := range warnings {
+		lines = append(lines, style.Waiting(d.Severity+":")+" "+d.line())
+	}
+	return lines
 }
 
 // line returns a diagnostic without its severity in one line.
@@ -207,9 +232,17 @@ func (v *plain) allocStatus(e event.Event, a event.AllocStatus) (symbol, text st
 		}
 		return s.Bad("✗"), s.Bad(text)
 	case api.AllocClientStatusPending:
-		if a.Replaces != "" {
+		switch now := v.d.model.alloc(e.Alloc); {
+		case now.Replaces == nil || slices.ContainsFunc(now.Tasks, func(t *Task) bool { return len(t.Events) > 0 }):
+		case now.Replaces.Status == api.AllocClientStatusFailed:
 			return s.Waiting("↻"), s.Waiting(e.Alloc.Name + " runs again, in place of the failed one")
+		default:
+			return s.Waiting("↻"), s.Waiting(e.Alloc.Name + " runs in place of the one before")
 		}
+	case api.AllocClientStatusLost:
+		return s.Bad("✗"), s.Bad(fmt.Sprintf("%s is lost: %s", e.Alloc.Name, a.Description))
+	case api.AllocClientStatusUnknown:
+		return s.Waiting("?"), s.Waiting(fmt.Sprintf("%s is out of reach: %s", e.Alloc.Name, a.Description))
 	}
 	return "", ""
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 
 	"golang.org/x/term"
@@ -22,6 +23,21 @@ type Streams struct {
 	Env                      func(string) string
 
 	width func() int
+}
+
+// ReadLine reads a line of what the user types, without its end.
+func (s *Streams) ReadLine() (string, error) {
+	var line []byte
+	for b := make([]byte, 1); ; {
+		n, err := s.In.Read(b)
+		if n > 0 && b[0] == '\n' {
+			return strings.TrimSpace(string(line)), nil
+		}
+		line = append(line, b[:n]...)
+		if err != nil {
+			return strings.TrimSpace(string(line)), err
+		}
+	}
 }
 
 // System returns the streams of this process.

@@ -3,11 +3,12 @@ package taskenv
 import "strings"
 
 // denied are the variables of the host that no task inherits, Nomad's default
-// for the client option env.denylist.
+// for the client option env.denylist, and what taskrun itself has for clusters.
 // See https://developer.hashicorp.com/nomad/docs/configuration/client#env-denylist.
 var denied = map[string]bool{
 	"CONSUL_TOKEN": true, "CONSUL_HTTP_TOKEN": true, "CONSUL_HTTP_TOKEN_FILE": true,
 	"NOMAD_TOKEN": true, "VAULT_TOKEN": true,
+	"TASKRUN_TOKEN": true, "TASKRUN_HTTP_AUTH": true,
 	"CONSUL_LICENSE": true, "NOMAD_LICENSE": true, "VAULT_LICENSE": true,
 	"CONSUL_LICENSE_PATH": true, "NOMAD_LICENSE_PATH": true, "VAULT_LICENSE_PATH": true,
 	"AWS_ACCESS_KEY_ID": true, "AWS_SECRET_ACCESS_KEY": true, "AWS_SESSION_TOKEN": true,

@@ -1,0 +1,155 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Position is how far an output was read. The zero value is its beginning.
+type Position struct {
+	File   string // relative to the directory of the allocation; empty: none was read
+	Offset int64  // in the file
+	Read   int64  // bytes in all
+	End    bool   // begin with what is still to come
+}
+
+// silentTime is how long a cluster may send nothing of an output that is
+// followed; an empty frame is due every second.
+const silentTime = 30 * time.Second
+
+// ErrBrokeOff says that a connection broke off by which an output was read.
+var ErrBrokeOff = errors.New("the connection broke off")
+
+// errSilent is why a stream was given up.
+var errSilent = errors.New("the connection is silent")
+
+// Read hands pieces of an output of a cluster's task to take, from a position
+// to the end there is now or, to follow it, until ctx ends or the connection
+// breaks. It returns how far it came. A piece may not be kept.
+func (t *Task) Read(ctx context.Context, stream string, from Position, follow bool, take func(piece []byte) error) (Position, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(silentTime, func() { cancel(errSilent) })
+	defer silence.Stop()
+	at := from
+	if from.End {
+		at = t.end(ctx, stream)
+	}
+	out, err := t.frames(ctx, stream, at, follow)
+	if err != nil {
+		return at, reason(ctx, err)
+	}
+	defer out.Close()
+	for frames := json.NewDecoder(out); ; {
+		var f api.StreamFrame
+		err := frames.Decode(&f)
+		switch {
+		case errors.Is(err, io.EOF):
+			return at, nil
+		case err != nil:
+			return at, fmt.Errorf("%w: %w", ErrBrokeOff, reason(ctx, err))
+		}
+		silence.Reset(silentTime)
+		if len(f.Data) == 0 {
+			continue
+		}
+		if err := take(f.Data); err != nil {
+			return at, err
+		}
+		at = Position{File: f.File, Offset: f.Offset, Read: at.Read + int64(len(f.Data))}
+	}
+}
+
+func (t *Task) frames(ctx context.Context, stream string, from Position, follow bool) (io.ReadCloser, error) {
+	origin, offset := api.OriginStart, int64(0)
+	switch {
+	case from.End:
+		origin = api.OriginEnd
+	case from.File != "":
+		offset = t.offset(ctx, stream, from)
+	}
+	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{
+		"task": t.Name, "type": stream, "follow": strconv.FormatBool(follow),
+		"origin": origin, "offset": strconv.FormatInt(offset, 10),
+	}}
+	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
+}
+
+// logFile is one of the files that an output is kept in.
+type logFile struct {
+	path   string
+	number int
+	size   int64
+}
+
+// files lists those of an output, oldest first.
+func (t *Task) files(ctx context.Context, stream string) (files []logFile, err error) {
+	q := (&api.QueryOptions{Namespace: t.Alloc.Namespace}).WithContext(ctx)
+	list, _, err := t.Server.API.AllocFS().List(t.alloc(), logDir, q)
+	for _, f := range list {
+		if number := t.number(stream, f.Name); number >= 0 {
+			files = append(files, logFile{path.Join(logDir, f.Name), number, f.Size})
+		}
+	}
+	slices.SortFunc(files, func(a, b logFile) int { return a.number - b.number })
+	return files, err
+}
+
+// logDir is where the outputs of all tasks of an allocation are; see
+// https://developer.hashicorp.com/nomad/docs/concepts/filesystem.
+const logDir = "alloc/logs"
+
+// number returns that of a file of an output, negative when it is none.
+func (t *Task) number(stream, file string) int {
+	text, ok := strings.CutPrefix(path.Base(file), t.Name+"."+stream+".")
+	n, err := strconv.Atoi(text)
+	if !ok || err != nil {
+		return -1
+	}
+	return n
+}
+
+// offset returns where a position is, from the beginning of what is kept of an
+// output: older files may be gone meanwhile. Who may not list files has only
+// the count of bytes.
+func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
+	files, err := t.files(ctx, stream)
+	if err != nil {
+		return at.Read
+	}
+	before, last := int64(0), t.number(stream, at.File)
+	for _, f := range files {
+		if f.number >= last {
+			if f.number == last {
+				before += at.Offset
+			}
+			break
+		}
+		before += f.size
+	}
+	return before
+}
+
+// end returns the position behind all that there is of an output.
+func (t *Task) end(ctx context.Context, stream string) Position {
+	files, err := t.files(ctx, stream)
+	if err != nil || len(files) == 0 {
+		return Position{End: err != nil}
+	}
+	last := files[len(files)-1]
+	at := Position{File: last.path, Offset: last.size}
+	for _, f := range files {
+		at.Read += f.size
+	}
+	return at
+}

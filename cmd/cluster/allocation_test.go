@@ -1,0 +1,123 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// happenings are task events at these seconds, as "TYPE@SECOND" or, with an
+// exit code, "Terminated:3@SECOND".
+func happenings(text string) (events []*api.TaskEvent) {
+	for _, word := range strings.Split(text, ", ") {
+		kind, second, _ := strings.Cut(word, "@")
+		kind, code, _ := strings.Cut(kind, ":")
+		var at int64
+		_, _ = fmt.Sscan(second, &at)
+		events = append(events, &api.TaskEvent{Type: kind, Time: at * int64(time.Second), Details: map[string]string{"exit_code": code}})
+	}
+	return events
+}
+
+// words puts news into words.
+func words(all []news) (list []string) {
+	for _, n := range all {
+		switch b := n.body.(type) {
+		case event.TaskEvent:
+			list = append(list, fmt.Sprintf("%d %s", n.at.Unix(), b.Type))
+		case event.TaskState:
+			code := ""
+			if b.ExitCode != nil {
+				code = fmt.Sprintf(" code %d", *b.ExitCode)
+			}
+			list = append(list, fmt.Sprintf("%d %s %v %d%s", n.at.Unix(), b.State, b.Failed, b.Restarts, code))
+		case event.AllocStatus:
+			list = append(list, fmt.Sprintf("%s: %s, %v", b.Status, b.Description, b.Retry))
+		case event.AllocHealth:
+			list = append(list, fmt.Sprintf("healthy %v", b.Healthy))
+		}
+	}
+	return list
+}
+
+// What a server says from time to time becomes what happened, each once.
+func TestWhatIsNewOfATask(t *testing.T) {
+	t.Parallel()
+	finished := time.Unix(9, 0)
+	for _, c := range []struct {
+		name  string
+		seen  []*api.TaskState
+		tells []string
+	}{
+		{"as it comes", []*api.TaskState{
+			{State: "pending", Events: happenings("Received@1")},
+			{State: "running", Events: happenings("Received@1, Started@2")},
+			{State: "running", Events: happenings("Received@1, Started@2")},
+			{State: "dead", FinishedAt: finished, Events: happenings("Received@1, Started@2, Terminated:0@9")},
+		}, []string{"1 Received", "2 Started", "2 running false 0", "9 Terminated", "9 dead false 0 code 0"}},
+		{"all at once", []*api.TaskState{
+			{State: "dead", Failed: true, Restarts: 1, FinishedAt: finished, Events: happenings("Received@1, Started@2, Terminated:3@3, Restarting@3, Started@5, Terminated:4@9, Not Restarting@9")},
+		}, []string{
+			"1 Received", "2 Started", "2 running false 0", "3 Terminated", "3 Restarting", "3 pending false 1 code 3",
+			"5 Started", "5 running false 1 code 3", "9 Terminated", "9 Not Restarting", "9 dead true 1 code 4",
+		}},
+		{"the first events are forgotten", []*api.TaskState{
+			{State: "running", Events: happenings("Received@1, Started@2")},
+			{State: "running", Restarts: 7, Events: happenings("Terminated:1@7, Restarting@7, Started@8")},
+		}, []string{
+			"1 Received", "2 Started", "2 running false 0",
+			"7 Terminated", "7 Restarting", "7 pending false 1 code 1", "8 Started", "8 running false 1 code 1", "8 running false 7 code 1",
+		}},
+		{"two at the same moment", []*api.TaskState{
+			{State: "pending", Events: happenings("Received@1")},
+			{State: "pending", Events: happenings("Received@1, Task Setup@1")},
+		}, []string{"1 Received", "1 Task Setup"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			told := &task{state: event.TaskState{State: "pending"}}
+			var all []news
+			for _, s := range c.seen {
+				all = append(all, told.happened(s)...)
+			}
+			if diff := cmp.Diff(c.tells, words(all)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatBecomesOfAnAllocation(t *testing.T) {
+	t.Parallel()
+	s := &api.AllocationListStub{ID: "1", Name: "j.g[0]", JobID: "j", TaskGroup: "g", DesiredStatus: "run", CreateTime: 1, ModifyTime: 2}
+	a := newAllocation(s, "parent", "")
+	all := []news{a.begun(s)}
+	for _, step := range []struct {
+		status  string
+		healthy *bool
+		desired string
+	}{
+		{"pending", nil, "run"},
+		{"running", nil, "run"},
+		{"running", new(true), "run"},
+		{"running", new(true), "run"},
+		{"complete", new(false), "stop"}, // for it was stopped
+	} {
+		s.ClientStatus, s.DesiredStatus, s.ClientDescription = step.status, step.desired, "so it is"
+		s.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: step.healthy}
+		all = append(all, a.became(s, -1)...)
+	}
+	want := []string{"pending: No tasks have started, -1ns", "running: so it is, -1ns", "healthy true", "complete: so it is, -1ns"}
+	if diff := cmp.Diff(want, words(all)); diff != "" {
+		t.Error(diff)
+	}
+	if !a.Of("parent") || !a.Of("j") {
+		t.Errorf("it is %+v", a.Alloc)
+	}
+}

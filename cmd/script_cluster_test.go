@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	drivercatalog "taskrun/drivers/catalog"
+	"taskrun/engine"
+	"taskrun/engine/httpapi"
+	"taskrun/engine/service"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+// clusterToken is the one that a cluster of the scripts wants.
+const clusterToken = "5ec2e7ab-token-of-the-cluster"
+
+// startCluster is the script command
+//
+//	cluster   start a cluster of one node, which takes one job, behind TLS: it is at $CLUSTER,
+//	          its CA is ca.pem, and it wants $CLUSTER_TOKEN
+//
+// It is an engine in a process of its own, $CLUSTER_PID.
+func startCluster(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: cluster")
+	}
+	path, err := exec.LookPath("clusterd")
+	ts.Check(err)
+	cmd := exec.Command(path, ts.MkAbs("ca.pem"), ts.MkAbs("cluster.d"))
+	cmd.Dir, cmd.Env, cmd.Stderr = ts.MkAbs("."), environment(ts), os.Stderr
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	address := make([]byte, 256)
+	n, err := out.Read(address)
+	ts.Check(err)
+	ts.Setenv("CLUSTER", strings.TrimSpace(string(address[:n])))
+	ts.Setenv("CLUSTER_TOKEN", clusterToken)
+	ts.Setenv("CLUSTER_PID", fmt.Sprint(cmd.Process.Pid))
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		kill := time.AfterFunc(scriptTime, func() { _ = cmd.Process.Kill() })
+		defer kill.Stop()
+		_ = cmd.Wait()
+	})
+}
+
+// clusterd CA DIR is that process. SIGUSR1 breaks off the connections that
+// clients have.
+func clusterd() {
+	node := taskenv.Fingerprint()
+	services := &service.Catalog{}
+	e := engine.New(engine.Config{
+		DataDir: os.Args[2], Drivers: drivercatalog.New(), Node: &node, HostEnv: os.Environ(), Services: services,
+		Hooks: hookcatalog.New(hookcatalog.Options{DataDir: os.Args[2], Services: services}),
+	})
+	c := &fakeCluster{engine: e, api: httpapi.New(e, httpapi.Config{Node: &node, Version: "1.2.3"})}
+	server := httptest.NewUnstartedServer(c)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are to fail
+	server.StartTLS()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	if err := os.WriteFile(os.Args[1], ca, 0o600); err != nil {
+		panic(err)
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGTERM)
+	fmt.Println(server.URL)
+	for sig := range signals {
+		if sig == syscall.SIGTERM {
+			break
+		}
+		server.CloseClientConnections()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	e.Kill()
+	_ = e.Close(ctx)
+	_ = c.api.Shutdown(ctx)
+	cancel()
+	os.Exit(0)
+}
+
+// fakeCluster is an engine that takes its first job over HTTP, and that has
+// tokens.
+type fakeCluster struct {
+	engine *engine.Engine
+	api    *httpapi.Server
+	once   sync.Once
+}
+
+func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("X-Nomad-Token") != clusterToken {
+		http.Error(w, "ACL token not found", http.StatusForbidden)
+		return
+	}
+	if r.Method == http.MethodPut && r.URL.Path == "/v1/jobs" {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		first := false
+		c.once.Do(func() { first = true })
+		if first {
+			c.submit(w, text)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(text))
+	}
+	c.api.ServeHTTP(w, r)
+}
+
+func (c *fakeCluster) submit(w http.ResponseWriter, text []byte) {
+	var order api.JobRegisterRequest
+	if err := json.Unmarshal(text, &order); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	order.Job.Canonicalize()
+	if err := c.engine.Submit(order.Job); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	asked := httptest.NewRecorder()
+	c.api.ServeHTTP(asked, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/v1/job/"+*order.Job.ID+"/evaluations", nil))
+	var evaluations []*api.Evaluation
+	_ = json.Unmarshal(asked.Body.Bytes(), &evaluations) // of which a launching job has none
+	answer := api.JobRegisterResponse{Warnings: "1 warning:\n\n* it is a cluster of one"}
+	if len(evaluations) > 0 {
+		answer.EvalID = evaluations[0].ID
+	}
+	w.Header().Set("X-Nomad-Index", "1")
+	_ = json.NewEncoder(w).Encode(answer)
+}

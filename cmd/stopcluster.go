@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
+	"taskrun/engine/event"
+)
+
+// stopCluster stops a job of a cluster and waits for its end. Who does not want
+// to wait any more leaves it to end.
+func (a *app) stopCluster(ctx context.Context, id string, opts stopOptions) error {
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	t, err := a.clusterJob(ctx, opts.connection, id)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	j := cluster.Job{Job: t.job, Server: t.server, Over: map[string]bool{}}
+	if err := j.LeaveOutEnded(ctx); err != nil {
+		return stopped(ctx, err)
+	}
+	run := cluster.New([]cluster.Job{j})
+	run.Silent = true
+	how := client.Deregistration{Purge: opts.purge, NoDelay: opts.noDelay}
+	if err := t.server.Deregister(ctx, id, how); err != nil {
+		return stopped(ctx, err)
+	}
+	if opts.detach || j.Launches() { // what it has launched goes on
+		return opts.done(a, id)
+	}
+	events, failed := run.Subscribe(false), make(chan bool, 1)
+	go func() {
+		some := false
+		for e, ok := events.Next(context.Background()); ok; e, ok = events.Next(context.Background()) {
+			s, ok := e.Body.(event.AllocStatus)
+			some = some || ok && s.Status == api.AllocClientStatusFailed
+		}
+		failed <- some
+	}()
+	err = run.Follow(ctx)
+	run.Close()
+	some := <-failed
+	switch {
+	case err != nil && ctx.Err() != nil:
+		a.say("it is stopping, and not waited for any more")
+		return stopped(ctx, err)
+	case err != nil:
+		return err
+	}
+	if err := opts.done(a, id); err != nil || !some {
+		return err
+	}
+	return silent(exitFailed)
+}
