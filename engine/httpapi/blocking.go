@@ -19,15 +19,20 @@ func read(topicOf func(id string) topic, get func(*Server, http.ResponseWriter, 
 			return err
 		}
 		index := s.tracker.wait(r.Context(), topicOf(r.id), after, wait)
-		w.Header().Set("X-Nomad-Index", strconv.FormatUint(index, 10))
-		w.Header().Set("X-Nomad-KnownLeader", "true")
-		w.Header().Set("X-Nomad-LastContact", "0")
-		v, err := get(s, w, r)
+		s.setMeta(w, index)
+		body, err := s.prepare(r, func() (any, error) { return get(s, w, r) })
 		if err != nil {
 			return err
 		}
-		return r.writeJSON(w, v)
+		return s.send(w, http.StatusOK, body)
 	}
+}
+
+// setMeta tells a client what its library wants to know of an answer.
+func (s *Server) setMeta(w http.ResponseWriter, index uint64) {
+	s.setIndex(w, index)
+	w.Header().Set("X-Nomad-KnownLeader", "true")
+	w.Header().Set("X-Nomad-LastContact", "0")
 }
 
 // blocking returns the index and the time that a query names.

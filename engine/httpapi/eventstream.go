@@ -17,6 +17,10 @@ const (
 	// lastEvents is how long a stream waits for the last events of a run when
 	// the server ends.
 	lastEvents = 200 * time.Millisecond
+	// lineTime is how long a client may take to read a line, as in Nomad.
+	lineTime = 40 * time.Second
+	// maxBehind is by how many entries a client may be late.
+	maxBehind = 10_000
 )
 
 // topics is what a client wants to hear of: by topic the keys.
@@ -75,6 +79,7 @@ func (s *Server) eventStream(w http.ResponseWriter, r *request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Connection", "close")
 	lines := lineWriter{json.NewEncoder(w), http.NewResponseController(w)}
 	if err := lines.write(struct{}{}); err != nil {
 		return nil // the client is gone
@@ -88,7 +93,7 @@ func (s *Server) eventStream(w http.ResponseWriter, r *request) error {
 			if at = at.next; at == nil {
 				return nil
 			}
-			if err := s.sendEntry(&lines, at, wanted, r); err != nil {
+			if err := s.sendEntry(&lines, at, wanted, r); err != nil || s.tracker.feed.behind(at) > maxBehind {
 				return nil
 			}
 		case <-beat.C:
@@ -171,6 +176,9 @@ type lineWriter struct {
 }
 
 func (l *lineWriter) write(v any) error {
+	if err := l.control.SetWriteDeadline(time.Now().Add(lineTime)); err != nil {
+		return err
+	}
 	if err := l.enc.Encode(v); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ type occurrence struct {
 type entry struct {
 	index  uint64
 	events []occurrence
+	number uint64        // counts entries
 	next   *entry        // set before more is closed; nil: nothing comes any more
 	more   chan struct{} // closed when there is a next one, or will be none
 }
@@ -60,7 +61,7 @@ func (f *feed) add(index uint64, events ...occurrence) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := &entry{index: index, events: events, more: make(chan struct{})}
+	e := &entry{index: index, events: events, number: f.last.number + 1, more: make(chan struct{})}
 	f.last.next = e
 	close(f.last.more)
 	f.last = e
@@ -68,6 +69,14 @@ func (f *feed) add(index uint64, events ...occurrence) {
 		f.first = f.first.next
 		f.n--
 	}
+}
+
+// behind is by how many entries who reads one is behind those that are kept
+// for everybody: it is he who keeps them.
+func (f *feed) behind(e *entry) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.first.number - min(e.number, f.first.number)
 }
 
 // end tells who reads that nothing comes any more.

@@ -10,11 +10,16 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
+
+// maxEntries is how many entries of a directory are listed: a task may make as
+// many as it likes.
+const maxEntries = 50_000
 
 // sniffed is how much of a file tells its type, in bytes.
 const sniffed = 512
@@ -126,9 +131,9 @@ func (s *Server) listFiles(_ http.ResponseWriter, r *request) (any, error) {
 		return nil, err
 	}
 	defer p.root.Close()
-	entries, err := fs.ReadDir(p.root.FS(), filepath.ToSlash(p.name))
+	entries, err := p.entries()
 	if err != nil {
-		return nil, fileError(err, p.root.Name())
+		return nil, err
 	}
 	list := []fileInfo{}
 	for _, e := range entries {
@@ -137,6 +142,31 @@ func (s *Server) listFiles(_ http.ResponseWriter, r *request) (any, error) {
 		}
 	}
 	return list, nil
+}
+
+// entries are those of a directory, by name.
+func (p *place) entries() ([]fs.DirEntry, error) {
+	info, err := p.root.Lstat(p.name)
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "readdir", Path: p.name, Err: syscall.ENOTDIR}
+	}
+	if err != nil {
+		return nil, fileError(err, p.root.Name())
+	}
+	dir, err := p.root.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fileError(err, p.root.Name())
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(maxEntries + 1)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, fileError(err, p.root.Name())
+	case len(entries) > maxEntries:
+		return nil, fail(http.StatusBadRequest, "directory %s has more than %d entries", p.name, maxEntries)
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, nil
 }
 
 // statFile answers GET /v1/client/fs/stat/:id.

@@ -20,7 +20,7 @@ func (s *Server) metrics(w http.ResponseWriter, r *request) error {
 	list := s.gauges(r.Context())
 	switch format := r.query.Get("format"); format {
 	case "":
-		return r.writeJSON(w, &api.MetricsSummary{
+		return r.writeJSON(w, http.StatusOK, &api.MetricsSummary{
 			Timestamp: time.Now().UTC().Format("2006-01-02 15:04:05 -0700 MST"), Gauges: list,
 			Points: []api.PointValue{}, Counters: []api.SampledValue{}, Samples: []api.SampledValue{},
 		})

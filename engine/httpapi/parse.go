@@ -12,11 +12,14 @@ import (
 // text cannot read files of this machine.
 func (s *Server) parseJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobsParseRequest
-	if err := s.decodeJob(w, r, &order); err != nil {
+	if err := r.decodeJob(w, &order); err != nil {
 		return nil, err
 	}
 	if order.JobHCL == "" {
 		return nil, fail(http.StatusBadRequest, "Job spec is empty")
+	}
+	if len(order.JobHCL) > maxSource {
+		return nil, fail(http.StatusBadRequest, "Failed to parse job: it is larger than %d MiB", maxSource>>20)
 	}
 	opts := jobspec.Options{NoFiles: true}
 	if order.Variables != "" {
@@ -25,6 +28,9 @@ func (s *Server) parseJob(w http.ResponseWriter, r *request) (any, error) {
 	file, problems := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(order.JobHCL)}, opts)
 	if problems.HasErrors() {
 		return nil, fail(http.StatusBadRequest, "Failed to parse job: %v", faults(problems))
+	}
+	if err := checkSize(file.Job); err != nil {
+		return nil, err
 	}
 	if order.Canonicalize {
 		file.Job.Canonicalize()

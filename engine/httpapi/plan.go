@@ -22,7 +22,7 @@ type jobPlanned struct {
 // planJob answers PUT /v1/job/:id/plan: what a version of a job would change.
 func (s *Server) planJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobPlanRequest
-	if err := s.decodeJob(w, r, &order); err != nil {
+	if err := r.decodeJob(w, &order); err != nil {
 		return nil, err
 	}
 	switch {

@@ -18,7 +18,7 @@ type jobRegistered struct {
 // job that runs. Others are refused.
 func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobRegisterRequest
-	if err := s.decodeJob(w, r, &order); err != nil {
+	if err := r.decodeJob(w, &order); err != nil {
 		return nil, err
 	}
 	switch {

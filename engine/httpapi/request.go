@@ -13,6 +13,7 @@ import (
 // request is a request, taken apart.
 type request struct {
 	*http.Request
+	server *Server
 	id     string // in the path
 	query  url.Values
 	header http.Header // of the answer
@@ -48,18 +49,6 @@ func (r *request) decode(w http.ResponseWriter, into any) error {
 	return r.decodeUpTo(w, maxBody, into)
 }
 
-// decodeJob is decode for a body with a job. A few are read at a time, since
-// what they become in memory can be many times as large.
-func (s *Server) decodeJob(w http.ResponseWriter, r *request, into any) error {
-	select {
-	case s.jobs <- struct{}{}:
-		defer func() { <-s.jobs }()
-	case <-r.Context().Done():
-		return r.Context().Err()
-	}
-	return r.decodeUpTo(w, maxJob, into)
-}
-
 func (r *request) decodeUpTo(w http.ResponseWriter, size int64, into any) error {
 	control := http.NewResponseController(w)
 	if err := control.SetReadDeadline(time.Now().Add(bodyTime)); err != nil {
@@ -75,26 +64,6 @@ func (r *request) decodeUpTo(w http.ResponseWriter, size int64, into any) error 
 	return control.SetReadDeadline(time.Time{})
 }
 
-// writeJSON answers with an object, indented if the client asks for that.
-func (r *request) writeJSON(w http.ResponseWriter, v any) error {
-	return r.writeStatus(w, http.StatusOK, v)
-}
-
-func (r *request) writeStatus(w http.ResponseWriter, status int, v any) error {
-	encode := json.Marshal
-	if pretty, ok := r.query["pretty"]; ok && pretty[0] != "0" {
-		encode = func(v any) ([]byte, error) { return json.MarshalIndent(v, "", "    ") }
-	}
-	body, err := encode(v)
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // a client that is gone needs no answer
-	return nil
-}
-
 // write makes a handler of what has no index.
 func write(do func(*Server, http.ResponseWriter, *request) (any, error)) handler {
 	return func(s *Server, w http.ResponseWriter, r *request) error {
@@ -102,6 +71,6 @@ func write(do func(*Server, http.ResponseWriter, *request) (any, error)) handler
 		if err != nil {
 			return err
 		}
-		return r.writeJSON(w, v)
+		return r.writeJSON(w, http.StatusOK, v)
 	}
 }

@@ -80,6 +80,7 @@ func (s *Server) search(w http.ResponseWriter, r *request) (any, error) {
 	if err := r.decode(w, &order); err != nil {
 		return nil, err
 	}
+	s.setMeta(w, firstIndex)
 	found := &api.SearchResponse{Matches: map[contexts.Context][]string{}, Truncations: map[contexts.Context]bool{}}
 	for _, of := range s.searchable(r) {
 		if !wants(order.Context, of.kind) {
@@ -114,6 +115,7 @@ func (s *Server) fuzzySearch(w http.ResponseWriter, r *request) (any, error) {
 	if len(order.Text) < minFuzzy {
 		return nil, fail(http.StatusBadRequest, "fuzzy search query must be at least %d characters, got %d", minFuzzy, len(order.Text))
 	}
+	s.setMeta(w, firstIndex)
 	found := &api.FuzzySearchResponse{Matches: map[contexts.Context][]api.FuzzyMatch{}, Truncations: map[contexts.Context]bool{}}
 	text := strings.ToLower(order.Text)
 	add := func(kind contexts.Context, name string, scope ...string) {
@@ -149,6 +151,7 @@ func (s *Server) fuzzySearch(w http.ResponseWriter, r *request) (any, error) {
 					add(of.kind, id)
 				}
 			}
+		default: // is added by name above, or there is nothing of it
 		}
 	}
 	return found, nil

@@ -15,6 +15,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -28,8 +29,6 @@ import (
 const (
 	maxHeader  = 64 << 10 // bytes
 	maxBody    = 1 << 20  // bytes
-	maxJob     = 8 << 20  // bytes of a request with a job
-	jobsAtOnce = 2        // requests
 	headerTime = 10 * time.Second
 	bodyTime   = 10 * time.Second
 	idleTime   = 2 * time.Minute
@@ -65,7 +64,9 @@ type Server struct {
 	tracker     *tracker
 	submissions submissions
 	outputs     outputs
-	jobs        chan struct{} // one for each request with a job that is being read
+	jobs        chan struct{} // one for each request with a job
+	preparing   chan struct{} // one for each answer that is put together
+	unread      atomic.Int64  // bytes of answers
 	host        hoststats.Sampler
 	sessions    sync.WaitGroup // over connections that net/http knows nothing of
 }
@@ -73,7 +74,8 @@ type Server struct {
 // New returns a server of an engine, and follows the engine's events from then
 // on: call it before Submit. It must be shut down.
 func New(e *engine.Engine, cfg Config) *Server {
-	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}, jobs: make(chan struct{}, jobsAtOnce)}
+	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}}
+	s.jobs, s.preparing = make(chan struct{}, jobsAtOnce), make(chan struct{}, preparedAtOnce)
 	for id, source := range cfg.Sources {
 		s.submissions.keep(id, 0, source)
 	}
@@ -85,7 +87,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       s.context,
-		ErrorLog:          log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
+
+		DisableGeneralOptionsHandler: true,                       // there are no options
+		ErrorLog:                     log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
 	}
 	return s
 }
@@ -95,7 +99,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 // such as Listen returns, or one of ListenTCP: whoever is answered can run
 // commands. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.Serve(withLimit(l)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -148,7 +152,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	req := &request{Request: r, id: id, query: r.URL.Query(), header: w.Header()}
+	req := &request{Request: r, server: s, id: id, query: r.URL.Query(), header: w.Header()}
 	if err := s.checkRegion(req); err != nil {
 		return err
 	}

@@ -19,9 +19,10 @@ type submissions struct {
 	jobs map[string]map[uint64]*api.JobSubmission
 }
 
-// keep remembers what a version of a job was made of. nil is forgotten.
+// keep remembers what a version of a job was made of, if that is known and not
+// too large.
 func (k *submissions) keep(job string, version uint64, source *api.JobSubmission) {
-	if source == nil {
+	if source == nil || len(source.Source) > maxSource {
 		return
 	}
 	k.mu.Lock()

@@ -44,6 +44,9 @@ type tokenKey struct{}
 
 // context is that of the requests which a listener lets in.
 func (s *Server) context(l net.Listener) context.Context {
+	if limited, ok := l.(*limitedListener); ok {
+		l = limited.Listener
+	}
 	if l, ok := l.(*tokenListener); ok {
 		return context.WithValue(s.ctx, tokenKey{}, l.token)
 	}

@@ -72,7 +72,7 @@ func (s *Server) putVariable(w http.ResponseWriter, r *request) error {
 		return r.writeConflict(w, err, now, &v)
 	}
 	s.setIndex(w, now.ModifyIndex)
-	return r.writeJSON(w, now)
+	return r.writeJSON(w, http.StatusOK, now)
 }
 
 // deleteVariable answers DELETE /v1/var/:path; one that is not there is gone.
@@ -103,7 +103,7 @@ func (r *request) writeConflict(w http.ResponseWriter, err error, now, wanted *a
 	if now == nil {
 		now = &api.Variable{Namespace: wanted.Namespace, Path: wanted.Path}
 	}
-	return r.writeStatus(w, http.StatusConflict, now)
+	return r.writeJSON(w, http.StatusConflict, now)
 }
 
 // checkAndSet returns the index that a variable has to have; nil: any.

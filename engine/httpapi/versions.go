@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -71,7 +72,7 @@ type queryMeta struct {
 // is no error of the request.
 func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobValidateRequest
-	if err := s.decodeJob(w, r, &order); err != nil {
+	if err := r.decodeJob(w, &order); err != nil {
 		return nil, err
 	}
 	if order.Job == nil {
@@ -84,8 +85,14 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 	return answer, nil
 }
 
+// maxTexts is how many things a job is told that are wrong with it.
+const maxTexts = 100
+
 // checkJob canonicalises a job and says what is wrong with it.
 func checkJob(job *api.Job) (warnings, faults []string) {
+	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
+		return nil, []string{err.Error()}
+	}
 	job.Canonicalize()
 	jobspec.Register(job)
 	for _, p := range validate.Job(job) {
@@ -95,7 +102,15 @@ func checkJob(job *api.Job) (warnings, faults []string) {
 			warnings = append(warnings, p.Error())
 		}
 	}
-	return warnings, faults
+	return few(warnings), few(faults)
+}
+
+// few are the first of many texts.
+func few(texts []string) []string {
+	if more := len(texts) - maxTexts; more > 0 {
+		return append(texts[:maxTexts:maxTexts], fmt.Sprintf("and %d more", more))
+	}
+	return texts
 }
 
 // listed writes texts as one, as Nomad's server does; none is nothing.

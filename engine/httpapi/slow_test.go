@@ -1,0 +1,207 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine"
+	"taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
+)
+
+// pipes is a listener whose connections are in memory and have no room: what
+// is written waits until it is read.
+type pipes struct {
+	accept chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.accept:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	close(p.closed)
+	return nil
+}
+
+func (*pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+// dial connects and says something.
+func (p *pipes) dial(text string) net.Conn {
+	client, server := net.Pipe()
+	p.accept <- server
+	go func() { _, _ = io.WriteString(client, text) }()
+	return client
+}
+
+// served serves a job that fails once a second, in virtual time.
+func served(t *testing.T, play func(s *Server, p *pipes)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		task := api.NewTask("t", "mock_driver")
+		task.Config = map[string]any{"run_for": "1s", "exit_code": 1}
+		task.RestartPolicy = &api.RestartPolicy{Attempts: new(1 << 30), Delay: new(time.Duration(0)), Interval: new(time.Hour), Mode: new("delay")}
+		g := api.NewTaskGroup("g", 1)
+		g.Tasks = []*api.Task{task}
+		job := &api.Job{
+			ID: new("job"), Type: new("batch"), TaskGroups: []*api.TaskGroup{g},
+			Meta: map[string]string{"large": strings.Repeat("x", 64<<10)},
+		}
+		job.Canonicalize()
+		node := &taskenv.Node{ID: "node", Region: "global"}
+		e := engine.New(engine.Config{
+			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks: catalog.New(catalog.Options{}), Node: node,
+		})
+		s := New(e, Config{Node: node})
+		p := &pipes{accept: make(chan net.Conn), closed: make(chan struct{})}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(p) }()
+		if err := e.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		play(s, p)
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+const hostLine = "Host: 127.0.0.1\r\n"
+
+// Who takes his time to say what he wants is cut off.
+func TestSlowRequests(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, answer string
+		within       time.Duration
+	}{
+		"nothing":       {"", "", headerTime},
+		"half a header": {"GET /v1/jobs HTTP/1.1\r\n" + hostLine + "X: ", "", headerTime},
+		"no body":       {"PUT /v1/search HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", bodyTime},
+		"no job":        {"PUT /v1/jobs HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", bodyTime},
+		"idle":          {"GET /v1/jobs HTTP/1.1\r\n" + hostLine + "\r\n", "HTTP/1.1 200", idleTime},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			served(t, func(_ *Server, p *pipes) {
+				began := time.Now()
+				answer, _ := io.ReadAll(p.dial(c.text)) // until it is cut off
+				if took := time.Since(began); took > c.within+time.Second || !strings.HasPrefix(string(answer), c.answer) || c.answer == "" && len(answer) > 0 {
+					t.Errorf("%.100q after %v", answer, took)
+				}
+			})
+		})
+	}
+}
+
+// A header that comes byte by byte is not waited for longer.
+func TestDrippingRequest(t *testing.T) {
+	t.Parallel()
+	served(t, func(_ *Server, p *pipes) {
+		began := time.Now()
+		conn := p.dial("GET /v1/jobs HTTP/1.1\r\nX: ")
+		var err error
+		for err == nil {
+			<-time.After(time.Second)
+			_, err = io.WriteString(conn, "x")
+		}
+		if took := time.Since(began); took > headerTime+2*time.Second {
+			t.Errorf("cut off after %v", took)
+		}
+	})
+}
+
+// An answer that nobody reads goes away, and so does who reads no events.
+func TestAnswersThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	for path, within := range map[string]time.Duration{
+		"/v1/job/job": readTime, "/v1/event/stream": lineTime,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			served(t, func(s *Server, p *pipes) {
+				conn := p.dial("GET " + path + " HTTP/1.1\r\n" + hostLine + "\r\n")
+				if _, err := io.ReadFull(conn, make([]byte, 12)); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(within + time.Second)
+				synctest.Wait()
+				if unread := s.unread.Load(); unread != 0 {
+					t.Errorf("%d bytes wait", unread)
+				}
+				if rest, _ := io.ReadAll(conn); len(rest) > 32<<10 {
+					t.Errorf("%d bytes were kept", len(rest))
+				}
+			})
+		})
+	}
+}
+
+// What nobody has read is no more than a bound, and others are told so.
+func TestManyAnswersThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	served(t, func(s *Server, p *pipes) {
+		s.unread.Store(maxUnread)
+		defer s.unread.Store(0)
+		resp, err := http.ReadResponse(bufio.NewReader(p.dial("GET /v1/jobs HTTP/1.1\r\n"+hostLine+"Connection: close\r\n\r\n")), nil)
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+			t.Fatalf("%+v, %v", resp, err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if s.unread.Load() != maxUnread {
+			t.Error("it is counted")
+		}
+	})
+}
+
+// Who reads events too slowly is cut off before he keeps too many of them.
+func TestAReaderOfEventsWhoFallsBehind(t *testing.T) {
+	t.Parallel()
+	served(t, func(s *Server, p *pipes) {
+		r := bufio.NewReader(p.dial("GET /v1/event/stream HTTP/1.1\r\n" + hostLine + "\r\n"))
+		for line := ""; !strings.Contains(line, `"Index"`); {
+			var err error
+			if line, err = r.ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range maxBehind + 2*fedEntries {
+			s.tracker.feed.add(uint64(i), occurrence{topic: api.TopicNode, kind: fmt.Sprint(i)})
+		}
+		n := 0
+		for ; n < maxBehind; n++ {
+			if _, err := r.ReadString('\n'); err != nil {
+				break
+			}
+		}
+		if n > maxBehind/2 {
+			t.Errorf("it has read %d lines more", n)
+		}
+	})
+}
