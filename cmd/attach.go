@@ -111,7 +111,7 @@ func (a *app) completeRuns(c *connection) cobra.CompletionFunc {
 
 func (a *app) attach(ctx context.Context, job string, opts attachOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	if remote, err := opts.remote("data-dir"); err != nil || remote {
+	if remote, err := opts.remote(); err != nil || remote {
 		if err != nil {
 			return err
 		}

@@ -72,6 +72,7 @@ func (c *connection) remote(local ...string) (bool, error) {
 		}
 		return false, nil
 	}
+	local = append(local, "data-dir")
 	if i := slices.IndexFunc(local, c.flags.Changed); i >= 0 {
 		err := usageError("cannot use --%s in a cluster: it is for runs on this machine", local[i])
 		if !c.flags.Changed("address") {

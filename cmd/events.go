@@ -65,7 +65,7 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 	if opts.mode == ui.Quiet {
 		return usageError("cannot show events quietly").withHint("use --output plain or json")
 	}
-	remote, err := opts.remote("data-dir")
+	remote, err := opts.remote()
 	if err != nil {
 		return err
 	}

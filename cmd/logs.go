@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
 )
@@ -20,12 +21,14 @@ type logsOptions struct {
 	task           string
 	follow         bool
 	tail           int
+	all            bool
+	mode           ui.Mode
 	stdout, stderr bool
 	dataDir        string
 }
 
 func (a *app) logsCommand() *cobra.Command {
-	var opts logsOptions
+	opts := logsOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "logs [TARGET...]",
 		Short: "Show the output of tasks",
@@ -36,6 +39,14 @@ stderr, unless --follow shows both as they come. Of a job that does not run the
 output of its latest run is shown.
 
 ` + targetHelp + `
+
+With --follow and --address a cluster is followed until Ctrl-C.
+
+Output:
+  plain  lines as the tasks wrote them
+  json   one object a line, of type "log" as "up" has them; its time is that of
+         the reading, for none is kept
+  quiet  lines without the names of their tasks
 
 Exit codes:
   0    it is shown; with --follow: the run has ended
@@ -56,6 +67,8 @@ Exit codes:
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
 	bindDataDir(flags, &opts.dataDir)
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also of allocations in whose place others run")
 	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")
 	a.completeJobs(cmd, &opts.connection)
@@ -63,6 +76,7 @@ Exit codes:
 }
 
 func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) error {
+	a.jsonErrors = opts.mode == ui.JSON
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
@@ -73,14 +87,14 @@ func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) erro
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	l := &logsSession{app: a, opts: opts, selected: selected, reading: make(map[outputKey]bool)}
+	l := &logsSession{app: a, opts: opts, selected: selected}
 	tasks := l.of(all)
 	for _, name := range []string{opts.task, opts.job} {
 		if len(tasks) == 0 && name != "" {
 			return targetError(&client.UnknownError{Target: name}, all, exitFailed)
 		}
 	}
-	l.view = ui.NewLogs(a.streams, a.colour, l.labels(all, tasks))
+	l.view = ui.NewLogs(a.streams, opts.mode, a.colour, l.labels(all, tasks))
 	err = impatient(ctx, func() (err error) {
 		if opts.follow && live {
 			err = l.follow(ctx, servers)
@@ -123,9 +137,6 @@ type logsSession struct {
 	opts     logsOptions
 	selected *client.Selection
 	view     *ui.Logs
-
-	mu      sync.Mutex
-	reading map[outputKey]bool // whether an output is or was read
 }
 
 type outputKey struct {
@@ -136,7 +147,8 @@ type outputKey struct {
 // of returns the tasks whose output is to be shown.
 func (l *logsSession) of(tasks []*client.Task) []*client.Task {
 	return slices.DeleteFunc(l.selected.Of(tasks), func(t *client.Task) bool {
-		return t.Name == "" || l.opts.task != "" && t.Name != l.opts.task
+		old := t.Server.Address != "" && t.Outlived() && !l.opts.all && !l.selected.ByID(t)
+		return t.Name == "" || old || l.opts.task != "" && t.Name != l.opts.task
 	})
 }
 
@@ -202,45 +214,18 @@ func (l *logsSession) follow(ctx context.Context, servers []*client.Server) erro
 	return context.Cause(ctx)
 }
 
-// followCluster shows the output of tasks of a Nomad cluster until it does not
-// answer any more.
+// followCluster shows the output of tasks of a Nomad cluster.
 func (l *logsSession) followCluster(ctx context.Context, s *client.Server) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var readers sync.WaitGroup
-	check := func(err error) {
-		if err != nil {
-			cancel(err)
-		}
+	logs := cluster.Logs{
+		Job: l.opts.job, Tail: l.opts.tail, Streams: l.opts.streams(), Want: l.of,
+		Show: l.view.Write, Ended: l.view.Ended, Say: func(text string) { l.warn(errors.New(text)) },
 	}
-	check(s.Watch(ctx, l.opts.job, func(tasks []*client.Task) {
-		for _, t := range l.of(tasks) {
-			for _, stream := range l.opts.streams() {
-				if t.Started() && l.begin(t, stream) {
-					readers.Go(func() { check(l.read(ctx, t, stream, !t.Ended())) })
-				}
-			}
-		}
-	}))
-	readers.Wait()
-	return context.Cause(ctx)
+	return logs.Follow(ctx, s)
 }
 
 // wants reports whether an output is to be shown.
 func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
 	return slices.Contains(l.opts.streams(), stream) && len(l.of([]*client.Task{t})) > 0
-}
-
-// begin reports whether an output has not been read yet.
-func (l *logsSession) begin(t *client.Task, stream event.Stream) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	key := outputKey{t.Alloc.ID, t.Name, stream}
-	if l.reading[key] {
-		return false
-	}
-	l.reading[key] = true
-	return true
 }
 
 // pieceSize is how much output is read at a time, in bytes.

@@ -56,6 +56,9 @@ Exit codes:
 		ValidArgsFunction: a.completeTargets(&opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.orphans {
+				if _, err := opts.remote(orphansFlag); err != nil {
+					return err
+				}
 				return a.orphans(opts.mode)
 			}
 			return a.ps(cmd.Context(), args, opts)
@@ -109,7 +112,7 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 		asked := opts.job == "" && len(targets) == 0 || opts.job == j.ID
 		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.Alloc.JobID == j.ID }) {
 			st.Jobs = append(st.Jobs, ui.JobStatus{
-				Job: j.ID, Status: j.Status, PID: httpapi.PID(j.Server.Socket), Socket: j.Server.Socket, Address: j.Server.Address,
+				Job: j.ID, Namespace: unusual(j.Namespace), Status: j.Status, PID: httpapi.PID(j.Server.Socket), Socket: j.Server.Socket, Address: j.Server.Address,
 			})
 		}
 	}
@@ -162,7 +165,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		if !seen[a.ID] {
 			seen[a.ID] = true
 			st.Allocs = append(st.Allocs, ui.AllocStatus{
-				Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID,
+				Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Namespace: unusual(a.Namespace),
 				Status: a.ClientStatus, Description: a.ClientDescription,
 			})
 		}
@@ -170,7 +173,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 			continue
 		}
 		st.Tasks = append(st.Tasks, ui.TaskStatus{
-			Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Task: t.Name, Label: labels[t],
+			Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Task: t.Name, Label: labels[t], Namespace: unusual(a.Namespace),
 			State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode(),
 			StartedAt: known(t.State.StartedAt), FinishedAt: known(t.State.FinishedAt), Ran: t.Ran(now),
 		})
@@ -199,6 +202,14 @@ func services(ctx context.Context, servers []*client.Server, allocs []ui.AllocSt
 		}
 	}
 	return found
+}
+
+// unusual is a namespace, unless it is that of who says nothing.
+func unusual(namespace string) string {
+	if namespace == api.DefaultNamespace {
+		return ""
+	}
+	return namespace
 }
 
 // known returns a time, or nil for none.

@@ -40,13 +40,9 @@ Exit codes:
 
 func (a *app) bindChange(cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
-	opts.bind(flags)
-	if err := flags.MarkHidden("job"); err != nil {
-		panic(err) // there is no such flag
-	}
-	flags.Var(&opts.mode, "output", "plain, json or quiet")
+	opts.bindCluster(flags)
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "do not wait for the deployment")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 }
 
 func (a *app) scaleCommand() *cobra.Command {

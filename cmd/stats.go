@@ -60,9 +60,12 @@ func (a *app) stats(ctx context.Context, targets []string, opts orderOptions) er
 		fmt.Fprintln(a.streams.Err, "no task runs")
 		return nil
 	}
-	used, err := client.Stats(ctx, tasks)
-	if err != nil {
-		return err
+	used, problems := client.Stats(ctx, tasks)
+	if len(used) == 0 && len(problems) > 0 {
+		return problems[0]
+	}
+	for _, p := range problems {
+		a.warn(p)
 	}
 	labels := client.Labels(all)
 	var list []ui.Usage

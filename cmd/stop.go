@@ -77,7 +77,7 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 
 func (a *app) stop(ctx context.Context, job string, opts stopOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	remote, err := opts.remote("kill", "data-dir")
+	remote, err := opts.remote("kill")
 	switch {
 	case err != nil:
 		return err

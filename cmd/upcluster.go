@@ -18,7 +18,7 @@ import (
 
 // machineFlags of "up" mean nothing in a cluster.
 var machineFlags = []string{
-	"rehearse", "offline", "driver", "local", "data-dir", "enforce-memory", "host-paths", "http",
+	"rehearse", "offline", "driver", "local", "enforce-memory", "host-paths", "http",
 }
 
 // checkCluster refuses what goes together with a run of this machine alone, or

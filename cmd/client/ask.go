@@ -77,3 +77,11 @@ func (s *Server) Children(ctx context.Context, job string, after uint64) (childr
 	}
 	return children, index, err
 }
+
+// Tasks returns the tasks of a job or, without one, all that there are.
+func (s *Server) Tasks(ctx context.Context, job string, after uint64) ([]*Task, uint64, error) {
+	stubs, index, err := askCluster(ctx, s, "list the tasks", after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+		return s.list(job, q)
+	})
+	return s.split(stubs), index, err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -46,28 +47,47 @@ func (t *Task) Signal(ctx context.Context, name string) error {
 	return nil
 }
 
-// Stats returns what the tasks use now, by task. A task that has none, such as
-// one that has just ended, is left out.
-func Stats(ctx context.Context, tasks []*Task) (map[*Task]*api.TaskResourceUsage, error) {
-	used, asked := map[*Task]*api.TaskResourceUsage{}, map[string]*api.AllocResourceUsage{}
+// statsAsked is how many allocations are asked for their statistics at once.
+const statsAsked = 16
+
+// Stats returns what the tasks use now, by task, and what could not be asked. A
+// task that has none, such as one that has just ended, is left out.
+func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResourceUsage, problems []error) {
+	of := Allocs(tasks)
+	answers, errs := make([]*api.AllocResourceUsage, len(of)), make([]error, len(of))
+	var asking sync.WaitGroup
+	places := make(chan struct{}, statsAsked)
+	for i, t := range of {
+		asking.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			answers[i], errs[i] = t.stats(ctx)
+		})
+	}
+	asking.Wait()
+	used = map[*Task]*api.TaskResourceUsage{}
 	for _, t := range tasks {
-		all, ok := asked[t.Alloc.ID]
-		if !ok {
-			q, cancel := t.Server.query(ctx)
-			q.Namespace = t.Alloc.Namespace
-			var err error
-			all, err = t.Server.API.Allocations().Stats(t.alloc(), q)
-			cancel()
-			if err != nil {
-				return nil, t.Server.explain(ctx, fmt.Sprintf("get the statistics of allocation %q", t.Alloc.Name), err)
-			}
-			asked[t.Alloc.ID] = all
+		i := slices.IndexFunc(of, func(o *Task) bool { return o.Alloc.ID == t.Alloc.ID })
+		if answers[i] == nil {
+			continue
 		}
-		if u := all.Tasks[t.Name]; u != nil && u.ResourceUsage != nil {
+		if u := answers[i].Tasks[t.Name]; u != nil && u.ResourceUsage != nil {
 			used[t] = u
 		}
 	}
-	return used, nil
+	return used, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// stats asks for those of the task's allocation.
+func (t *Task) stats(ctx context.Context) (*api.AllocResourceUsage, error) {
+	q, cancel := t.Server.query(ctx)
+	defer cancel()
+	q.Namespace = t.Alloc.Namespace
+	all, err := t.Server.API.Allocations().Stats(t.alloc(), q)
+	if err != nil {
+		return nil, t.Server.explain(q.Context(), fmt.Sprintf("get the statistics of allocation %q", t.Alloc.Name), err)
+	}
+	return all, nil
 }
 
 // Dispatch runs a parameterized job and returns the ID of the job that it runs

@@ -119,6 +119,49 @@ func (t *Task) number(stream, file string) int {
 	return n
 }
 
+// Back returns the position of the last lines of an output.
+func (t *Task) Back(ctx context.Context, stream string, lines int) (Position, error) {
+	files, err := t.files(ctx, stream)
+	if err != nil {
+		return Position{}, reason(ctx, err)
+	}
+	total := sizeOf(files)
+	for size := int64(firstTail); lines > 0; size *= 4 {
+		from := max(0, total-size)
+		out, err := t.open(ctx, Log{Stream: stream}, api.OriginStart, from)
+		if err != nil {
+			return Position{}, reason(ctx, err)
+		}
+		text, err := io.ReadAll(io.LimitReader(out, total-from))
+		if err = errors.Join(err, out.Close()); err != nil {
+			return Position{}, reason(ctx, err)
+		}
+		if last := lastLines(text, lines); from == 0 || len(last) < len(text) {
+			return locate(files, from+int64(len(text)-len(last))), nil
+		}
+	}
+	return locate(files, total), nil
+}
+
+func sizeOf(files []logFile) (total int64) {
+	for _, f := range files {
+		total += f.size
+	}
+	return total
+}
+
+// locate returns the position so many bytes behind the beginning of files.
+func locate(files []logFile, at int64) Position {
+	p := Position{Read: at}
+	for i, f := range files {
+		if p.File, p.Offset = f.path, at; at < f.size || i == len(files)-1 {
+			break
+		}
+		at -= f.size
+	}
+	return p
+}
+
 // offset returns where a position is, from the beginning of what is kept of an
 // output: older files may be gone meanwhile. Who may not list files has only
 // the count of bytes.
@@ -146,10 +189,6 @@ func (t *Task) end(ctx context.Context, stream string) Position {
 	if err != nil || len(files) == 0 {
 		return Position{End: err != nil}
 	}
-	last := files[len(files)-1]
-	at := Position{File: last.path, Offset: last.size}
-	for _, f := range files {
-		at.Read += f.size
-	}
-	return at
+	total := sizeOf(files)
+	return locate(files, total)
 }

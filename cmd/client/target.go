@@ -120,6 +120,11 @@ func (s *Selection) Of(tasks []*Task) []*Task {
 	})
 }
 
+// ByID reports whether a target names the task by the ID of its allocation.
+func (s *Selection) ByID(t *Task) bool {
+	return slices.ContainsFunc(s.targets, func(target string) bool { return t.rank(target) == byID })
+}
+
 // Pick returns the one running task that a target stands for. The error is an
 // *UnknownError, an *AmbiguousError or a *NotRunningError.
 func Pick(tasks []*Task, target string) (*Task, error) {

@@ -153,6 +153,10 @@ func indexOf(alloc string) int {
 // Running reports whether a command can be run in the task.
 func (t *Task) Running() bool { return t.State.State == "running" }
 
+// Outlived reports whether the task has ended, and a later allocation has its
+// place.
+func (t *Task) Outlived() bool { return t.outlived }
+
 // Replaced reports whether another allocation has the place of the task's.
 func (t *Task) Replaced() bool { return t.Alloc.NextAllocation != "" || t.outlived }
 

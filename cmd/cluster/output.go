@@ -62,16 +62,17 @@ func newOutputs(ctx context.Context) *outputs {
 	}
 }
 
-var streams = []event.Stream{event.Stdout, event.Stderr}
+// both are the outputs of a task.
+var both = []event.Stream{event.Stdout, event.Stderr}
 
-// begin follows the outputs of a task that has started, from where they were
-// left or, where nothing is known of them, from their beginning or end.
-func (o *outputs) begin(t *client.Task, alloc *event.Alloc, end bool) {
+// begin follows outputs of a task that has started, from where they were left
+// or, where nothing is known of them, from a position.
+func (o *outputs) begin(t *client.Task, alloc *event.Alloc, from client.Position, streams ...event.Stream) {
 	for _, stream := range streams {
 		key := outputKey{alloc.ID, t.Name, stream}
 		out := o.all[key]
 		if out == nil {
-			out = &output{task: t, alloc: alloc, stream: stream, at: client.Position{End: end}}
+			out = &output{task: t, alloc: alloc, stream: stream, at: from}
 			o.all[key] = out
 		}
 		if out.cancel != nil {
@@ -91,7 +92,7 @@ func (o *outputs) rest(alloc, task string) {
 	ctx, cancel := context.WithTimeout(o.ctx, restTime)
 	defer cancel()
 	var reading sync.WaitGroup
-	for _, stream := range streams {
+	for _, stream := range both {
 		out := o.all[outputKey{alloc, task, stream}]
 		if out == nil || out.cancel == nil {
 			continue

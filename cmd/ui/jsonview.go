@@ -159,6 +159,13 @@ func (v *jsonView) endTask(e event.Event) {
 	}
 }
 
+// endAll writes what is held back at all.
+func (v *jsonView) endAll() {
+	for _, s := range v.order {
+		v.endLine(s)
+	}
+}
+
 // endLine writes what is held back of an unfinished line.
 func (v *jsonView) endLine(s *jsonStream) {
 	if s != nil {
@@ -177,9 +184,7 @@ func (v *jsonView) said(_ time.Time, text string) string {
 }
 
 func (v *jsonView) end(r Result) {
-	for _, s := range v.order {
-		v.endLine(s)
-	}
+	v.endAll()
 	for _, j := range v.opts.Jobs {
 		v.write(Summarise(v.d.model, *j.ID, v.opts.Begin, r))
 	}

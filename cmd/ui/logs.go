@@ -24,11 +24,12 @@ const partTime = 100 * time.Millisecond
 type Logs struct {
 	mu      sync.Mutex
 	printer *printer
+	json    *jsonView   // in place of lines; nil for those
 	part    *time.Timer // shows lines that have no end yet
 }
 
 // NewLogs returns what shows the outputs of tasks.
-func NewLogs(s *Streams, colour ColourMode, tasks []Label) *Logs {
+func NewLogs(s *Streams, mode Mode, colour ColourMode, tasks []Label) *Logs {
 	byTask, colours := make(map[labelKey]string), make(colours)
 	for _, t := range tasks {
 		byTask[labelKey{t.Alloc, t.Task}] = t.Label
@@ -40,9 +41,12 @@ func NewLogs(s *Streams, colour ColourMode, tasks []Label) *Logs {
 	}
 	l := &Logs{printer: &printer{
 		screen: newScreen(s), labels: fitLabels(byTask, width), style: s.OutStyle(colour), colours: colours,
-		bare: len(byTask) == 1, terminal: s.OutTerm, cursor: s.OutTerm && s.cursor(),
+		bare: len(byTask) == 1 || mode == Quiet, whole: len(byTask) == 1, terminal: s.OutTerm, cursor: s.OutTerm && s.cursor(),
 		streams: make(map[streamKey]*printed),
 	}}
+	if mode == JSON {
+		l.json = newJSONView(&Display{screen: l.printer.screen}, Options{})
+	}
 	l.part = time.AfterFunc(partTime, l.showParts)
 	return l
 }
@@ -51,9 +55,12 @@ func NewLogs(s *Streams, colour ColourMode, tasks []Label) *Logs {
 func (l *Logs) Write(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.printer.bare && !l.printer.terminal {
+	switch {
+	case l.json != nil:
+		l.json.output(event.Event{Time: time.Now(), Alloc: alloc, Task: task}, stream, piece)
+	case l.printer.whole && !l.printer.terminal:
 		l.printer.screen.out().Write(piece)
-	} else {
+	default:
 		l.printer.output(event.Event{Alloc: alloc, Task: task}, stream, piece)
 		l.part.Reset(partTime)
 	}
@@ -65,6 +72,9 @@ func (l *Logs) Ended(alloc *event.Alloc, task string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.printer.ended(alloc.ID, task)
+	if l.json != nil {
+		l.json.endTask(event.Event{Alloc: alloc, Task: task})
+	}
 	return l.printer.screen.flush()
 }
 
@@ -81,5 +91,8 @@ func (l *Logs) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.printer.close()
+	if l.json != nil {
+		l.json.endAll()
+	}
 	return l.printer.screen.flush()
 }

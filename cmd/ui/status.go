@@ -23,31 +23,38 @@ type Status struct {
 type (
 	// JobStatus is a job of a run or of a cluster.
 	JobStatus struct {
-		Job     string `json:"job"`
-		Status  string `json:"status"`            // pending, running or dead
-		PID     int    `json:"pid"`               // of the run; 0: of a cluster
-		Socket  string `json:"socket"`            // of the run
-		Address string `json:"address"`           // of the cluster
-		RunDir  string `json:"run_dir,omitempty"` // of a run that has ended
+		jsonHead
+		Job string `json:"job"`
+		// Namespace is empty for the usual one, here and below.
+		Namespace string `json:"namespace,omitempty"`
+		Status    string `json:"status"`            // pending, running or dead
+		PID       int    `json:"pid"`               // of the run; 0: of a cluster
+		Socket    string `json:"socket"`            // of the run
+		Address   string `json:"address"`           // of the cluster
+		RunDir    string `json:"run_dir,omitempty"` // of a run that has ended
 	}
 
 	// AllocStatus is an allocation.
 	AllocStatus struct {
+		jsonHead
 		Job         string `json:"job"`
 		Group       string `json:"group"`
 		Alloc       string `json:"alloc"` // <job>.<group>[<index>]
 		AllocID     string `json:"alloc_id"`
+		Namespace   string `json:"namespace,omitempty"`
 		Status      string `json:"status"`
 		Description string `json:"description"`
 	}
 
 	// TaskStatus is a task of an allocation.
 	TaskStatus struct {
+		jsonHead
 		Job        string     `json:"job"`
 		Group      string     `json:"group"`
 		Alloc      string     `json:"alloc"`
 		AllocID    string     `json:"alloc_id"`
 		Task       string     `json:"task"`
+		Namespace  string     `json:"namespace,omitempty"`
 		State      string     `json:"state"`
 		Failed     bool       `json:"failed"`
 		Restarts   uint64     `json:"restarts"`
@@ -61,6 +68,7 @@ type (
 
 	// ServiceStatus is a service of an allocation.
 	ServiceStatus struct {
+		jsonHead
 		Job        string   `json:"job"`
 		AllocID    string   `json:"alloc_id"`
 		ID         string   `json:"id"`
@@ -99,28 +107,20 @@ func WriteStatus(s *Streams, mode Mode, colour ColourMode, st Status) error {
 
 func (st Status) writeJSON(w io.Writer) {
 	for _, j := range st.Jobs {
-		writeJSON(w, struct {
-			jsonHead
-			JobStatus
-		}{head("run", st.Time), j})
+		j.jsonHead = head("run", st.Time)
+		writeJSON(w, j)
 	}
 	for _, a := range st.Allocs {
-		writeJSON(w, struct {
-			jsonHead
-			AllocStatus
-		}{head("alloc_status", st.Time), a})
+		a.jsonHead = head("alloc_status", st.Time)
+		writeJSON(w, a)
 	}
 	for _, t := range st.Tasks {
-		writeJSON(w, struct {
-			jsonHead
-			TaskStatus
-		}{head("task_state", st.Time), t})
+		t.jsonHead = head("task_state", st.Time)
+		writeJSON(w, t)
 	}
 	for _, s := range st.Services {
-		writeJSON(w, struct {
-			jsonHead
-			ServiceStatus
-		}{head("service", st.Time), s})
+		s.jsonHead = head("service", st.Time)
+		writeJSON(w, s)
 	}
 }
 
@@ -133,10 +133,11 @@ func (st Status) table(style *Style, width int) []string {
 		heads = []string{"JOB", "TASK", "STATE", "EXIT", "RST", "TIME"}
 	}
 	rows := []row{{heads, style.Strong}}
-	shown := make(map[string]bool)
+	shown, named := make(map[string]bool), st.jobs()
 	for _, t := range st.Tasks {
-		shown[t.Job] = true
-		cells := []string{t.Job, t.Label, t.state(), shortID(t.AllocID), "-", strconv.FormatUint(t.Restarts, 10), "-"}
+		job := named(t.Namespace, t.Job)
+		shown[job] = true
+		cells := []string{job, t.Label, t.state(), shortID(t.AllocID), "-", strconv.FormatUint(t.Restarts, 10), "-"}
 		if t.ExitCode != nil {
 			cells[4] = strconv.Itoa(*t.ExitCode)
 		}
@@ -149,10 +150,11 @@ func (st Status) table(style *Style, width int) []string {
 		rows = append(rows, row{cells, t.paint(style)})
 	}
 	for _, j := range st.Jobs {
-		if shown[j.Job] {
+		job := named(j.Namespace, j.Job)
+		if shown[job] {
 			continue
 		}
-		cells := []string{j.Job, "-", j.Status, "-", "-", "-", "-"}[:len(heads)]
+		cells := []string{job, "-", j.Status, "-", "-", "-", "-"}[:len(heads)]
 		rows = append(rows, row{cells, style.Waiting})
 	}
 	words := 4
@@ -163,6 +165,20 @@ func (st Status) table(style *Style, width int) []string {
 		fit(rows, width)
 	}
 	return align(rows, words)
+}
+
+// jobs returns what names jobs: with their namespaces, where there are several.
+func (st Status) jobs() func(namespace, job string) string {
+	several := false
+	for _, j := range st.Jobs {
+		several = several || j.Namespace != st.Jobs[0].Namespace
+	}
+	return func(namespace, job string) string {
+		if namespace == "" || !several {
+			return job
+		}
+		return namespace + ":" + job
+	}
 }
 
 // addresses returns a line for each service, with where a browser finds it; not
