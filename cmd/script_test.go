@@ -76,12 +76,13 @@ func (t leakTest) Run() int {
 //	listen                  listens at 127.0.0.1:$PORT
 //	free                    makes $PORT one that nobody listens on
 //	waitfor FILE            waits until the file exists
+//	disk DIR SIZE           mounts a disk of so many KiB
 //	until REGEXP COMMAND... runs a command until its output matches
 //	cluster                 starts a cluster, see startCluster
 //
 // with those of terminals, registries and daemons;
-// the conditions are [exists:PATH], [docker]: there is an engine, and
-// [dockerd]: one can be started.
+// the conditions are [exists:PATH], [docker]: there is an engine, [dockerd]: one
+// can be started, and [mount]: a disk can be mounted.
 func TestJourneys(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Abs("../testdata/jobs")
@@ -94,6 +95,7 @@ func TestJourneys(t *testing.T) {
 	var daemons daemons
 	cmds := terminals.commands()
 	cmds["exits"], cmds["serve"], cmds["no-containers"] = exits, serve, noContainers
+	cmds["disk"] = disk
 	cmds["dockerd"], cmds["until"] = daemons.command, untilMatches
 	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
 	cmds["run"], cmds["end"], cmds["registry"] = engines.run, engines.end, registries.command
@@ -130,6 +132,8 @@ func TestJourneys(t *testing.T) {
 				return err == nil, nil
 			case "dockerd":
 				return dockertest.CanStart() == nil, nil
+			case "mount":
+				return canMount(), nil
 			}
 			path, ok := strings.CutPrefix(cond, "exists:")
 			if !ok {

@@ -80,7 +80,8 @@ type Display struct {
 	piece   []byte
 	broken  chan error
 	bare    bool
-	past    string // what is said of it
+	past    string      // what is said of it
+	gap     event.Event // that is not shown yet: more may be left out; without Body for none
 }
 
 // New returns a display that has shown nothing yet.
@@ -128,15 +129,23 @@ func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 
 func (d *Display) show(e event.Event) {
 	out, ok := e.Body.(event.Output)
+	if gap, isGap := e.Body.(event.Gap); isGap {
+		d.leaveOut(e, gap)
+		return
+	}
 	if !ok {
+		d.showGap()
 		d.model.Apply(e)
 		d.view.event(e)
 		return
 	}
 	for at, end := out.Offset, out.Offset+out.Length; at < end; {
 		n, err := out.Source.ReadAt(d.piece[:min(end-at, pieceSize)], at)
-		d.tails.add(e.Alloc.ID, e.Task, d.piece[:n])
-		d.view.output(e, out.Stream, d.piece[:n])
+		if n > 0 {
+			d.showGap()
+			d.tails.add(e.Alloc.ID, e.Task, d.piece[:n])
+			d.view.output(e, out.Stream, d.piece[:n])
+		}
 		at += int64(n)
 		if err != nil && at < end {
 			d.lost(e, out.Stream, end-at, err)
@@ -147,17 +156,38 @@ func (d *Display) show(e event.Event) {
 
 // lost tells of output that was announced but cannot be read.
 func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
-	if !errors.Is(err, io.EOF) {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, event.ErrOverwritten) {
+		d.showGap()
 		d.view.event(event.Event{Time: e.Time, Alloc: e.Alloc, Task: e.Task, Body: event.Notice{
 			Text: "cannot read output: " + err.Error(),
 		}})
 	}
-	e.Body = event.Gap{Stream: stream, Bytes: n}
-	d.view.event(e)
+	d.leaveOut(e, event.Gap{Stream: stream, Bytes: n})
+}
+
+// leaveOut takes in that output is left out. One line tells of all that is so
+// in one place.
+func (d *Display) leaveOut(e event.Event, gap event.Gap) {
+	before, ok := d.gap.Body.(event.Gap)
+	if ok && d.gap.Alloc == e.Alloc && d.gap.Task == e.Task && before.Stream == gap.Stream {
+		gap.Bytes += before.Bytes
+	} else {
+		d.showGap()
+	}
+	d.gap = e
+	d.gap.Body = gap
+}
+
+func (d *Display) showGap() {
+	if d.gap.Body != nil {
+		d.view.event(d.gap)
+		d.gap = event.Event{}
+	}
 }
 
 // rest writes everything before the display waits.
 func (d *Display) rest() {
+	d.showGap()
 	if err := d.screen.flush(); err != nil {
 		d.screen.discardOut()
 		select {

@@ -40,9 +40,8 @@ func lockJob(jobDir, jobID string) (*os.File, error) {
 		return nil, fmt.Errorf("cannot lock job %q: %w", jobID, err)
 	}
 	if err = flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-		if err = writePID(f); err == nil {
-			return f, nil
-		}
+		writePID(f)
+		return f, nil
 	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = &InUseError{JobID: jobID, PID: readPID(f)}
@@ -58,13 +57,12 @@ func inheritLock(jobDir, jobID string, f *os.File) (*os.File, error) {
 	name := filepath.Join(jobDir, "lock")
 	err := sameFile(name, f)
 	if err == nil {
-		if err = flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
-			err = writePID(f)
-		}
+		err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot take over the lock of job %q: %q: %w", jobID, name, err)
 	}
+	writePID(f)
 	return f, nil
 }
 
@@ -94,15 +92,15 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-func writePID(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
-		return err
+// writePID says who has the lock, for the words of an error: on a full disk it
+// does not.
+func writePID(f *os.File) {
+	if f.Truncate(0) == nil {
+		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	return err
 }
 
-// readPID returns 0 when the holder has not written its number yet.
+// readPID returns 0 when the holder has not written its number.
 func readPID(f *os.File) int {
 	text, err := io.ReadAll(io.LimitReader(f, 32))
 	if err != nil {

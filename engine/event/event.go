@@ -6,6 +6,7 @@
 package event
 
 import (
+	"errors"
 	"io"
 	"time"
 
@@ -140,6 +141,10 @@ func (s Stream) String() string {
 	}
 	return "stdout"
 }
+
+// ErrOverwritten tells that output that was kept in memory only had to make
+// room for newer.
+var ErrOverwritten = errors.New("output was overwritten")
 
 // Source is a piece of captured output that stays readable, even when its file
 // was rotated away, as long as somebody retains it.

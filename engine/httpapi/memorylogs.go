@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
-	"taskrun/engine/tasklog"
 )
 
 // memoryLogs follows an output that the job keeps off the disk: what comes from
@@ -44,7 +43,7 @@ func (o *logWriter) pass(body event.Body) error {
 		f.Data = make([]byte, body.Length)
 		_, err := body.Source.ReadAt(f.Data, body.Offset)
 		switch {
-		case errors.Is(err, tasklog.ErrOverwritten):
+		case errors.Is(err, event.ErrOverwritten):
 			f = api.StreamFrame{FileEvent: leftOut(body.Length)}
 		case err != nil:
 			return fmt.Errorf("cannot read output: %w", err)

@@ -2,11 +2,9 @@
 package store
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"taskrun/engine/event"
@@ -34,30 +32,29 @@ func NewHistory(bus *event.Bus, runDir, job string) *History {
 
 // write copies events in batches: it goes to the file when no more are queued.
 func (h *History) write(path, job string) (failure error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := openLines(path)
 	if err != nil {
 		h.sub.Close() // or the events nobody writes would pile up
 		return err
 	}
-	defer func() { failure = firstOf(failure, file.Close()) }()
-	w := bufio.NewWriter(file)
-	enc := json.NewEncoder(w)
+	defer func() { failure = firstOf(failure, file.file.Close()) }()
+	enc := json.NewEncoder(file)
 	for {
-		if !h.sub.Ready() {
-			failure = firstOf(failure, w.Flush())
+		if !h.sub.Ready() || len(file.unwritten) > batch {
+			failure = file.flush() // a full disk must not end the run
 		}
 		e, ok := h.sub.Next(context.Background())
 		if !ok {
-			return firstOf(failure, w.Flush())
+			return file.flush()
 		}
-		if !concerns(e, job) {
-			continue
+		if concerns(e, job) {
+			failure = firstOf(failure, enc.Encode(e))
 		}
-		// A full disk must not end the run; the first failure is told at its
-		// end.
-		failure = firstOf(failure, enc.Encode(e))
 	}
 }
+
+// batch is how much of the history is written at once, in bytes.
+const batch = 64 << 10
 
 func concerns(e event.Event, job string) bool {
 	if d, ok := e.Body.(event.Deployment); ok {

@@ -36,8 +36,11 @@ type journal struct {
 	file    *os.File // nil after a failure: the next record makes a new file
 	size    int64    // of file
 	history *os.File
-	halt    func() bool // for tests, see Recorder.HaltWhen
-	halted  bool        // nothing is written any more
+	// unwritten are lines of the history that the disk did not take. Each
+	// record has them until it does.
+	unwritten string
+	halt      func() bool // for tests, see Recorder.HaltWhen
+	halted    bool        // nothing is written any more
 }
 
 // HasState reports whether a run's directory holds the state of a run that can
@@ -128,7 +131,7 @@ func (j *journal) write(r *record) error {
 	if j.stops() {
 		return nil
 	}
-	r.At = j.at
+	r.At, r.Text = j.at, lastLines(j.unwritten+r.Text, maxUnwritten)
 	j.apply(r)
 	err := j.writeRecord(r)
 	if r.Text != "" && !j.stops() {
@@ -191,14 +194,20 @@ func (j *journal) compact() (err error) {
 	return err
 }
 
-// writeHistory puts lines where they belong, in place of what is there.
+// writeHistory puts lines where they belong, in place of what is there: all of
+// them or none.
 func (j *journal) writeHistory(text string) error {
+	j.unwritten = text
 	if err := j.history.Truncate(j.at); err != nil {
 		return err
 	}
 	n, err := j.history.WriteAt([]byte(text), j.at)
+	if err != nil {
+		return errors.Join(err, j.history.Truncate(j.at))
+	}
 	j.at += int64(n)
-	return err
+	j.unwritten = ""
+	return nil
 }
 
 // stops reports whether nothing may be written any more.
@@ -219,10 +228,15 @@ func (j *journal) close() (err error) {
 	return err
 }
 
-// remove removes the state, which nobody needs any more.
+// remove removes the state, which nobody needs any more. That may be what the
+// end of the history had no room for.
 func (j *journal) remove() error {
 	if j.stops() {
 		return nil
 	}
-	return os.RemoveAll(filepath.Dir(j.path))
+	err := os.RemoveAll(filepath.Dir(j.path))
+	if j.unwritten != "" {
+		err = errors.Join(err, j.writeHistory(j.unwritten))
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"taskrun/engine/event"
 )
@@ -22,7 +23,13 @@ type Recorder struct {
 	mu      sync.Mutex // taken while the bus is locked, never the other way round
 	journal *journal   // nil: not durable
 	failing bool
+	again   *time.Timer // tries to write while that fails; nil at first
+	ended   bool
 }
+
+// againTime is the time between two attempts to write what could not be
+// written, when nothing else happens.
+const againTime = time.Second
 
 // NewRecorder returns a recorder that only publishes.
 func NewRecorder(bus *event.Bus) *Recorder { return &Recorder{bus: bus} }
@@ -109,9 +116,25 @@ func (r *Recorder) Commit(c Change) {
 		err = errors.Join(err, remember(record, events, r.journal), r.journal.write(record))
 		news = r.told(err)
 	})
+	r.tell(news)
+}
+
+// tell tells everybody, unless there is nothing to tell.
+func (r *Recorder) tell(news string) {
 	if news != "" {
 		r.bus.Publish(nil, "", event.Notice{Text: news})
 	}
+}
+
+// retry writes what could not be written.
+func (r *Recorder) retry() {
+	r.mu.Lock()
+	news := ""
+	if r.failing && !r.ended {
+		news = r.told(r.journal.write(&record{Seq: r.journal.seq}))
+	}
+	r.mu.Unlock()
+	r.tell(news)
 }
 
 // told returns what is new about writing.
@@ -122,7 +145,13 @@ func (r *Recorder) told(err error) (news string) {
 	case err == nil && r.failing:
 		news = "the state of the run is kept again"
 	}
-	r.failing = err != nil
+	if r.failing = err != nil; r.failing {
+		if r.again == nil {
+			r.again = time.AfterFunc(againTime, r.retry)
+		} else {
+			r.again.Reset(againTime)
+		}
+	}
 	return news
 }
 
@@ -297,6 +326,10 @@ func (r *Recorder) end(remove bool) (err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.ended = true
+	if r.again != nil {
+		r.again.Stop()
+	}
 	if remove {
 		err = r.journal.remove()
 	}

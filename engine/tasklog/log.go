@@ -30,7 +30,7 @@ type Config struct {
 	// Announce is called for each piece of output, in the order of reading
 	// over both streams. The source may be read during the call; who keeps it
 	// longer retains it. A source in memory may give up its oldest pieces, and
-	// then reads as ErrOverwritten. Announce must neither wait nor call the
+	// then reads as event.ErrOverwritten. Announce must neither wait nor call the
 	// Log. May be nil.
 	Announce func(stream event.Stream, src event.Source, offset, length int64, at time.Time)
 

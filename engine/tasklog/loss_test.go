@@ -31,8 +31,9 @@ announce stdout 800 false
 	if got := strings.ReplaceAll(string(out), dir+"/", ""); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if got := allOnDisk(t, dir, event.Stdout); len(got) != 2600 {
-		t.Errorf("%d bytes on disk, want 2600", len(got))
+	// The line that was cut is ended.
+	if got := allOnDisk(t, dir, event.Stdout); len(got) != 2601 {
+		t.Errorf("%d bytes on disk, want 2601", len(got))
 	}
 }
 

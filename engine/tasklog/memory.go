@@ -1,14 +1,11 @@
 package tasklog
 
 import (
-	"errors"
 	"io"
 	"sync"
-)
 
-// ErrOverwritten tells that a piece of output that was kept in memory only had
-// to make room for a newer one.
-var ErrOverwritten = errors.New("output was overwritten")
+	"taskrun/engine/event"
+)
 
 // ringSize bounds the memory of one Log, in bytes.
 const ringSize = 1 << 20
@@ -52,12 +49,12 @@ func (e *piece) free() {
 	e.data = nil
 }
 
-// ReadAt returns ErrOverwritten when the piece is gone.
+// ReadAt returns event.ErrOverwritten when the piece is gone.
 func (e *piece) ReadAt(p []byte, off int64) (int, error) {
 	e.ring.mu.Lock()
 	defer e.ring.mu.Unlock()
 	if e.data == nil {
-		return 0, ErrOverwritten
+		return 0, event.ErrOverwritten
 	}
 	if off < 0 || off >= int64(len(e.data)) {
 		return 0, io.EOF

@@ -28,7 +28,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		switch {
 		case err == nil && bytes.Equal(got, p.data):
 			kept++
-		case kept > 0 || n > 0 || !errors.Is(err, ErrOverwritten):
+		case kept > 0 || n > 0 || !errors.Is(err, event.ErrOverwritten):
 			t.Fatalf("piece %d: %d bytes, %v", i, n, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestMemoryOfOneLargePiece(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	ring.put([]byte("next")).Release()
-	if _, err := p.ReadAt(make([]byte, 10), 0); !errors.Is(err, ErrOverwritten) {
+	if _, err := p.ReadAt(make([]byte, 10), 0); !errors.Is(err, event.ErrOverwritten) {
 		t.Errorf("%v", err)
 	}
 	p.Release()
