@@ -16,7 +16,6 @@ var notDone = []gap{
 	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
 
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
-
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 
 	{"secret", pluginSecrets, "there are no plugins: only those of Nomad and Vault are fetched"},

@@ -94,7 +94,7 @@ func (e *Engine) Launch(jobID string) (string, error) {
 func newChild(parent *api.Job, id string) *api.Job {
 	child := *parent
 	child.ID, child.Name, child.ParentID = &id, &id, parent.ID
-	child.Version = new(uint64(0))
+	child.Version, child.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
 	return &child
 }
 

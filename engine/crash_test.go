@@ -201,6 +201,9 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 		select {
 		case <-e.Done():
 		case <-died:
+		}
+		select {
+		case <-died: // which may look like an end
 			e.Leave()
 			dead = append(dead, e)
 			synctest.Wait() // a dead engine does nothing more to files
@@ -216,6 +219,7 @@ func (s scenario) play(t *testing.T, point int, away time.Duration) (out outcome
 				e.Stop() // who had told the dead engine tells this one
 			}
 			continue
+		default:
 		}
 		break
 	}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -351,4 +352,123 @@ func judge(t *testing.T, e *engine.Engine, name string, healthy bool) {
 	if err := e.SetHealth(d[len(d)-1].ID, good, bad); err != nil {
 		t.Error(err)
 	}
+}
+
+// A version gets its static ports before it becomes the newest, or does not.
+func TestStaticPortsOfVersions(t *testing.T) {
+	t.Parallel()
+	one, two, three := freePort(t), freePort(t), freePort(t)
+	synctest.Test(t, func(t *testing.T) {
+		of := func(id string, port, canary int) *api.Job {
+			job := service(1, fmt.Sprint(port))
+			job.ID = &id
+			job.TaskGroups[0].Networks = []*api.NetworkResource{{ReservedPorts: []api.Port{{Label: "http", Value: port}}}}
+			job.TaskGroups[0].Update.Canary = &canary
+			job.Canonicalize()
+			return job
+		}
+		e := engine.New(engine.Config{
+			DataDir: t.TempDir(), PortDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{},
+		})
+		if err := e.Submit(of("a", one, 0), of("b", two, 0)); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			job  *api.Job
+			want string // of the error
+		}{
+			{of("a", two, 0), fmt.Sprint(two, " is in use by")},
+			{of("a", three, 1), fmt.Sprint("a canary cannot have static port ", three)},
+			{altered(of("a", three, 0), func(j *api.Job, _ *api.UpdateStrategy) { j.TaskGroups[0].Count = new(2) }), fmt.Sprint(three, " is in use by")},
+			{of("b", one, 0), fmt.Sprint(one, " is in use by")},
+			{of("a", three, 0), ""},
+			{of("b", one, 0), ""}, // which nobody has any more
+		} {
+			<-time.After(time.Minute)
+			_, err := e.Update(c.job)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("job %s: %v, want %q", *c.job.ID, err, c.want)
+			}
+		}
+		<-time.After(time.Minute)
+		for _, a := range e.Allocs() {
+			if a.Status == "running" && a.Ports[0].Value != map[string]int{"a": three, "b": one}[a.Alloc.Job] {
+				t.Errorf("%s has port %d", a.Name, a.Ports[0].Value)
+			}
+		}
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// freePort is one that nobody listens on, and that no other test gets soon.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// Of a job that launches others the newest version is launched.
+func TestUpdateOfAPeriodicJob(t *testing.T) {
+	t.Parallel()
+	periodic := func(spec string) *api.Job {
+		job := newJob("batch", newTask("t", "run_for", "1m"))
+		job.Periodic = &api.PeriodicConfig{Spec: &spec}
+		job.Canonicalize()
+		return job
+	}
+	h := run(t, periodic("0 */6 * * *"), map[time.Duration]func(*engine.Engine){
+		7 * time.Hour: func(e *engine.Engine) {
+			if _, err := e.Update(periodic("30 */8 * * *")); err != nil {
+				t.Error(err)
+			}
+			if _, err := e.Update(newJob("batch", newTask("t"))); err == nil {
+				t.Error("it is periodic no more")
+			}
+		},
+		24 * time.Hour: stop,
+	})
+	var got []string
+	for _, j := range h.jobs {
+		after, _, _ := strings.Cut(j, " ")
+		got = append(got, after)
+	}
+	if diff := cmp.Diff([]string{"6h0m0s", "8h30m0s", "16h30m0s"}, got); diff != "" {
+		t.Errorf("launched (-want +got):\n%s", diff)
+	}
+}
+
+// Six versions are kept, and a stable one beyond that.
+func TestVersionsThatAreKept(t *testing.T) {
+	t.Parallel()
+	actions := map[time.Duration]func(*engine.Engine){}
+	for n := 1; n <= 9; n++ {
+		actions[time.Minute+time.Duration(n)*time.Second] = become(t, service(1, fmt.Sprint(n)))
+	}
+	actions[time.Minute+10*time.Second] = func(e *engine.Engine) {
+		versions, err := e.Versions("job")
+		var kept []uint64
+		for _, v := range versions {
+			kept = append(kept, *v.Version)
+		}
+		if err != nil || !slices.Contains(kept, 0) || !slices.Equal(kept[:6], []uint64{9, 8, 7, 6, 5, 4}) || !*versions[len(versions)-1].Stable {
+			t.Errorf("kept are %v, %v", kept, err)
+		}
+		if _, err := e.Revert("job", 0, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	actions[time.Hour] = func(e *engine.Engine) {
+		if job := e.Jobs()[0]; *job.Version != 10 || job.TaskGroups[0].Tasks[0].Env["VALUE"] != "0" || !*job.Stable {
+			t.Errorf("version %d, stable %v, is %v", *job.Version, *job.Stable, job.TaskGroups[0].Tasks[0].Env)
+		}
+		e.Stop()
+	}
+	watched(t, service(1, "0"), actions)
 }

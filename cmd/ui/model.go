@@ -21,6 +21,10 @@ type Model struct {
 
 	jobs []*api.Job
 	byID map[string]*Alloc
+	// heads are the first allocations of each name: canaries run beside others.
+	heads map[string]int
+	twins bool // a name has several
+	ended int  // allocations
 }
 
 // Alloc is what is known of an allocation.
@@ -31,9 +35,11 @@ type Alloc struct {
 	Replacement         *Alloc        // nil as long as there is none
 	Retry               time.Duration // until a failed one is replaced; negative when it will not be
 	Tasks               []*Task       // in the order of the job
+	ended               int           // which one to end it was, from 1; 0: it has not
 	Failure             *Failure      // the first; nil as long as there is none
 
-	byName map[string]*Task
+	byName  map[string]*Task
+	counted bool
 }
 
 // Task is what is known of a task.
@@ -68,7 +74,7 @@ type Failure struct {
 
 // NewModel returns what is known before a run: its jobs, canonicalised.
 func NewModel(jobs []*api.Job) *Model {
-	return &Model{jobs: jobs, byID: make(map[string]*Alloc)}
+	return &Model{jobs: jobs, byID: make(map[string]*Alloc), heads: make(map[string]int)}
 }
 
 // Apply folds an event in. Output changes nothing.
@@ -88,6 +94,22 @@ func (m *Model) Apply(e event.Event) {
 		if old := m.byID[body.Replaces]; old != nil && old != a {
 			a.Replaces, old.Replacement = old, a
 		}
+		m.count(a)
+	}
+}
+
+// count takes in that an allocation is there, or has ended.
+func (m *Model) count(a *Alloc) {
+	if !a.counted {
+		a.counted = true
+		if a.Replaces == nil {
+			m.heads[a.Name]++
+			m.twins = m.twins || m.heads[a.Name] > 1
+		}
+	}
+	if a.ended == 0 && (a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed) {
+		m.ended++
+		a.ended = m.ended
 	}
 }
 
@@ -216,22 +238,30 @@ func (a *Alloc) replacements() (n int) {
 // so has whatever ran in its place.
 func (a *Alloc) Failed() bool { return a.Last().Status == api.AllocClientStatusFailed }
 
-// Final returns the allocations that nothing has replaced.
+// Final returns the allocations that nothing has replaced. Of those that had
+// one name beside each other, as canaries do, the ones that live count or else
+// the last to end.
 func (m *Model) Final() []*Alloc {
 	var final []*Alloc
 	for _, a := range m.Allocs {
-		if a.Replacement == nil {
+		if a.Replacement == nil && !m.outlived(a) {
 			final = append(final, a)
 		}
 	}
 	return final
 }
 
+func (m *Model) outlived(a *Alloc) bool {
+	return m.twins && a.ended > 0 && slices.ContainsFunc(m.Allocs, func(b *Alloc) bool {
+		return b.Name == a.Name && b.Replacement == nil && (b.ended == 0 || b.ended > a.ended)
+	})
+}
+
 // FirstFailure returns the earliest failure that counts, or nil.
 func (m *Model) FirstFailure() *Failure {
 	var first *Failure
 	for _, a := range m.Allocs {
-		if f := a.Failure; f != nil && a.Failed() && (first == nil || f.Time.Before(first.Time)) {
+		if f := a.Failure; f != nil && a.Failed() && !m.outlived(a.Last()) && (first == nil || f.Time.Before(first.Time)) {
 			first = f
 		}
 	}

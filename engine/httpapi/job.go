@@ -74,13 +74,10 @@ func (s *Server) findJob(r *request) (*run, *api.Job, error) {
 // withState returns a copy of a job with what Nomad's server would have added.
 func (s *Server) withState(run *run, j *api.Job) *api.Job {
 	job := *j
-	submitted := s.started
 	created, modified := uint64(firstIndex), s.tracker.index(jobTopic(*j.ID))
 	if allocs := run.allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
-		submitted = allocs[0].Created
 		created = s.tracker.alloc(allocs[0].ID).created
 	}
-	job.SubmitTime = new(submitted.UnixNano())
 	registered := max(created, s.tracker.registeredAt(*j.ID))
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
 	job.Status, job.Stop = new(s.jobStatus(run, j)), new(s.engine.Stopped(*j.ID))

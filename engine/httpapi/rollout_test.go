@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -151,7 +152,9 @@ func TestOrdersToADeployment(t *testing.T) {
 	if _, _, err := f.client.Deployments().SetAllocHealth(by, []string{allocs[0].ID}, nil, nil); err != nil {
 		t.Error(err)
 	}
-	f.deployed(by, func(d *api.Deployment) bool { return d.TaskGroups["g"].HealthyAllocs == 1 && d.TaskGroups["g"].PlacedAllocs == 2 })
+	f.deployed(by, func(d *api.Deployment) bool {
+		return d.TaskGroups["g"].HealthyAllocs == 1 && d.TaskGroups["g"].PlacedAllocs == 2
+	})
 	failed, _, err := f.client.Deployments().Fail(by, nil)
 	if err != nil || failed.RevertedJobVersion == nil || *failed.RevertedJobVersion != 1 {
 		t.Errorf("it was failed: %+v, %v", failed, err)
@@ -167,13 +170,34 @@ func TestOrdersToADeployment(t *testing.T) {
 
 func TestScale(t *testing.T) {
 	t.Parallel()
-	f := serve(t, deployable(1, "a", asIs))
+	job := deployable(1, "a", asIs)
+	job.TaskGroups[0].Scaling = &api.ScalingPolicy{Min: new(int64(1)), Max: new(int64(3)), Type: "horizontal"}
+	job.Canonicalize()
+	f := serve(t, job)
+	policies, _, err := f.client.Scaling().ListPolicies(nil)
+	if err != nil || len(policies) != 1 || policies[0].Target["Group"] != "g" {
+		t.Fatalf("policies %+v, %v", policies, err)
+	}
+	if p, _, err := f.client.Scaling().GetPolicy(policies[0].ID, nil); err != nil || *p.Max != 3 || !*p.Enabled {
+		t.Errorf("policy %+v, %v", p, err)
+	}
+	if _, _, err := f.client.Scaling().GetPolicy("nope", nil); err == nil {
+		t.Error("there is another one")
+	}
 	f.running("t")
 	d, _, err := f.client.Jobs().LatestDeployment("job", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.deployed(d.ID, in("successful"))
+	for count, want := range map[int]string{
+		0: "400 (group count was less than scaling policy minimum: 0 < 1)",
+		4: "400 (group count was greater than scaling policy maximum: 4 > 3)",
+	} {
+		if _, _, err := f.client.Jobs().Scale("job", "g", &count, "", false, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("scaled to %d: %v", count, err)
+		}
+	}
 	if _, _, err := f.client.Jobs().Scale("job", "g", nil, "only said", true, map[string]any{"k": "v"}, nil); err != nil {
 		t.Error(err)
 	}

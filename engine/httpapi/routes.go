@@ -75,6 +75,9 @@ var routes = []struct {
 	{"GET", "/v1/deployment/allocations/*", read(allocsTopic, (*Server).deploymentAllocations)},
 	{"GET", "/v1/deployment/*", read(deploymentsTopic, (*Server).getDeployment)},
 
+	{"GET", "/v1/scaling/policies", read(jobsTopic, (*Server).listScalingPolicies)},
+	{"GET", "/v1/scaling/policy/*", read(jobsTopic, (*Server).getScalingPolicy)},
+
 	{"GET", "/v1/event/stream", (*Server).eventStream},
 
 	{"GET", "/v1/client/stats", write((*Server).clientStats)},

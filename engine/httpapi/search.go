@@ -17,7 +17,7 @@ const (
 
 // nothingOf are the kinds of what there is never anything of here.
 var nothingOf = []contexts.Context{
-	contexts.ScalingPolicies, contexts.Plugins, contexts.Volumes, contexts.HostVolumes,
+	contexts.Plugins, contexts.Volumes, contexts.HostVolumes,
 	contexts.Quotas, contexts.Recommendations,
 }
 
@@ -58,11 +58,16 @@ func (s *Server) searchable(r *request) []searched {
 	for _, n := range s.namespaces() {
 		namespaces = append(namespaces, n.Name)
 	}
+	var policies []string
+	for _, p := range s.scalingPolicies(r) {
+		policies = append(policies, p.ID)
+	}
 	all := []searched{
 		{contexts.Jobs, jobs, false},
 		{contexts.Allocs, allocs, true},
 		{contexts.Evals, evaluations, true},
 		{contexts.Deployments, deployments, true},
+		{contexts.ScalingPolicies, policies, true},
 		{contexts.Nodes, []string{s.cfg.Node.ID}, true},
 		{contexts.NodePools, pools, false},
 		{contexts.Namespaces, namespaces, false},
@@ -145,7 +150,7 @@ func (s *Server) fuzzySearch(w http.ResponseWriter, r *request) (any, error) {
 			for _, id := range of.ids {
 				add(of.kind, id)
 			}
-		case contexts.Evals, contexts.Deployments: // which have no names
+		case contexts.Evals, contexts.Deployments, contexts.ScalingPolicies: // which have no names
 			for _, id := range of.ids {
 				if strings.HasPrefix(id, text) {
 					add(of.kind, id)

@@ -154,6 +154,7 @@ func (t *tracker) observeAlloc(ev event.Event) {
 		t.prune()
 		r = &allocRecord{created: t.now, evaluation: t.placed(ev.Alloc, status.Replaces)}
 		t.allocs[ev.Alloc.ID] = r
+		t.change(deploymentTopic(ev.Alloc.Job), deploymentsTopic(""))
 	}
 	r.modified = t.now
 	if !isStatus {
