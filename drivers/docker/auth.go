@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/distribution/reference"
 	"github.com/moby/moby/api/pkg/authconfig"
@@ -159,10 +160,14 @@ func (a fileAuth) decode(server string) (registry.AuthConfig, error) {
 func askHelper(ctx context.Context, helper, server string) (registry.AuthConfig, error) {
 	cmd := exec.CommandContext(ctx, "docker-credential-"+helper, "get")
 	cmd.Stdin = strings.NewReader(server)
+	cmd.WaitDelay = time.Second // for what it has left behind
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		said := strings.TrimSpace(stdout.String() + stderr.String())
+		said := strings.TrimSpace(stderr.String())
+		if !bytes.Contains(stdout.Bytes(), []byte("{")) { // credentials are nobody else's business
+			said = strings.TrimSpace(stdout.String() + said)
+		}
 		if strings.Contains(said, "credentials not found") {
 			return registry.AuthConfig{}, nil
 		}

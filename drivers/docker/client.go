@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -126,7 +128,10 @@ func engineError(doing string, err error) error {
 	return wrapped
 }
 
-// unreachable reports whether there was no answer of the engine.
+// unreachable reports whether there was no answer of the engine, or only a part
+// of one.
 func unreachable(err error) bool {
-	return client.IsErrConnectionFailed(err) || errors.Is(err, context.DeadlineExceeded)
+	_, broken := errors.AsType[*net.OpError](err)
+	return broken || client.IsErrConnectionFailed(err) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }

@@ -21,6 +21,9 @@ func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.Ta
 	if err != nil {
 		return "", fmt.Errorf("Failed to create container configuration for image %q: %w", c.Image, err) //nolint:staticcheck // Nomad's words
 	}
+	if err := c.checkMAC(ctx, cli); err != nil {
+		return "", err
+	}
 	d.use()
 	pause := 50 * time.Millisecond
 	for attempt := 1; ; attempt++ {

@@ -65,8 +65,8 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 
 func (d *Driver) pauseOptions(req *drivers.NetworkRequest, name string) (client.ContainerCreateOptions, error) {
 	config := &container.Config{
-		Hostname: req.Hostname,
-		Labels:   map[string]string{labelAlloc: req.AllocID, labelRun: d.config.Run, labelDir: req.AllocDir},
+		Hostname: req.Hostname, StopSignal: "SIGKILL", // it hears no other, and an engine that stops would wait
+		Labels: map[string]string{labelAlloc: req.AllocID, labelRun: d.config.Run, labelDir: req.AllocDir},
 	}
 	host := &container.HostConfig{
 		NetworkMode: container.NetworkMode(req.Mode),
@@ -100,6 +100,17 @@ func isolation(req *drivers.NetworkRequest, info container.InspectResponse) *dri
 		n.Interface, n.IP, n.Gateway = groupInterface, e.IPAddress.String(), e.Gateway.String()
 	}
 	return n
+}
+
+// revive starts the container that holds a network again if it has ended, as
+// with the engine, and reports whether it was so.
+func revive(ctx context.Context, cli *client.Client, n *drivers.NetworkIsolation) bool {
+	info, err := cli.ContainerInspect(ctx, n.ID, client.ContainerInspectOptions{})
+	if err != nil || info.Container.State == nil || info.Container.State.Running {
+		return false
+	}
+	_, err = cli.ContainerStart(ctx, n.ID, client.ContainerStartOptions{})
+	return err == nil
 }
 
 // DestroyNetwork removes the container that holds a network.

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
 
 	"taskrun/drivers"
 	"taskrun/jobspec/taskenv"
@@ -126,6 +129,24 @@ func publish(list []mapping) (network.PortSet, network.PortMap, error) {
 		}
 	}
 	return exposed, bound, nil
+}
+
+// macAPI is the first version of the engine's API that takes the address of an
+// endpoint; older ones are silent about it.
+const macAPI = "1.44"
+
+// checkMAC refuses a mac_address that the engine would not obey.
+func (c *taskConfig) checkMAC(ctx context.Context, cli *client.Client) error {
+	if c.MACAddress == "" {
+		return nil
+	}
+	if _, err := cli.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return engineError("cannot ask the engine for its version", err)
+	}
+	if v := cli.ClientVersion(); versions.LessThan(v, macAPI) {
+		return fmt.Errorf("mac_address needs Docker 25 or later: the engine speaks version %s of the API, not %s", v, macAPI)
+	}
+	return nil
 }
 
 // endpoint is what the task wants to be in the engine's network.

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
 
 	"taskrun/drivers"
 	"taskrun/drivers/docker"
@@ -164,6 +166,44 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// TestCoresAreALimit as so many MHz would be.
+func TestCoresAreALimit(t *testing.T) {
+	t.Parallel()
+	_, cfg, _ := start(t, shell(forever)+"cpu_hard_limit = true\n", func(cfg *drivers.TaskConfig) {
+		cfg.Resources = drivers.Resources{Cores: 1, MemoryMB: 32}
+	})
+	info, err := dockertest.Need(t).ContainerInspect(t.Context(), "task-"+cfg.AllocID, client.ContainerInspectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if host := info.Container.HostConfig; host.CPUPeriod != 100_000 || host.CPUQuota < 99_000 || host.CPUQuota > 100_000 || host.CPUShares < 2 {
+		t.Errorf("shares %d, quota %d of %d", host.CPUShares, host.CPUQuota, host.CPUPeriod)
+	}
+}
+
+// TestMACAddress is given, or refused by engines that would not give it.
+func TestMACAddress(t *testing.T) {
+	t.Parallel()
+	cli := dockertest.Need(t)
+	d := docker.New(docker.Config{})
+	cfg, output := drivertest.Task(t, d, shell("cat /sys/class/net/eth0/address")+"mac_address = \"02:42:ac:11:00:99\"\n")
+	t.Cleanup(func() { _, _ = d.Shutdown(context.Background()) })
+	_, _, err := d.StartTask(t.Context(), cfg)
+	if v := cli.ClientVersion(); versions.LessThan(v, "1.44") {
+		if err == nil || !strings.Contains(err.Error(), "mac_address needs Docker 25 or later: the engine speaks version "+v) || drivers.IsRecoverable(err) {
+			t.Errorf("the error is %v", err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	result(t, d, cfg.ID)
+	if stdout, _, err := output.All(t.Context()); stdout != "02:42:ac:11:00:99\n" || err != nil {
+		t.Errorf("it has %q, %v", stdout, err)
+	}
+}
+
 // TestOptionsThatCannotBe are told before anything is made.
 func TestOptionsThatCannotBe(t *testing.T) {
 	t.Parallel()
@@ -181,6 +221,9 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{`work_dir = "here"`, "must be an absolute path"},
 		{`ipv4_address = "x"`, "ipv4_address"},
 		{`mac_address = "x"`, "mac_address"},
+		{`isolation = "hyperv"`, "isolation"},
+		{`runtime = "nothing"`, "nothing"},
+		{`storage_opt { size = "nothing" }`, ""},
 		{`network_mode = "no-such-network"`, "no-such-network"},
 		{`load = "../../etc/passwd"`, "cannot load image"},
 	} {

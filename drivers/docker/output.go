@@ -89,7 +89,8 @@ func (o *output) since() string {
 	if last == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d.%09d", last/1e9, last%1e9+1)
+	next := last + 1
+	return fmt.Sprintf("%d.%09d", next/1e9, next%1e9)
 }
 
 // finish returns when the stream has ended, which it must in that time.

@@ -19,13 +19,13 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 	failed := func(err error) error {
 		return drivers.Recoverable(fmt.Errorf("Failed to pull `%s`: %w", c.Image, err)) //nolint:staticcheck // Nomad's words
 	}
-	auth, err := d.authFor(ctx, c)
-	if err != nil {
-		return drivers.Recoverable(fmt.Errorf("Failed to find docker auth for repo %q: %w", c.Image, err)) //nolint:staticcheck // Nomad's words
-	}
-	d.emit(cfg, "Downloading image", map[string]string{"image": c.Image})
 	pullCtx, cancel := context.WithTimeoutCause(ctx, c.ImagePullTimeout, fmt.Errorf("it took longer than the image_pull_timeout of %v", c.ImagePullTimeout))
 	defer cancel()
+	auth, err := d.authFor(pullCtx, c)
+	if err != nil {
+		return drivers.Recoverable(fmt.Errorf("Failed to find docker auth for repo %q: %w", c.Image, causeOr(pullCtx, err))) //nolint:staticcheck // Nomad's words
+	}
+	d.emit(cfg, "Downloading image", map[string]string{"image": c.Image})
 	pullCtx, stalled := context.WithCancelCause(pullCtx)
 	defer stalled(nil)
 	patience := d.options.PullActivityTimeout

@@ -29,12 +29,16 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 		MemorySwap:        limit, // memory and swap together: no swap
 		CpusetCpus:        c.CpusetCPUs,
 	}
-	if cpu := cfg.Resources.CPU; cpu > 0 {
+	cpu := cfg.Resources.CPU
+	if cores := cfg.Resources.Cores; cores > 0 {
+		cpu = int(float64(cores) * coreMHz())
+	}
+	if cpu > 0 {
 		r.CPUShares = int64(min(max(cpu, minShares), maxShares))
 	}
 	if c.CPUHardLimit {
 		r.CPUPeriod = c.CPUCFSPeriod
-		r.CPUQuota = cpuQuota(cfg.Resources.CPU, c.CPUCFSPeriod)
+		r.CPUQuota = cpuQuota(cpu, c.CPUCFSPeriod)
 	}
 	if c.PidsLimit > 0 {
 		r.PidsLimit = &c.PidsLimit

@@ -78,7 +78,11 @@ func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
 	// It is waited for before it starts, so that no end is missed.
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
 	t.watching.Go(func() { t.watch(wait) })
-	if _, err := t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{}); err != nil {
+	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
+	if err != nil && c.joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {
+		_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
+	}
+	if err != nil {
 		return startError(t.container, err)
 	}
 	t.startedAt = time.Now()
