@@ -108,6 +108,7 @@ var homes = []home{
 
 	{"github.com/gorilla/websocket", "engine/httpapi cmd/client", "", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
+	{"github.com/fsnotify/fsnotify", "engine/httpapi", "", "files of tasks that clients follow; viper has it in already"},
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},

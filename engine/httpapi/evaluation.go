@@ -89,7 +89,10 @@ func (t *tracker) evaluationID(trigger, subject string) string {
 // seedLocked keeps the IDs of one run from being those of another. They are the
 // same again in an engine that recovers the run.
 func (t *tracker) seedLocked() string {
-	if dirs := t.engine.RunDirs(); t.seed == "" && len(dirs) > 0 {
+	if t.seed != "" {
+		return t.seed
+	}
+	if dirs := t.engine.RunDirs(); len(dirs) > 0 {
 		t.seed = slices.Min(slices.Collect(maps.Values(dirs)))
 	}
 	return t.seed

@@ -7,15 +7,16 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
 
-// lookTime is the time between two looks at a file that is followed: whoever
-// writes it tells nobody.
-const lookTime = 250 * time.Millisecond
+// gatherTime is how long what happens to a file that is followed is gathered
+// before it is told.
+const gatherTime = 50 * time.Millisecond
 
 // What happens to a file that is followed, in Nomad's words.
 const (
@@ -27,6 +28,7 @@ const (
 type fileStream struct {
 	logWriter
 	*place
+	wake   <-chan struct{} // something may have happened to the file
 	file   *os.File
 	offset int64
 }
@@ -71,6 +73,12 @@ func (s *Server) streamFile(w http.ResponseWriter, r *request) error {
 		logWriter: logWriter{w: w, control: http.NewResponseController(w)},
 		place:     p, file: f, offset: min(max(0, offset), info.Size()),
 	}
+	if follow {
+		// Before the first reading, so that nothing falls between the two.
+		var leave func()
+		stream.wake, leave = s.files.follow(filepath.Join(p.root.Name(), filepath.Dir(p.name)))
+		defer leave()
+	}
 	if err := stream.run(r.Context(), follow); err != nil {
 		panic(http.ErrAbortHandler) // cuts the connection
 	}
@@ -81,27 +89,40 @@ func (s *fileStream) run(ctx context.Context, follow bool) error {
 	if err := s.send(""); err != nil || !follow {
 		return err
 	}
-	look, beat := time.NewTicker(lookTime), time.NewTicker(heartbeatTime)
-	defer look.Stop()
+	beat := time.NewTicker(heartbeatTime)
 	defer beat.Stop()
+	var gathered <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return s.send("")
-		case <-beat.C:
-			if err := errors.Join(s.beat(), s.control.Flush()); err != nil {
+		case <-s.wake:
+			if gathered == nil {
+				gathered = time.After(gatherTime)
+			}
+		case <-gathered:
+			gathered = nil
+			if gone, err := s.look(); err != nil || gone {
 				return err
 			}
-		case <-look.C:
-			event, err := s.changed()
-			if err != nil {
+		case <-beat.C: // and not everything that happens is told
+			if err := s.beat(); err != nil {
 				return err
 			}
-			if err := s.send(event); err != nil || event == fileDeleted {
+			if gone, err := s.look(); err != nil || gone {
 				return err
 			}
 		}
 	}
+}
+
+// look tells what has become of the file since the look before.
+func (s *fileStream) look() (gone bool, err error) {
+	event, err := s.changed()
+	if err != nil {
+		return false, err
+	}
+	return event == fileDeleted, s.send(event)
 }
 
 // changed tells what happened to the file besides that it grew.

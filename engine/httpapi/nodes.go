@@ -46,7 +46,14 @@ func (s *Server) node(ctx context.Context) *api.Node {
 		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
 		Attributes: attributes, Meta: n.Meta, CgroupParent: n.CgroupParent,
 		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
-		Events: []*api.NodeEvent{}, Drivers: drivers,
+		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: s.started, Details: map[string]string{}, CreateIndex: firstIndex}},
+		Drivers: drivers,
+		// Clients of Nomad before 1.0 look here.
+		Resources: &api.Resources{
+			CPU: new(int(number("cpu.totalcompute"))), MemoryMB: new(int(number("memory.totalbytes") >> 20)),
+			DiskMB: new(int(number("unique.storage.bytestotal") >> 20)), IOPS: new(0),
+		},
+		Reserved: &api.Resources{CPU: new(0), MemoryMB: new(0), DiskMB: new(0), IOPS: new(0)},
 		NodeResources: &api.NodeResources{
 			Cpu: api.NodeCpuResources{
 				CpuShares: number("cpu.totalcompute"), TotalCpuCores: uint16(number("cpu.numcores")),

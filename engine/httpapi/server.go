@@ -64,6 +64,7 @@ type Server struct {
 	tracker     *tracker
 	submissions submissions
 	outputs     outputs
+	files       watches
 	jobs        chan struct{} // one for each request with a job
 	preparing   chan struct{} // one for each answer that is put together
 	unread      atomic.Int64  // bytes of answers
