@@ -25,7 +25,7 @@ func TestSearchOfEveryKind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	evaluation := f.alloc(alloc).EvalID
+	evaluation := f.evaluation(alloc)
 	for _, c := range []struct {
 		prefix string
 		kind   contexts.Context

@@ -178,6 +178,22 @@ func (f *fixture) alloc(id string) *api.Allocation {
 	return a
 }
 
+// evaluation returns the one because of which an allocation was placed, when
+// the server has heard of that.
+func (f *fixture) evaluation(alloc string) string {
+	f.Helper()
+	for index := uint64(0); ; {
+		a, meta, err := f.client.Allocations().Info(alloc, &api.QueryOptions{WaitIndex: index, WaitTime: patience})
+		if err != nil || index > 0 && meta.LastIndex == index {
+			f.Fatalf("at index %d there is none: %v", index, err)
+		}
+		if a.EvalID != "" {
+			return a.EvalID
+		}
+		index = meta.LastIndex
+	}
+}
+
 // answer is an HTTP response whose body is closed with the test.
 type answer struct {
 	StatusCode int

@@ -21,8 +21,16 @@ func TestForcePeriodic(t *testing.T) {
 	if !strings.HasPrefix(alloc.Job, "job/periodic-") {
 		t.Errorf("it runs as %q", alloc.Job)
 	}
-	if placed, _, err := f.client.Evaluations().Allocations(id, nil); err != nil || len(placed) != 1 || placed[0].ID != alloc.ID {
-		t.Errorf("placed by the evaluation: %+v, %v", placed, err)
+	var placed []*api.AllocationListStub
+	for index := uint64(0); len(placed) == 0; { // the server hears of events as this test does: when it comes to that
+		list, meta, err := f.client.Evaluations().Allocations(id, &api.QueryOptions{WaitIndex: index, WaitTime: patience})
+		if err != nil || index > 0 && meta.LastIndex == index {
+			t.Fatalf("at index %d there is nothing: %v", index, err)
+		}
+		placed, index = list, meta.LastIndex
+	}
+	if len(placed) != 1 || placed[0].ID != alloc.ID {
+		t.Errorf("placed by the evaluation: %+v", placed)
 	}
 	for id, want := range map[string]string{"other": "500 (can't force launch non-periodic job)", "nope": "404 (job not found)"} {
 		if _, _, err := f.client.Jobs().PeriodicForce(id, nil); err == nil || !strings.Contains(err.Error(), want) {

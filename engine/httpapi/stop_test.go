@@ -70,6 +70,9 @@ func TestStopAllocation(t *testing.T) {
 	if next.ID == alloc.ID || next.Name != alloc.Name {
 		t.Errorf("in its place runs %+v", next)
 	}
+	if evaluation := f.evaluation(next.ID); evaluation != answer.EvalID {
+		t.Errorf("it was placed by %q, want %q", evaluation, answer.EvalID)
+	}
 	old := f.alloc(alloc.ID)
 	if old.NextAllocation != next.ID || old.DesiredDescription != "alloc is being migrated" {
 		t.Errorf("the old one: next %q, %q", old.NextAllocation, old.DesiredDescription)

@@ -83,13 +83,14 @@ func TestRecorded(t *testing.T) {
 	t.Parallel()
 	f := serve(t, recordedJob(t))
 	alloc := f.running("server")
+	evaluation := f.evaluation(alloc.ID)
 	for _, name := range recordings(t) {
 		var want exchange
 		readFile(t, name, &want)
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".json"), func(t *testing.T) {
 			path := strings.ReplaceAll(want.Request.Path, recordedAlloc, alloc.ID)
 			path = strings.ReplaceAll(path, recordedAlloc[:8], alloc.ID[:8])
-			path = strings.ReplaceAll(path, recordedEvaluation, f.alloc(alloc.ID).EvalID)
+			path = strings.ReplaceAll(path, recordedEvaluation, evaluation)
 			method := want.Request.Method
 			if method == "POST" {
 				method = "PUT" // as Nomad's client has it; forms of web pages have POST
