@@ -19,14 +19,16 @@ import (
 )
 
 var roles = map[string]func(args []string) error{
-	"flood":    flood,
-	"random":   writeRandom,
-	"reopen":   reopen,
-	"orphan":   leaveOrphan,
-	"spew":     spew,
-	"fulldisk": fillDisk,
-	"engine":   dyingEngine,
-	"count":    count,
+	"flood":     flood,
+	"random":    writeRandom,
+	"reopen":    reopen,
+	"orphan":    leaveOrphan,
+	"spew":      spew,
+	"fulldisk":  fillDisk,
+	"engine":    dyingEngine,
+	"large":     largeEngine,
+	"largetask": writeLarge,
+	"count":     count,
 }
 
 // command runs the test binary in a role.

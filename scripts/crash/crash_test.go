@@ -1,9 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"testing"
 )
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "-write" { // the task of TestOutput
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
 
 // TestCrash plays some rounds; more of them plays go run ./scripts/crash.
 func TestCrash(t *testing.T) {
@@ -15,7 +24,50 @@ func TestCrash(t *testing.T) {
 	if testing.Short() {
 		n = 3
 	}
-	if err := rounds(n, 1, ""); err != nil {
+	if err := crash(n, 0, 0, 1, ""); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestOutput plays the output of a task, with less than go run ./scripts/crash
+// -output has.
+func TestOutput(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("finds processes in /proc")
+	}
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	if err := crash(0, 64, 32, 1, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCompare takes pieces out of a text, and doubles some.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 20
+	whole := make([]byte, size)
+	_, _ = (&text{}).Read(whole)
+	without := func(at, n int) []byte { return append(append([]byte{}, whole[:at]...), whole[at+n:]...) }
+	for name, tt := range map[string]struct {
+		got     []byte
+		deaths  int
+		missing int64 // -1: that is wrong
+	}{
+		"all":                    {whole, 2, 0},
+		"a gap":                  {without(70_001, 1_003), 1, 1_003},
+		"a gap without a death":  {without(70_001, 1_003), 0, -1},
+		"a large gap":            {without(70_001, maxLost+1), 1, -1},
+		"a gap at the end":       {whole[:size-5], 1, 5},
+		"an end without a death": {whole[:size-5], 0, -1},
+		"doubled":                {append(append([]byte{}, whole[:500_000]...), whole[499_990:]...), 1, -1},
+		"more than there is":     {append(append([]byte{}, whole...), whole[:9]...), 1, -1},
+	} {
+		missing, err := compare(bytes.NewReader(tt.got), size, tt.deaths)
+		if (err != nil) != (tt.missing < 0) || err == nil && missing != tt.missing {
+			t.Errorf("%s: %d bytes, %v", name, missing, err)
+		}
 	}
 }

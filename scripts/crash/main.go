@@ -2,6 +2,10 @@
 // and looks whether anything was lost, was done twice, or was left behind:
 //
 //	go run ./scripts/crash [-n 200] [-seed 1] [-taskrun PATH]
+//	go run ./scripts/crash -output 1024 [-rate 1] [-seed 1] [-taskrun PATH]
+//
+// The second one does so once, to a task that writes so many MiB, and looks
+// whether a follower that reads so many MiB a second gets them.
 package main
 
 import (
@@ -18,14 +22,24 @@ func main() {
 	n := flag.Int("n", 200, "rounds")
 	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the random moments")
 	program := flag.String("taskrun", "", "the program; without it is built")
+	output := flag.Int("output", 0, "of one task in `MiB`, instead of rounds")
+	rate := flag.Int("rate", 1, "of its follower, in `MiB` a second")
+	write := flag.Int("write", 0, "be that task, with so many `MiB`")
 	flag.Parse()
-	if err := rounds(*n, *seed, *program); err != nil {
+	var err error
+	if *write > 0 {
+		err = writeText(*write)
+	} else {
+		err = crash(*n, *output, *rate, *seed, *program)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)
 	}
 }
 
-func rounds(n int, seed uint64, program string) error {
+// crash plays what is wanted with a program, which is built unless it is named.
+func crash(n, output, rate int, seed uint64, program string) error {
 	dir, err := os.MkdirTemp("", "crash")
 	if err != nil {
 		return err
@@ -37,6 +51,13 @@ func rounds(n int, seed uint64, program string) error {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 	}
+	if output > 0 {
+		return largeOutput(dir, program, output, rate, rand.New(rand.NewPCG(seed, 0)))
+	}
+	return rounds(dir, n, seed, program)
+}
+
+func rounds(dir string, n int, seed uint64, program string) error {
 	fmt.Printf("%d rounds, -seed %d\n", n, seed)
 	for i := range n {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))
