@@ -87,6 +87,18 @@ func (e *Engine) Stopped(id string) bool {
 	return r.stopped || r.stopping.Err() != nil && !r.ended
 }
 
+// Ended reports whether nothing of a job can begin any more: it has run to its
+// end, or was stopped. What it has launched may go on.
+func (e *Engine) Ended(id string) bool {
+	r, err := e.find(id)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
 func (r *jobRun) stoppedKey() store.Key { return store.KeyOf(stoppedKey, *r.job.ID) }
 
 // restoreStop stops a job that was ordered to stop when an earlier engine ran

@@ -3,8 +3,10 @@ package client
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -63,6 +65,40 @@ func (s *Server) stop(ctx context.Context, job, path string) error {
 		_, err := s.API.Raw().Delete(path, nil, w.WithContext(q.Context()))
 		return err
 	})
+}
+
+// endTime is how long an engine may keep the question whether a job has ended.
+const endTime = time.Second
+
+// AwaitEnd waits until jobs of an engine have ended while others go on, and
+// returns false when ctx, or the engine, ends before.
+func (s *Server) AwaitEnd(ctx context.Context, jobs []string) bool {
+	for index := uint64(0); ; {
+		var list []*api.JobListStub
+		err := s.ask(ctx, "ask for the jobs", func(q *api.QueryOptions) error {
+			q.WaitIndex, q.WaitTime = index, endTime
+			stubs, meta, err := s.API.Jobs().List(q)
+			if err == nil {
+				list, index = stubs, meta.LastIndex
+			}
+			return err
+		})
+		if err != nil {
+			return false
+		}
+		ended, others := true, false
+		for _, j := range list {
+			dead := j.Status == "dead"
+			if slices.Contains(jobs, j.ID) {
+				ended = ended && dead
+			} else {
+				others = others || !dead
+			}
+		}
+		if ended && others {
+			return true
+		}
+	}
 }
 
 // Changes calls changed whenever something about the allocations, or the

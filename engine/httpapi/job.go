@@ -87,7 +87,7 @@ func (s *Server) withState(run *run, j *api.Job) *api.Job {
 // jobStatus is the status of a job as Nomad's server decides it. A job one of
 // whose allocations will be replaced is pending meanwhile.
 func (s *Server) jobStatus(run *run, j *api.Job) string {
-	if run.over {
+	if run.over || s.engine.Ended(*j.ID) {
 		return "dead"
 	}
 	if j.IsPeriodic() || j.IsParameterized() {
