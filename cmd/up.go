@@ -312,7 +312,7 @@ func (a *app) dataDir(given string) (string, error) {
 // submitError decides the exit code when the engine refused the jobs.
 func submitError(err error) error {
 	if errors.Is(err, allocdir.ErrInUse) {
-		return usageError("%w", err).withHint("wait for it or stop it, or run this one beside it with --data-dir")
+		return usageError("%w", err).withHint("stop it or wait for it, or take it to this version with --update, or run this one beside it with --data-dir")
 	}
 	if errors.Is(err, port.ErrInUse) {
 		return usageError("%w", err).withHint("stop who has it, or give the port another number")
