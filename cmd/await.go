@@ -84,7 +84,7 @@ func newWaiting(jobs []*api.Job, u until) *waiting {
 	w := &waiting{}
 	var healthy, running []*api.Job
 	for _, j := range jobs {
-		if health.NewDeployment(j, time.Time{}) != nil && u.running == 0 {
+		if health.NewDeployment(j, time.Time{}) != nil && health.ByHand(j) == "" && u.running == 0 {
 			healthy = append(healthy, j)
 		} else {
 			running = append(running, j)

@@ -264,6 +264,10 @@ func (o *upOptions) policy(files []jobFile) (policy, error) {
 	}
 	if o.until.healthy {
 		for _, j := range jobs(files) {
+			if g := health.ByHand(j); g != "" {
+				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\", so nobody tells", *j.ID, g).
+					withHint("use --until running")
+			}
 			if health.NewDeployment(j, time.Time{}) == nil {
 				return p, usageError("cannot run job %q until it is healthy: it has no deployment, as services with an update block have", *j.ID).
 					withHint("use --until running")

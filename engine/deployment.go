@@ -116,7 +116,7 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	if next == nil {
 		return false
 	}
-	r.register(next, c)
+	r.register(next, true, c)
 	return true
 }
 

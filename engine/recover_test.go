@@ -107,27 +107,27 @@ var scenarios = map[string]scenario{
 	}}},
 	"a rolling update": {lasts: 2 * time.Minute, job: func() *api.Job {
 		return service(2, "a", "kill_after", "1s")
-	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(service(2, "b", "kill_after", "1s"))}, lost: true, every: 2},
+	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(service(2, "b", "kill_after", "1s"))}, lost: true, every: 5},
 	"in place": {lasts: 2 * time.Minute, job: func() *api.Job {
 		return service(2, "a")
 	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(1, "a"), func(j *api.Job, _ *api.UpdateStrategy) {
 		j.Priority = new(70)
-	}))}, lost: true, every: 2},
+	}))}, lost: true, every: 5},
 	"a version that goes back": {lasts: 2 * time.Minute, job: func() *api.Job {
 		return service(2, "a")
 	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) {
 		u.AutoRevert = new(true)
-	}))}, lost: true, every: 2},
+	}))}, lost: true, every: 5},
 	"canaries": {lasts: 3 * time.Minute, job: func() *api.Job {
 		return service(2, "a")
 	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(2, "b"), func(_ *api.Job, u *api.UpdateStrategy) {
 		u.Canary, u.AutoPromote = new(1), new(true)
-	}))}, lost: true, every: 2},
+	}))}, lost: true, every: 5},
 	"canaries that fail": {lasts: 3 * time.Minute, job: func() *api.Job {
 		return service(2, "a")
 	}, actions: map[time.Duration]func(*engine.Engine){time.Minute: update(altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) {
 		u.Canary, u.AutoRevert = new(1), new(true)
-	}))}, lost: true, every: 2},
+	}))}, lost: true, every: 5},
 	"periodic": {lasts: 14 * time.Hour, job: func() *api.Job {
 		job := newJob("batch", newTask("t", "run_for", "1m"))
 		job.Periodic = &api.PeriodicConfig{Spec: new("30 */12 * * *")}

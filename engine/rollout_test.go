@@ -211,6 +211,20 @@ func TestRollOut(t *testing.T) {
 				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
 			},
 		},
+		"going back needs no canaries": {
+			job: altered(service(2, "a"), func(_ *api.Job, u *api.UpdateStrategy) { u.Canary, u.AutoRevert = new(1), new(true) }),
+			actions: map[time.Duration]func(*engine.Engine){
+				hour:     become(t, altered(service(2, "b", "run_for", "3s"), func(_ *api.Job, u *api.UpdateStrategy) { u.AutoRevert = new(true) })),
+				2 * hour: stop,
+			},
+			want: []string{
+				"1h0m0s g[0] complete", "1h0m0s g[0] running", "1h0m0s running: Deployment is running",
+				"1h0m3s failed: Failed due to unhealthy allocations - rolling back to job version 0",
+				"1h0m3s g[0] failed", "1h0m3s g[0] running", "1h0m3s running: Deployment is running",
+				"1h0m13s successful: Deployment completed successfully",
+				"2h0m0s g[0] complete", "2h0m0s g[1] complete",
+			},
+		},
 		"paused": {
 			job: service(2, "a"),
 			actions: map[time.Duration]func(*engine.Engine){

@@ -85,8 +85,8 @@ func (s *slot) retire() {
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
 	p := placement{ID: event.NewID(), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
-	if n := len(s.Placed); n > 0 {
-		p.Replaces = s.Placed[n-1].ID
+	if len(s.Placed) > 0 && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
+		p.Replaces = s.last().ID
 	}
 	cfg := s.config(p)
 	var failure error

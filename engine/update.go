@@ -40,7 +40,7 @@ func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
 		return nil, err
 	}
 	var c store.Change
-	r.register(job, &c)
+	r.register(job, false, &c)
 	r.advance(&c)
 	return plan, nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/event"
+	"taskrun/engine/health"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
@@ -69,9 +71,10 @@ func (r *jobRun) restoreVersions() {
 	r.restoreDeployments()
 }
 
-// register makes a version the newest, with a deployment of its own. The lock
-// is held; c is to be committed by advance.
-func (r *jobRun) register(job *api.Job, c *store.Change) {
+// register makes a version the newest, with a deployment of its own. One that
+// was good before needs no canaries. The lock is held; c is to be committed by
+// advance.
+func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 	before := r.newest.Load()
 	if d := r.deployment(); d != nil {
 		d.Supersede()
@@ -80,8 +83,11 @@ func (r *jobRun) register(job *api.Job, c *store.Change) {
 	job.Version, job.Stable = new(*before.Version+1), new(false)
 	job.SubmitTime = new(time.Now().UnixNano())
 	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
-	places, _ := r.places()
-	deployment := update.Begin(job, r.version, places, time.Now())
+	deployment := health.NewDeployment(job, time.Now())
+	if !proven {
+		places, _ := r.places()
+		deployment = update.Begin(job, r.version, places, time.Now())
+	}
 	r.versions = append(r.versions, job)
 	r.newest.Store(job)
 	if r.recorder.Durable() {
@@ -93,7 +99,7 @@ func (r *jobRun) register(job *api.Job, c *store.Change) {
 	}
 	r.forgetVersions(c)
 	r.changed, r.excess = true, r.reserved
-	r.notice("job %q: version %d", *job.ID, *job.Version)
+	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
 	r.look()
 }
 

@@ -50,6 +50,17 @@ func Deploys(jobType string, g *api.TaskGroup) bool {
 	return (jobType == api.JobTypeService || jobType == api.JobTypeSystem) && g.Update != nil && *g.Update.MaxParallel > 0
 }
 
+// ByHand returns the first group of a canonicalised job that takes part in
+// deployments, and whose health somebody has to tell; empty for none.
+func ByHand(job *api.Job) string {
+	for _, g := range job.TaskGroups {
+		if Deploys(*job.Type, g) && *g.Update.HealthCheck == "manual" {
+			return *g.Name
+		}
+	}
+	return ""
+}
+
 // NewDeployment returns the deployment of a canonicalised job, without
 // canaries; nil when no group of the job takes part in one.
 func NewDeployment(job *api.Job, now time.Time) *Deployment {

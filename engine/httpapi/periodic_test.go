@@ -32,6 +32,15 @@ func TestForcePeriodic(t *testing.T) {
 	if len(placed) != 1 || placed[0].ID != alloc.ID {
 		t.Errorf("placed by the evaluation: %+v", placed)
 	}
+	job = newJob("job", "batch", newTask("t"))
+	job.Periodic = &api.PeriodicConfig{Spec: new("0 0 2 1 *")}
+	job.Canonicalize()
+	if answer, _, err := f.client.Jobs().Register(job, nil); err != nil || answer.EvalID != "" || answer.JobModifyIndex == 0 {
+		t.Errorf("another version: %+v, %v", answer, err)
+	}
+	if j, _, err := f.client.Jobs().Info("job", nil); err != nil || *j.Version != 1 || *j.Periodic.Spec != "0 0 2 1 *" {
+		t.Errorf("version %d, %v", *j.Version, err)
+	}
 	for id, want := range map[string]string{"other": "500 (can't force launch non-periodic job)", "nope": "404 (job not found)"} {
 		if _, _, err := f.client.Jobs().PeriodicForce(id, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)

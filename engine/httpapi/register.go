@@ -52,6 +52,9 @@ func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 		s.submissions.keep(id, plan.Version, order.Submission)
 	}
 	answer := s.registered(w, id, plan.Version)
+	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed, so clients are not to wait for that
+		answer.EvalID, answer.EvalCreateIndex = "", 0
+	}
 	answer.Warnings = listed("warning", warnings)
 	return answer, nil
 }
