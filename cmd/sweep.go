@@ -38,7 +38,8 @@ func cleanUp(ctx context.Context, driver, ref string) error {
 }
 
 // sweep cleans up after runs that were killed together with their keeper, and
-// says so. Without any it costs one look at the directory of sockets.
+// says so. Without any it costs one look at the directory of sockets. What
+// cannot be done every command tries again, until clean gives it up.
 func (a *app) sweep(cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup(orphansFlag); cmd.Hidden || f != nil && f.Value.String() == "true" {
 		return
@@ -53,13 +54,18 @@ func (a *app) sweep(cmd *cobra.Command) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), sweepTime)
 	defer cancel()
 	for _, d := range dead {
-		killed, err := d.Sweep(ctx, cleanUp)
+		last := cmd.Name() == "clean"
+		killed, err := d.Sweep(ctx, cleanUp, last)
 		if len(killed) > 0 {
 			say("killed %s, which the run of %s left behind when process %d was killed",
 				listProcesses(killed), strings.Join(d.Jobs, ", "), d.PID)
 		}
-		if err != nil {
-			say("%v", err)
+		switch {
+		case err == nil:
+		case last:
+			say("%v; it is not tried again", err)
+		default:
+			say("%v; taskrun clean gives it up", err)
 		}
 	}
 }

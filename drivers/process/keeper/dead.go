@@ -114,12 +114,13 @@ func (d *Dead) claim() (release func()) {
 }
 
 // Sweep kills what lives of the run, removes what it left on disk, and closes
-// it. It returns what it killed.
-func (d *Dead) Sweep(ctx context.Context, clean Cleaner) ([]process.Remain, error) {
+// it. It returns what it killed. After an error the run is found again, unless
+// it is the last try.
+func (d *Dead) Sweep(ctx context.Context, clean Cleaner, last bool) ([]process.Remain, error) {
 	defer d.claim()()
 	killed, err := d.contents.cleanUp(ctx, clean)
-	if err == nil {
-		err = removeRecord(d.file, d.file.Name())
+	if err == nil || last {
+		err = errors.Join(err, removeRecord(d.file, d.file.Name()))
 	}
 	if err = errors.Join(err, d.Close()); err != nil {
 		err = fmt.Errorf("cannot clean up after the run of process %d: %w", d.PID, err)
