@@ -93,6 +93,7 @@ var homes = []home{
 	{"github.com/spf13/cobra", "cmd", "", "the command tree"},
 	{"github.com/spf13/pflag", "cmd cmd/config", "", "cobra's flags, which viper reads"},
 	{"github.com/spf13/viper", "cmd/config", "", "flags, environment and file"},
+	{"github.com/fsnotify/fsnotify", "cmd", "", "when another run begins; viper brings it"},
 	{"github.com/fatih/color", "cmd/ui", "", "colour belongs to a stream"},
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
 

@@ -60,6 +60,7 @@ Exit codes are those of "exec"; of the list
 	flags.Var(&mode, "output", "of the list: plain, json or quiet")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	a.completeJobs(cmd, &opts.connection)
+	a.completeTasks(cmd, &opts.connection)
 	return cmd
 }
 

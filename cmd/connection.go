@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
@@ -185,32 +184,4 @@ func targetError(err error, tasks []*client.Task, code int) error {
 		return e.withHint("running are: %s", running)
 	}
 	return e.withHint("see: taskrun ps")
-}
-
-// completeTargets lets shells complete the tasks, groups and jobs that there
-// are.
-func (a *app) completeTargets(c *connection) cobra.CompletionFunc {
-	return a.completeFrom(c, client.Targets)
-}
-
-// completeJobs lets shells complete the values of --job.
-func (a *app) completeJobs(cmd *cobra.Command, c *connection) {
-	if err := cmd.RegisterFlagCompletionFunc("job", a.completeFrom(c, client.Jobs)); err != nil {
-		panic(err) // the command has no such flag
-	}
-}
-
-func (a *app) completeFrom(c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		const only = cobra.ShellCompDirectiveNoFileComp
-		if a.configure(cmd) != nil {
-			return nil, only
-		}
-		servers, err := a.servers(cmd.Context(), *c)
-		if err != nil {
-			return nil, only
-		}
-		tasks, _ := client.List(cmd.Context(), servers, "")
-		return names(tasks, prefix), only
-	}
 }

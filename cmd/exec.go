@@ -57,6 +57,7 @@ Exit codes:
 	flags.SetInterspersed(false) // what follows TARGET is the command's
 	opts.bindSession(flags)
 	a.completeJobs(cmd, &opts.connection)
+	a.completeTasks(cmd, &opts.connection)
 	return cmd
 }
 

@@ -72,6 +72,7 @@ Exit codes:
 	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")
 	a.completeJobs(cmd, &opts.connection)
+	a.completeTasks(cmd, &opts.connection)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
@@ -15,7 +16,8 @@ import (
 	"taskrun/engine/service"
 )
 
-// newRunTime is how often it is looked whether there are other runs.
+// newRunTime is how often it is looked whether there are other runs, where that
+// is not told.
 const newRunTime = time.Second
 
 // neighbours are the other runs of this user, with the services that they
@@ -63,17 +65,30 @@ func (n *neighbours) close() {
 	n.running.Wait()
 }
 
-// follow looks for new runs.
+// follow looks for new runs: when the directory of their sockets changes or,
+// where a user may not watch any more of them, every second.
 func (n *neighbours) follow() {
-	ticker := time.NewTicker(newRunTime)
-	defer ticker.Stop()
+	var poll <-chan time.Time
+	watcher, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer watcher.Close()
+		err = watcher.Add(n.dir)
+	}
+	if err != nil {
+		ticker := time.NewTicker(newRunTime)
+		defer ticker.Stop()
+		poll, watcher = ticker.C, &fsnotify.Watcher{}
+	}
+	n.look() // who came between the first look and the watch
 	for {
 		select {
-		case <-ticker.C:
-			n.look()
+		case <-watcher.Events:
+		case <-watcher.Errors: // some changes were lost
+		case <-poll:
 		case <-n.ctx.Done():
 			return
 		}
+		n.look()
 	}
 }
 

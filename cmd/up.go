@@ -119,6 +119,7 @@ completed does not count as failed.`,
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return when every task that should run has run for 10s, or is healthy")
 	flags.BoolVar(&opts.update, "update", false, "change the jobs of these files where they run, and wait for the deployment; see: taskrun plan")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
+	a.completeCodeFrom(cmd, opts.jobOptions)
 	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
 }

@@ -26,6 +26,7 @@ func (a *app) versionCommand() *cobra.Command {
 		RunE:  func(*cobra.Command, []string) error { return a.version(opts) },
 	}
 	cmd.Flags().Var(&opts.mode, "output", "plain, json, or quiet: only the number")
+	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
 	return cmd
 }
 

@@ -197,6 +197,17 @@ func Jobs(tasks []*Task, prefix string) []string {
 	return startingWith(ids, prefix)
 }
 
+// TaskNames returns the names of tasks that begin with a prefix.
+func TaskNames(tasks []*Task, prefix string) []string {
+	var names []string
+	for _, t := range tasks {
+		if t.Name != "" {
+			names = append(names, t.Name)
+		}
+	}
+	return startingWith(names, prefix)
+}
+
 func startingWith(names []string, prefix string) []string {
 	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 	slices.Sort(names)

@@ -1,0 +1,82 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+)
+
+// completeTargets lets shells complete the tasks, groups and jobs that there
+// are.
+func (a *app) completeTargets(c *connection) cobra.CompletionFunc {
+	return a.completeFrom(c, client.Targets)
+}
+
+// completeJobs lets shells complete the values of --job.
+func (a *app) completeJobs(cmd *cobra.Command, c *connection) {
+	completeFlag(cmd, "job", a.completeFrom(c, client.Jobs))
+}
+
+// completeTasks lets them complete those of --task.
+func (a *app) completeTasks(cmd *cobra.Command, c *connection) {
+	completeFlag(cmd, "task", a.completeFrom(c, client.TaskNames))
+}
+
+// completeCodeFrom lets them complete those of --exit-code-from, by the job
+// files of the command line.
+func (a *app) completeCodeFrom(cmd *cobra.Command, opts jobOptions) {
+	opts.outline = true // what is wrong with them is not said now
+	completeFlag(cmd, "exit-code-from", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if slices.Contains(args, "-") {
+			return nil, cobra.ShellCompDirectiveNoFileComp // stdin is the shell's
+		}
+		files, _, _ := a.read(cmd.Context(), args, opts) // none has no tasks
+		return startingWith(codeFromNames(jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// codeFromNames are the names by which tasks of jobs can be told apart.
+func codeFromNames(jobs []*api.Job) (names []string) {
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			for _, t := range g.Tasks {
+				for _, name := range []string{t.Name, *g.Name + "/" + t.Name, *j.ID + "/" + *g.Name + "/" + t.Name} {
+					if _, err := findCodeFrom(name, jobs); err == nil {
+						names = append(names, name)
+						break
+					}
+				}
+			}
+		}
+	}
+	return names
+}
+
+func startingWith(names []string, prefix string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
+}
+
+func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+func (a *app) completeFrom(c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		const only = cobra.ShellCompDirectiveNoFileComp
+		if a.configure(cmd) != nil {
+			return nil, only
+		}
+		servers, err := a.servers(cmd.Context(), *c)
+		if err != nil {
+			return nil, only
+		}
+		tasks, _ := client.List(cmd.Context(), servers, c.job)
+		return names(tasks, prefix), only
+	}
+}
