@@ -93,7 +93,6 @@ var homes = []home{
 	{"github.com/spf13/cobra", "cmd", "", "the command tree"},
 	{"github.com/spf13/pflag", "cmd cmd/config", "", "cobra's flags, which viper reads"},
 	{"github.com/spf13/viper", "cmd/config", "", "flags, environment and file"},
-	{"github.com/fsnotify/fsnotify", "cmd", "", "when another run begins; viper brings it"},
 	{"github.com/fatih/color", "cmd/ui", "", "colour belongs to a stream"},
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
 
@@ -109,7 +108,7 @@ var homes = []home{
 
 	{"github.com/gorilla/websocket", "engine/httpapi cmd/client", "", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
-	{"github.com/fsnotify/fsnotify", "engine/httpapi", "", "files of tasks that clients follow; viper has it in already"},
+	{"github.com/fsnotify/fsnotify", "cmd engine/httpapi", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},

@@ -83,7 +83,7 @@ func (n *neighbours) follow() {
 	for {
 		select {
 		case <-watcher.Events:
-		case <-watcher.Errors: // some changes were lost
+		case <-watcher.Errors: //nolint:errcheck // some changes were lost: it is looked for them
 		case <-poll:
 		case <-n.ctx.Done():
 			return
