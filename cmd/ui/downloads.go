@@ -3,6 +3,7 @@ package ui
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
@@ -10,14 +11,18 @@ import (
 	"taskrun/engine/event"
 )
 
-// barWidth is how wide a bar gets, in columns.
-const barWidth = 30
+// barWidth is how wide a bar gets, and minLine what a line needs, in columns.
+const (
+	barWidth = 30
+	minLine  = 20
+)
 
 // downloads are those that are under way, by first word of them.
 type downloads []download
 
 type download struct {
 	event.Progress
+	at    time.Time // of the latest word
 	alloc *event.Alloc
 	task  string
 }
@@ -33,9 +38,9 @@ func (d *downloads) take(e event.Event) {
 		case body.Over:
 			*d = slices.DeleteFunc(*d, same)
 		case i >= 0:
-			(*d)[i].Progress = body
+			(*d)[i].Progress, (*d)[i].at = body, e.Time
 		default:
-			*d = append(*d, download{body, e.Alloc, e.Task})
+			*d = append(*d, download{body, e.Time, e.Alloc, e.Task})
 		}
 	case event.TaskEvent:
 		if body.Type != api.TaskDriverMessage {
@@ -44,10 +49,20 @@ func (d *downloads) take(e event.Event) {
 	}
 }
 
+// latest is the time of the latest word of any.
+func (d downloads) latest() (at time.Time) {
+	for _, o := range d {
+		if o.at.After(at) {
+			at = o.at
+		}
+	}
+	return at
+}
+
 // line shows them in one line that is less than so many columns wide; it is ""
-// when there are none.
+// when there are none, or no room.
 func (d downloads) line(label func(download) string, columns int) string {
-	if len(d) == 0 {
+	if len(d) == 0 || columns < minLine {
 		return ""
 	}
 	width := utf8.RuneCountInString

@@ -56,11 +56,14 @@ func TestDownloadsOnATerminal(t *testing.T) {
 
 func TestDownloadsOfTasksFitInALine(t *testing.T) {
 	t.Parallel()
-	for columns, bar := range map[int]bool{100: true, 60: false, 30: false, 10: false} {
+	for columns, bar := range map[int]bool{100: true, 60: false, 30: false, minLine: false} {
 		d := downloads{{Progress: event.Progress{What: "registry.example.com/team/shop:1", Done: 3 << 20, Total: 10 << 20}}}
 		got := d.line(func(download) string { return "web" }, columns)
 		if n := len([]rune(got)); n >= columns {
 			t.Errorf("in %d columns it is %d wide: %q", columns, n, got)
+		}
+		if none := d.line(func(download) string { return "web" }, min(columns, minLine)-1); none != "" {
+			t.Errorf("without room it is %q", none)
 		}
 		if !strings.HasPrefix(got, "web") || bar != strings.HasPrefix(got, "web ▸ registry.example.com/team/shop:1 [=========  ") {
 			t.Errorf("in %d columns it is %q", columns, got)

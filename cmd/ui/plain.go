@@ -152,11 +152,17 @@ func (v *plain) idle() {
 	if v.open != nil || !v.d.streams.ErrTerm || !v.d.streams.cursor() {
 		return
 	}
-	line := v.downloads.line(func(d download) string { return v.labels.padded(v.labels.of(d.alloc.Name, d.task)) }, v.d.streams.Width())
+	at, columns := "", v.d.streams.Width()
+	if v.clock != nil {
+		text := v.clock.text(v.downloads.latest())
+		at, columns = v.errStyle.Quiet(text)+" ", columns-len(text)-1
+	}
+	label := func(d download) string { return v.labels.padded(v.labels.of(d.alloc.Name, d.task)) }
+	line := v.downloads.line(label, columns)
 	if line == "" {
 		v.screen.clear()
 	} else {
-		v.screen.below(v.errStyle.Note(line))
+		v.screen.below(at + v.errStyle.Note(line))
 	}
 }
 
