@@ -147,7 +147,7 @@ func writeLarge([]string) error {
 		if left == 0 {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 	}
 	_, err := os.Stderr.WriteString("end\n")
 	return err

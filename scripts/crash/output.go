@@ -18,16 +18,21 @@ import (
 // largeOutput has a task write much in pieces of 1 byte to 1 MiB, kills its
 // engine meanwhile, and compares what it wrote with what is on disk, and that
 // with what a slow follower sees.
-func largeOutput(dir, program string, mib, rate int, random *rand.Rand) error {
+func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err error) {
 	r, err := newRound(filepath.Join(dir, "output"), program, random)
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			r.killAll()
+		}
+	}()
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	job := fmt.Sprintf(outputJob, 2*mib+100, mib+2, self, mib)
+	job := fmt.Sprintf(outputJob, 2*mib+100, 2*mib, self, mib) // files are not quite full
 	if err := os.WriteFile(filepath.Join(r.dir, "job.nomad.hcl"), []byte(job), 0o600); err != nil {
 		return err
 	}
