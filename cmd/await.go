@@ -78,6 +78,7 @@ var errUndecided = errors.New("the run has ended")
 // that have no deployment, another one for those that have.
 type waiting struct {
 	verdicts []*verdict
+	say      func(text string) // for notices; nil: they are not told
 }
 
 func newWaiting(jobs []*api.Job, u until) *waiting {
@@ -103,6 +104,9 @@ func newWaiting(jobs []*api.Job, u until) *waiting {
 }
 
 func (w *waiting) observe(e event.Event) {
+	if n, ok := e.Body.(event.Notice); ok && w.say != nil {
+		w.say(n.Text)
+	}
 	for _, v := range w.verdicts {
 		if v.concerns(e) {
 			v.observe(e)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"taskrun/cmd/ui"
 	"taskrun/engine/event"
 )
 
@@ -23,6 +24,9 @@ func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptio
 	w := newWaiting(r.apiJobs(), opts.until)
 	for _, e := range past {
 		w.observe(e)
+	}
+	if opts.mode == ui.Plain {
+		w.say = func(text string) { r.say("%s", text) }
 	}
 	events := r.run.Subscribe(false)
 	following, enough := context.WithCancel(ctx)

@@ -18,16 +18,20 @@ func (a *app) update(ctx context.Context, files []jobFile, opts upOptions) error
 	if err != nil {
 		return err
 	}
+	var known []*client.Job // all of them, before the first is changed
 	for _, f := range files {
 		job, err := findJob(running, *f.Job.ID)
 		if err != nil {
 			return err
 		}
-		evaluation, err := job.Register(ctx, f.Job, f.source)
+		known = append(known, job)
+	}
+	for i, f := range files {
+		evaluation, err := known[i].Register(ctx, f.Job, f.source)
 		if err != nil {
 			return err
 		}
-		if err := a.changed(ctx, job, "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
+		if err := a.changed(ctx, known[i], "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -59,10 +60,10 @@ type followed struct {
 	mu  sync.Mutex
 	now snapshot
 
-	known  map[string]*allocation
-	told   map[string]bool // what was said of placements
-	deploy string          // what was told of the deployment
-	ended  bool
+	known      map[string]*allocation
+	told       map[string]bool  // what was said of placements
+	deployment event.Deployment // as it was told
+	ended      bool
 }
 
 // snapshot is what a server says of a job.
@@ -224,14 +225,24 @@ func (f *followed) notices() (lines []string) {
 	return lines
 }
 
-// deployed returns what is new about the deployment of this version of the job.
-func (f *followed) deployed() (event.Deployment, bool) {
+// deployed returns what is new about the deployment of this version of the job:
+// its state, and what is said of one that goes on, such as that its canaries
+// wait to be promoted.
+func (f *followed) deployed() (state *event.Deployment, word string) {
 	d := f.snapshot().deployment
-	if d == nil || f.Version != nil && d.JobVersion < *f.Version || d.ID+d.Status == f.deploy {
-		return event.Deployment{}, false
+	if d == nil || f.Version != nil && d.JobVersion < *f.Version {
+		return nil, ""
 	}
-	f.deploy = d.ID + d.Status
-	return event.Deployment{ID: d.ID, Job: *f.ID, Status: d.Status, Description: d.StatusDescription}, true
+	now := event.Deployment{ID: d.ID, Job: *f.ID, Status: d.Status, Description: d.StatusDescription}
+	before := f.deployment
+	f.deployment = now
+	switch {
+	case before.ID != now.ID || before.Status != now.Status:
+		return &now, ""
+	case before.Description != now.Description:
+		return nil, fmt.Sprintf("job %s: %s", now.Job, now.Description)
+	}
+	return nil, ""
 }
 
 // over reports whether nothing of the job runs, or will run, by what is known.

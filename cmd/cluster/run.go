@@ -202,8 +202,11 @@ func (r *Run) publish(ctx context.Context, f *followed) {
 	for _, line := range f.notices() {
 		r.say(line)
 	}
-	if d, ok := f.deployed(); ok {
-		r.send(event.Event{Time: unix(0), Body: d})
+	switch state, word := f.deployed(); {
+	case state != nil:
+		r.send(event.Event{Time: unix(0), Body: *state})
+	case word != "":
+		r.say(word)
 	}
 	if !f.over() || f.refresh(ctx) != nil {
 		return

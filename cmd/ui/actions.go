@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Action is what can be done in a task, as `action` shows it.
@@ -45,20 +44,16 @@ func WriteActions(s *Streams, mode Mode, colour ColourMode, actions []Action) er
 	return out.Flush()
 }
 
-// actionTable returns a line for each action. Commands are cut to fit into a
-// terminal's width; with 0 columns nothing is.
+// actionTable returns a line for each action. It fits into a terminal's width;
+// with 0 columns nothing is cut.
 func actionTable(style *Style, actions []Action, width int) []string {
 	rows := []row{{[]string{"TASK", "ACTION", "COMMAND"}, style.Strong}}
-	target, action := len("TASK"), len("ACTION")
 	for _, a := range actions {
 		command := appendVisible(nil, []byte(strings.Join(a.Command, " ")))
 		rows = append(rows, row{[]string{a.Target, a.Action, string(command)}, style.Note})
-		target, action = max(target, utf8.RuneCountInString(a.Target)), max(action, utf8.RuneCountInString(a.Action))
 	}
 	if width > 0 {
-		for _, r := range rows {
-			r.cells[2] = shorten(r.cells[2], max(width-target-action-4, 8))
-		}
+		fit(rows, width, len(rows[0].cells))
 	}
 	return align(rows, len(rows[0].cells))
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -94,8 +95,25 @@ func (l *labels) padded(label string) string {
 }
 
 // shorten cuts the middle out of a text that is too long: what tells tasks
-// apart stands at its ends.
+// apart stands at its ends, and in the index of GROUP[INDEX]/TASK.
 func shorten(text string, limit int) string {
+	const least = 3 // of the group, and of the task
+	group, rest, _ := strings.Cut(text, "[")
+	index, task, indexed := strings.Cut(rest, "]/")
+	if _, err := strconv.Atoi(index); err != nil || !indexed {
+		return cut(text, limit)
+	}
+	index = "[" + index + "]/"
+	room := limit - len(index)
+	if room < 2*least {
+		return cut(text, limit)
+	}
+	first := min(utf8.RuneCountInString(group), max(room-utf8.RuneCountInString(task), room/3, least))
+	return cut(group, first) + index + cut(task, room-first)
+}
+
+// cut cuts the middle out of a text that is too long.
+func cut(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Status is what runs at a moment, as `ps` shows it.
@@ -162,7 +161,7 @@ func (st Status) table(style *Style, width int) []string {
 		words = 3
 	}
 	if width > 0 {
-		fit(rows, width)
+		fit(rows, width, 2)
 	}
 	return align(rows, words)
 }
@@ -190,34 +189,9 @@ func (st Status) addresses(style *Style, width int) []string {
 		rows = append(rows, row{[]string{s.Job, s.Name, address}, style.Note})
 	}
 	if width > 0 {
-		fit(rows, width)
+		fit(rows, width, 2)
 	}
 	return align(rows, len(rows[0].cells))
-}
-
-// fit shortens jobs and tasks until the lines fit.
-func fit(rows []row, width int) {
-	widest := func(col int) (n int) {
-		for _, r := range rows {
-			n = max(n, utf8.RuneCountInString(r.cells[col]))
-		}
-		return n
-	}
-	room := width
-	for col := 2; col < len(rows[0].cells); col++ {
-		room -= 2 + widest(col)
-	}
-	room -= 2
-	job, task := widest(0), widest(1)
-	if job+task <= room {
-		return
-	}
-	// The job gets what the task does not need, and at least a third.
-	job = min(job, max(room-task, room/3, 1))
-	task = max(room-job, 1)
-	for _, r := range rows {
-		r.cells[0], r.cells[1] = shorten(r.cells[0], job), shorten(r.cells[1], task)
-	}
 }
 
 // brief returns a duration in its two largest units.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -34,4 +35,29 @@ func align(rows []row, words int) []string {
 		lines[i] = r.paint(strings.TrimRight(b.String(), " "))
 	}
 	return lines
+}
+
+// fit shortens the first columns, the widest ones first, until the lines fit.
+func fit(rows []row, width, columns int) {
+	widths := make([]int, len(rows[0].cells))
+	room := width + 2
+	for i := range widths {
+		for _, r := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(r.cells[i]))
+		}
+		room -= widths[i] + 2
+	}
+	may := widths[:columns]
+	for ; room < 0; room++ {
+		widest := slices.Index(may, slices.Max(may))
+		if may[widest] == 1 {
+			return
+		}
+		may[widest]--
+	}
+	for _, r := range rows {
+		for i := range may {
+			r.cells[i] = shorten(r.cells[i], may[i])
+		}
+	}
 }

@@ -47,7 +47,7 @@ func WriteUsage(s *Streams, mode Mode, colour ColourMode, at time.Time, used []U
 		}, plain})
 	}
 	if width > 0 {
-		fit(rows, width)
+		fit(rows, width, 2)
 	}
 	writeLines(out, align(rows, 3))
 	return out.Flush()
