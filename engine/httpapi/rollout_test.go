@@ -216,3 +216,48 @@ func TestScale(t *testing.T) {
 		t.Errorf("%+v", g)
 	}
 }
+
+// A canary offers its services with the tags for that, until it is promoted.
+func TestServicesOfCanaries(t *testing.T) {
+	t.Parallel()
+	job := func(value string) *api.Job {
+		job := deployable(1, value, func(u *api.UpdateStrategy) { u.Canary = new(1) })
+		job.TaskGroups[0].Services = []*api.Service{{
+			Name: "web", Provider: "nomad", Tags: []string{"live"}, CanaryTags: []string{"canary"},
+		}}
+		job.Canonicalize()
+		return job
+	}
+	f := serve(t, job("a"))
+	first := f.running("t")
+	index := uint64(0)
+	tags := func(q *api.QueryOptions) map[string]string { // of allocations
+		found := map[string]string{}
+		services, meta, err := f.client.Services().Get("web", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index = meta.LastIndex
+		for _, s := range services {
+			found[s.AllocID] = strings.Join(s.Tags, " ")
+		}
+		return found
+	}
+	id := f.register(job("b"))
+	d := f.deployed(id, func(d *api.Deployment) bool { return d.TaskGroups["g"].HealthyAllocs == 1 })
+	canary := d.TaskGroups["g"].PlacedCanaries[0]
+	if got := tags(nil); got[first.ID] != "live" || got[canary] != "canary" {
+		t.Errorf("before the promotion %v", got)
+	}
+	if _, _, err := f.client.Deployments().PromoteAll(id, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.deployed(id, in("successful"))
+	got := tags(nil)
+	for deadline := time.Now().Add(patience); (len(got) != 1 || got[canary] != "live") && time.Now().Before(deadline); {
+		got = tags(&api.QueryOptions{WaitIndex: index, WaitTime: patience})
+	}
+	if len(got) != 1 || got[canary] != "live" {
+		t.Errorf("after the promotion %v", got)
+	}
+}
