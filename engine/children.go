@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"time"
 
@@ -16,31 +17,77 @@ import (
 // maxPayload is the largest payload of a dispatch, in bytes, as in Nomad.
 const maxPayload = 16 << 10
 
-// Dispatch runs a parameterized job of this engine with a payload and meta,
-// and returns the ID of the job that it runs as. The errors are those of
-// `nomad job dispatch`.
-func (e *Engine) Dispatch(jobID string, payload []byte, meta map[string]string) (string, error) {
+// validPrefix is what may be in the ID of a dispatched job.
+var validPrefix = regexp.MustCompile(`^[a-zA-Z0-9_.-]{0,64}$`)
+
+// Dispatch is with what a parameterized job is to run.
+type Dispatch struct {
+	Payload  []byte
+	Meta     map[string]string
+	Prefix   string // in the ID of the job that it runs as; may be empty
+	Priority int    // of that job; 0 is its parent's
+	// Token, if there is one, makes a second dispatch with it the first one.
+	Token string
+}
+
+// Dispatch runs a parameterized job of this engine, and returns the ID of the
+// job that it runs as; again says that this was dispatched before. The errors
+// are those of `nomad job dispatch`.
+func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err error) {
 	r, err := e.job(jobID)
 	switch {
 	case err != nil:
-		return "", errors.New("parameterized job not found")
+		return "", false, errors.New("parameterized job not found")
 	case !r.job.IsParameterized():
-		return "", fmt.Errorf("Specified job %q is not a parameterized job", jobID) //nolint:staticcheck // Nomad's words
+		return "", false, fmt.Errorf("Specified job %q is not a parameterized job", jobID) //nolint:staticcheck // Nomad's words
 	}
 	job := r.newest.Load()
-	if err := checkDispatch(job.ParameterizedJob, payload, meta); err != nil {
-		return "", err
+	if err := checkDispatch(job.ParameterizedJob, d.Payload, d.Meta); err != nil {
+		return "", false, err
 	}
-	id := fmt.Sprintf("%s/dispatch-%d-%s", jobID, time.Now().Unix(), event.NewID()[:8])
+	if !validPrefix.MatchString(d.Prefix) {
+		return "", false, fmt.Errorf("cannot use %q in the ID of a job: it may have up to 64 letters, digits, dots, hyphens and underscores", d.Prefix)
+	}
+	r.dispatching.Lock()
+	defer r.dispatching.Unlock()
+	if id := r.dispatched(d.Token); id != "" {
+		return id, true, nil
+	}
+	if d.Prefix != "" {
+		d.Prefix += "-"
+	}
+	id = fmt.Sprintf("%s/dispatch-%s%d-%s", jobID, d.Prefix, time.Now().Unix(), event.NewID()[:8])
 	child := newChild(job, id)
 	child.Dispatched = true
-	child.Payload = slices.Clone(payload)
+	child.Payload = slices.Clone(d.Payload)
 	child.Meta = maps.Clone(job.Meta)
 	if child.Meta == nil {
 		child.Meta = map[string]string{}
 	}
-	maps.Copy(child.Meta, meta)
-	return id, r.launch(child, store.Change{})
+	maps.Copy(child.Meta, d.Meta)
+	if d.Priority > 0 {
+		child.Priority = &d.Priority
+	}
+	if d.Token != "" {
+		child.DispatchIdempotencyToken = &d.Token
+	}
+	return id, false, r.launch(child, store.Change{})
+}
+
+// dispatched returns the ID of the child that a token stands for; empty if
+// there is none.
+func (r *jobRun) dispatched(token string) string {
+	if token == "" {
+		return ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, c := range r.known {
+		if t := c.job.DispatchIdempotencyToken; t != nil && *t == token {
+			return id
+		}
+	}
+	return ""
 }
 
 // checkDispatch says what a dispatch lacks, in Nomad's words.

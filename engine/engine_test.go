@@ -667,7 +667,7 @@ func TestParameterizedJob(t *testing.T) {
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		time.Minute: func(e *engine.Engine) {
 			dispatch := func(name, jobID, payload string, meta map[string]string) {
-				id, err := e.Dispatch(jobID, []byte(payload), meta)
+				id, _, err := e.Dispatch(jobID, engine.Dispatch{Payload: []byte(payload), Meta: meta})
 				answers[name] = id
 				if err != nil {
 					answers[name] = err.Error()

@@ -34,8 +34,9 @@ type jobRun struct {
 	static   []int // ports that are claimed for all of its allocations
 	reserved bool  // these are all static ones
 
-	children sync.WaitGroup // jobs that run in the name of this one
-	lives    sync.WaitGroup // of slots
+	children    sync.WaitGroup // jobs that run in the name of this one
+	dispatching sync.Mutex     // one at a time
+	lives       sync.WaitGroup // of slots
 
 	mu          sync.Mutex
 	versions    []*api.Job          // that are kept, the newest last

@@ -103,7 +103,7 @@ var scenarios = map[string]scenario{
 		job.TaskGroups[0].Tasks[0].DispatchPayload = &api.DispatchPayloadConfig{File: "in.txt"}
 		return job
 	}, actions: map[time.Duration]func(*engine.Engine){10 * time.Second: func(e *engine.Engine) {
-		_, _ = e.Dispatch("job", []byte("hello"), map[string]string{"code": "4"})
+		_, _, _ = e.Dispatch("job", engine.Dispatch{Payload: []byte("hello"), Meta: map[string]string{"code": "4"}})
 	}}},
 	"a rolling update": {lasts: 2 * time.Minute, job: func() *api.Job {
 		return service(2, "a", "kill_after", "1s")

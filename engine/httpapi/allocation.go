@@ -66,6 +66,36 @@ func (s *Server) allocStub(a engine.Alloc) *api.AllocationListStub {
 	return stub
 }
 
+// allocStubs are those allocations that a request may see, with as much of them
+// as it wants to see.
+func (s *Server) allocStubs(r *request, allocs []engine.Alloc) ([]*api.AllocationListStub, error) {
+	resources, err := r.flag("resources")
+	if err != nil {
+		return nil, err
+	}
+	states := true
+	if r.query.Get("task_states") != "" {
+		if states, err = r.flag("task_states"); err != nil {
+			return nil, err
+		}
+	}
+	stubs := []*api.AllocationListStub{}
+	for _, a := range allocs {
+		if !r.inNamespace(*a.Job.Namespace) {
+			continue
+		}
+		stub := s.allocStub(a)
+		if resources {
+			stub.AllocatedResources = s.allocation(a).AllocatedResources
+		}
+		if !states {
+			stub.TaskStates = nil
+		}
+		stubs = append(stubs, stub)
+	}
+	return stubs, nil
+}
+
 // allocationChecks answers GET /v1/client/allocation/:id/checks.
 func (s *Server) allocationChecks(_ http.ResponseWriter, r *request) (any, error) {
 	if _, ok := s.engine.Alloc(r.id); !ok {

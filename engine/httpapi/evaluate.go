@@ -9,7 +9,8 @@ import (
 )
 
 // evaluateJob answers PUT /v1/job/:id/evaluate. The engine always has a job as
-// it is to be, so there is nothing left for an evaluation to do.
+// it is to be, so all that an evaluation can do is to replace what has failed
+// sooner.
 func (s *Server) evaluateJob(w http.ResponseWriter, r *request) (any, error) {
 	var order api.JobEvaluateRequest
 	if err := r.decode(w, &order); err != nil {
@@ -18,7 +19,7 @@ func (s *Server) evaluateJob(w http.ResponseWriter, r *request) (any, error) {
 	if order.JobID != "" && order.JobID != r.id {
 		return nil, fail(http.StatusBadRequest, "JobID not same as job name")
 	}
-	run, j, err := s.findJob(r)
+	_, j, err := s.findJob(r)
 	switch {
 	case err != nil:
 		return nil, errors.New("job not found") // with this status, as in Nomad
@@ -27,14 +28,12 @@ func (s *Server) evaluateJob(w http.ResponseWriter, r *request) (any, error) {
 	case j.IsParameterized():
 		return nil, errors.New("can't evaluate parameterized job")
 	}
+	answer := &jobRegistered{EvalID: s.tracker.reevaluate(r.id), JobModifyIndex: *j.JobModifyIndex}
 	if order.EvalOptions.ForceReschedule {
-		for _, a := range run.allocs[r.id] {
-			if known := s.tracker.alloc(a.ID); a.Status == api.AllocClientStatusFailed && known.next == "" {
-				return nil, fail(http.StatusNotImplemented, "cannot reschedule allocation %s at once: taskrun keeps to the reschedule block of group %q", a.ID, a.Group)
-			}
+		if _, err := s.engine.Reschedule(r.id); err != nil {
+			return nil, err
 		}
 	}
-	answer := &jobRegistered{EvalID: s.tracker.reevaluate(r.id), JobModifyIndex: *j.JobModifyIndex}
 	answer.EvalCreateIndex = s.tracker.index(evaluationTopic(answer.EvalID))
 	answer.Index = answer.EvalCreateIndex
 	s.setIndex(w, answer.Index)

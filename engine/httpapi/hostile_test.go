@@ -17,6 +17,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
 )
 
 // serveUnderFire runs a job that goes on whatever happens, and one that can be
@@ -34,7 +36,7 @@ func serveUnderFire(t *testing.T) *fixture {
 // undisturbed checks that the run goes on, and that a task can be started.
 func (f *fixture) undisturbed() {
 	f.Helper()
-	if _, err := f.engine.Dispatch("parent", nil, nil); err != nil {
+	if _, _, err := f.engine.Dispatch("parent", engine.Dispatch{}); err != nil {
 		f.Fatal(err)
 	}
 	f.running("child")

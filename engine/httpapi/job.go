@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
 )
 
 // getJob answers GET /v1/job/:id.
@@ -24,14 +26,7 @@ func (s *Server) jobSummary(_ http.ResponseWriter, r *request) (any, error) {
 // jobAllocations answers GET /v1/job/:id/allocations; of a job that is not
 // known there are none.
 func (s *Server) jobAllocations(_ http.ResponseWriter, r *request) (any, error) {
-	run := s.look()
-	stubs := []*api.AllocationListStub{}
-	for _, a := range run.allocs[r.id] {
-		if r.inNamespace(*a.Job.Namespace) {
-			stubs = append(stubs, s.allocStub(a))
-		}
-	}
-	return stubs, nil
+	return s.allocStubs(r, s.look().allocs[r.id])
 }
 
 // dispatchJob answers PUT /v1/job/:id/dispatch.
@@ -40,12 +35,25 @@ func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
 	if err := r.decode(w, &order); err != nil {
 		return nil, err
 	}
-	id, err := s.engine.Dispatch(r.id, order.Payload, order.Meta)
+	if order.Priority < 0 || order.Priority > maxPriority {
+		return nil, fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
+	}
+	id, again, err := s.engine.Dispatch(r.id, engine.Dispatch{
+		Payload: order.Payload, Meta: order.Meta, Prefix: order.IdPrefixTemplate, Priority: order.Priority,
+		Token: r.query.Get("idempotency_token"),
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &api.JobDispatchResponse{DispatchedJobID: id, EvalID: s.tracker.evaluate(triggerRegister, id, version(id, 0))}, nil
+	answer := &api.JobDispatchResponse{DispatchedJobID: id}
+	if !again { // else there is nothing new to be evaluated
+		answer.EvalID = s.tracker.evaluate(triggerRegister, id, version(id, 0))
+	}
+	return answer, nil
 }
+
+// maxPriority is the highest priority of a job, as in Nomad by default.
+const maxPriority = 100
 
 // forcePeriodic answers PUT /v1/job/:id/periodic/force.
 func (s *Server) forcePeriodic(_ http.ResponseWriter, r *request) (any, error) {

@@ -55,11 +55,17 @@ func TestEvaluateJob(t *testing.T) {
 	parent := newJob("parent", "batch", newTask("p"))
 	parent.ParameterizedJob = &api.ParameterizedJobConfig{}
 	parent.Canonicalize()
-	failing := newTask("failing", "exit_code", 1)
-	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")), parent, newJob("failed", "batch", failing))
-	f.running("main")
+	job := newJob("job", "batch", newTask("main", "run_for", "1h"))
+	failing := api.NewTaskGroup("failing", 1)
+	failing.Tasks = []*api.Task{newTask("failing", "exit_code", 1)}
+	failing.ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	job.TaskGroups = append(job.TaskGroups, failing)
+	job.Canonicalize()
+	f := serve(t, job, parent)
+	// What has failed is replaced each time, and fails again.
 	seen := map[string]bool{}
 	for range 2 {
+		f.untilStatus("failed")
 		id, meta, err := f.client.Jobs().EvaluateWithOpts("job", api.EvalOptions{ForceReschedule: true}, nil)
 		if err != nil || seen[id] || meta.LastIndex == 0 {
 			t.Fatalf("%q at %+v, %v", id, meta, err)
@@ -70,11 +76,10 @@ func TestEvaluateJob(t *testing.T) {
 			t.Errorf("%+v, %v", e, err)
 		}
 	}
-	f.untilJobIs("failed", "dead")
+	f.untilStatus("failed")
 	for job, want := range map[string]string{
 		"none":   "500 (job not found)",
 		"parent": "500 (can't evaluate parameterized job)",
-		"failed": "501 (cannot reschedule allocation",
 	} {
 		if _, _, err := f.client.Jobs().EvaluateWithOpts(job, api.EvalOptions{ForceReschedule: true}, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", job, err, want)

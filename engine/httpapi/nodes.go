@@ -15,6 +15,10 @@ func (s *Server) listNodes(_ http.ResponseWriter, r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	withOS, err := r.flag("os")
+	if err != nil {
+		return nil, err
+	}
 	list := []*api.NodeListStub{}
 	if n := s.node(r.Context()); strings.HasPrefix(plainID(n.ID), plainID(r.query.Get("prefix"))) {
 		stub := &api.NodeListStub{
@@ -22,6 +26,9 @@ func (s *Server) listNodes(_ http.ResponseWriter, r *request) (any, error) {
 			NodeClass: n.NodeClass, NodePool: n.NodePool, Version: n.Attributes["nomad.version"],
 			SchedulingEligibility: n.SchedulingEligibility, Status: n.Status, Drivers: n.Drivers,
 			CreateIndex: n.CreateIndex, ModifyIndex: n.ModifyIndex,
+		}
+		if withOS {
+			stub.Attributes = map[string]string{"os.name": n.Attributes["os.name"]}
 		}
 		if resources {
 			stub.NodeResources, stub.ReservedResources = n.NodeResources, n.ReservedResources

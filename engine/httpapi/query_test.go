@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -118,6 +119,64 @@ func TestJobsArePagedByID(t *testing.T) {
 	}
 	if len(got) != 2 || got[0] != "web" || got[1] != "web-2" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A dispatch with a token is one, however often it is asked for.
+func TestDispatchOptions(t *testing.T) {
+	t.Parallel()
+	parent := newJob("param", "batch", newTask("main", "run_for", "1h"))
+	parent.ParameterizedJob = &api.ParameterizedJobConfig{}
+	parent.Canonicalize()
+	f := serve(t, parent)
+	opts := &api.DispatchOptions{JobID: "param", IdPrefixTemplate: "nightly", Priority: 70}
+	once := &api.WriteOptions{IdempotencyToken: "token"}
+	first, _, err := f.client.Jobs().DispatchOpts(opts, once)
+	if err != nil || !strings.HasPrefix(first.DispatchedJobID, "param/dispatch-nightly-") || first.EvalID == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	f.running("main")
+	again, _, err := f.client.Jobs().DispatchOpts(opts, once)
+	if err != nil || again.DispatchedJobID != first.DispatchedJobID || again.EvalID != "" {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if job, _, err := f.client.Jobs().Info(first.DispatchedJobID, nil); err != nil || *job.Priority != 70 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	other, _, err := f.client.Jobs().DispatchOpts(opts, nil)
+	if err != nil || other.DispatchedJobID == first.DispatchedJobID {
+		t.Errorf("%+v, %v", other, err)
+	}
+	for _, bad := range []*api.DispatchOptions{{JobID: "param", Priority: 101}, {JobID: "param", IdPrefixTemplate: "../x"}} {
+		if _, _, err := f.client.Jobs().DispatchOpts(bad, nil); err == nil {
+			t.Errorf("%+v was taken", bad)
+		}
+	}
+}
+
+// Lists show as much of allocations and nodes as is asked for.
+func TestFlagsOfLists(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h")))
+	f.running("main")
+	for query, want := range map[string]struct{ resources, states bool }{
+		"": {false, true}, "resources=true": {true, true}, "task_states=false": {false, false}, "resources=false&task_states=true": {false, true},
+	} {
+		for _, path := range []string{"/v1/allocations", "/v1/job/job/allocations"} {
+			var list []*api.AllocationListStub
+			if _, err := f.client.Raw().Query(path+"?"+query, &list, nil); err != nil || len(list) != 1 {
+				t.Fatal(list, err)
+			}
+			if got := list[0]; (got.AllocatedResources != nil) != want.resources || (got.TaskStates != nil) != want.states {
+				t.Errorf("%s?%s: %+v", path, query, got)
+			}
+		}
+	}
+	for query, want := range map[string]bool{"": false, "os=true": true} {
+		var list []*api.NodeListStub
+		if _, err := f.client.Raw().Query("/v1/nodes?"+query, &list, nil); err != nil || (list[0].Attributes != nil) != want {
+			t.Errorf("nodes?%s: %+v, %v", query, list, err)
+		}
 	}
 }
 

@@ -80,6 +80,7 @@ var routes = []struct {
 
 	{"GET", "/v1/event/stream", (*Server).eventStream},
 
+	{"PUT", "/v1/client/gc", (*Server).refuseClientGC},
 	{"GET", "/v1/client/stats", write((*Server).clientStats)},
 	{"GET", "/v1/node/pools", read(static, (*Server).listPools)},
 	{"GET", "/v1/node/pool/*", read(static, (*Server).getPool)},

@@ -35,12 +35,17 @@ func (s *Server) refuseNode(_ http.ResponseWriter, r *request) error {
 	return fail(http.StatusNotImplemented, "not supported by taskrun: there is no other node to which allocations could go; stop the job to be rid of them")
 }
 
+// refuseClientGC answers the order to remove all allocations that have ended.
+func (s *Server) refuseClientGC(http.ResponseWriter, *request) error {
+	return fail(http.StatusNotImplemented, "not supported by taskrun: of what has ended it keeps the latest allocations alone; taskrun clean removes the runs that have ended")
+}
+
 // refuseAllocGC answers the order to remove an allocation.
-func (s *Server) refuseAllocGC(_ http.ResponseWriter, r *request) error {
+func (s *Server) refuseAllocGC(w http.ResponseWriter, r *request) error {
 	if _, ok := s.engine.Alloc(r.id); !ok {
 		return unknownAlloc(r.id)
 	}
-	return fail(http.StatusNotImplemented, "not supported by taskrun: of what has ended it keeps the latest allocations alone; taskrun clean removes the runs that have ended")
+	return s.refuseClientGC(w, r)
 }
 
 // refuseEvaluations answers the order to delete evaluations.
