@@ -182,7 +182,7 @@ func (l *logsSession) show(ctx context.Context, tasks []*client.Task) error {
 		}
 		started = true
 		for _, stream := range l.opts.streams() {
-			if err := l.read(ctx, t, stream, false); err != nil {
+			if err := l.read(ctx, t, stream); err != nil {
 				return err
 			}
 		}
@@ -233,8 +233,8 @@ func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
 const pieceSize = 64 << 10
 
 // read shows one output of a task until its end.
-func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Stream, follow bool) error {
-	out, err := t.Open(ctx, client.Log{Stream: stream.String(), Follow: follow, Tail: l.opts.tail})
+func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Stream) error {
+	out, err := t.Open(ctx, client.Log{Stream: stream.String(), Tail: l.opts.tail})
 	if err != nil {
 		return err
 	}

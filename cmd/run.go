@@ -35,7 +35,7 @@ type run struct {
 	over    chan struct{} // closed when nobody takes orders any more
 	began   time.Time
 	now     bool   // periodic jobs are launched at once
-	serve   func() // lets clients in
+	serve   func() // lets clients in; nil: there are none
 
 	// Of a run in the background.
 	detached bool
@@ -71,7 +71,7 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		r.takeNoOrders()
 		return 0, errors.Join(err, r.closeAll(ctx))
 	}
-	if r.resume == nil {
+	if r.serve != nil && r.resume == nil {
 		r.serve()
 	}
 	over := make(chan struct{})
