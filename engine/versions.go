@@ -15,7 +15,7 @@ import (
 )
 
 // keptVersions is how many versions of a job are kept, as in Nomad; a stable
-// one, and those that allocations are of, beyond that.
+// one, tagged ones, and those that allocations are of, beyond that.
 const keptVersions = 6
 
 // version returns a version of the job; of one that is not kept the newest. The
@@ -81,7 +81,7 @@ func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 		r.tell(d, c)
 	}
 	job.Version, job.Stable = new(*before.Version+1), new(false)
-	job.SubmitTime = new(time.Now().UnixNano())
+	job.SubmitTime, job.VersionTag = new(time.Now().UnixNano()), nil
 	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
 	deployment := health.NewDeployment(job, time.Now())
 	if !proven {
@@ -135,7 +135,7 @@ func (r *jobRun) forgetVersions(c *store.Change) {
 	for i, job := range slices.Backward(r.versions) {
 		n := *job.Version
 		recent := i >= len(r.versions)-keptVersions
-		if recent || !stable && job.Stable != nil && *job.Stable {
+		if recent || job.VersionTag != nil || !stable && job.Stable != nil && *job.Stable {
 			needed[n] = true
 		}
 		stable = stable || job.Stable != nil && *job.Stable

@@ -23,6 +23,8 @@ var routes = []struct {
 	{"GET", "/v1/job/*/deployment", read(deploymentTopic, (*Server).jobDeployment)},
 	{"GET", "/v1/job/*/summary", read(jobTopic, (*Server).jobSummary)},
 	{"GET", "/v1/job/*/versions", read(jobTopic, (*Server).jobVersions)},
+	{"PUT", "/v1/job/*/tag", (*Server).tagVersion},
+	{"DELETE", "/v1/job/*/tag", (*Server).untagVersion},
 	{"GET", "/v1/job/*/scale", read(jobAllocsTopic, (*Server).scaleStatus)},
 	{"GET", "/v1/job/*/submission", read(jobTopic, (*Server).jobSubmission)},
 	{"GET", "/v1/job/*/services", read(servicesTopic, (*Server).jobServices)},
@@ -69,6 +71,7 @@ var routes = []struct {
 
 	{"GET", "/v1/deployments", read(deploymentsTopic, (*Server).listDeployments)},
 	{"PUT", "/v1/deployment/promote/*", write((*Server).promoteDeployment)},
+	{"PUT", "/v1/deployment/unblock/*", (*Server).refuseUnblock},
 	{"PUT", "/v1/deployment/pause/*", write((*Server).pauseDeployment)},
 	{"PUT", "/v1/deployment/fail/*", write((*Server).failDeployment)},
 	{"PUT", "/v1/deployment/allocation-health/*", write((*Server).setHealth)},

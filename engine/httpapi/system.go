@@ -53,6 +53,20 @@ func (s *Server) refuseEvaluations(http.ResponseWriter, *request) error {
 	return fail(http.StatusNotImplemented, "not supported by taskrun: no evaluation waits for a scheduler; those of jobs that have ended are removed by nomad system gc")
 }
 
+// refuseUnblock answers PUT /v1/deployment/unblock/:id: deployments wait for
+// those of other regions only.
+func (s *Server) refuseUnblock(_ http.ResponseWriter, r *request) error {
+	run := s.look()
+	for _, j := range run.jobs {
+		for _, d := range s.deployments(run, *j.ID) {
+			if d.ID == r.id {
+				return fail(http.StatusBadRequest, "can't unblock a deployment that is not blocked: it is %s", d.Status)
+			}
+		}
+	}
+	return fail(http.StatusNotFound, "deployment not found")
+}
+
 // refusePause answers GET and PUT /v1/client/allocation/:id/pause, which
 // Nomad's community edition refuses likewise.
 func (s *Server) refusePause(_ http.ResponseWriter, r *request) error {

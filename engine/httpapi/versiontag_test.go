@@ -1,0 +1,72 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// A version with a tag is found by it, and stays however many come after it.
+func TestVersionTags(t *testing.T) {
+	t.Parallel()
+	job := func(n int) *api.Job {
+		j := newJob("job", "service", newTask("main", "run_for", "1h"))
+		j.Priority = new(50 + n)
+		return j
+	}
+	f := serve(t, job(0))
+	f.running("main")
+	jobs := f.client.Jobs()
+	if _, err := jobs.TagVersion("job", 0, "golden", "as it began", nil); err != nil {
+		t.Fatal(err)
+	}
+	tags := func() (found []string) {
+		t.Helper()
+		versions, _, _, err := jobs.Versions("job", false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range versions {
+			if v.VersionTag != nil {
+				found = append(found, fmt.Sprint(*v.Version, " ", v.VersionTag.Name, " ", v.VersionTag.Description))
+			}
+		}
+		return found
+	}
+	for n := range 8 {
+		if _, _, err := jobs.Register(job(n+1), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := tags(); len(got) != 1 || got[0] != "0 golden as it began" {
+		t.Errorf("tags %q", got)
+	}
+	for name, call := range map[string]func() (*api.WriteMeta, error){
+		"another version has that tag: version 0": func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 8, "golden", "", nil) },
+		"there is no such version":                func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 99, "x", "", nil) },
+		`tag "x" of job "job"`:                    func() (*api.WriteMeta, error) { return jobs.UntagVersion("job", "x", nil) },
+		"job not found":                           func() (*api.WriteMeta, error) { return jobs.TagVersion("none", 0, "x", "", nil) },
+		"1 to 128 bytes":                          func() (*api.WriteMeta, error) { return jobs.TagVersion("job", 0, strings.Repeat("x", 200), "", nil) },
+	} {
+		if _, err := call(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	if _, _, err := jobs.Revert("job", 0, nil, nil, "", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := jobs.TagVersionOpts("job", "latest", &api.TagVersionRequest{Latest: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := tags(); len(got) != 2 || got[0] != "9 latest " || got[1] != "0 golden as it began" {
+		t.Errorf("tags %q", got)
+	}
+	if _, err := jobs.UntagVersion("job", "golden", nil); err != nil {
+		t.Error(err)
+	}
+	if got := tags(); len(got) != 1 {
+		t.Errorf("tags %q", got)
+	}
+}
