@@ -42,7 +42,7 @@ func (r *jobRun) reserve(job *api.Job) error {
 	for p := range staticPorts(job) {
 		err := error(nil)
 		name := r.allocName(*p.group.Name, p.index)
-		if other, twice := wanted[p.Value]; twice {
+		if other, twice := wanted[p.Value]; twice && !r.engine.cfg.LogicalPorts {
 			err = fmt.Errorf("port %d is in use by %s", p.Value, other)
 		} else if wanted[p.Value] = name; !slices.Contains(r.static[:had], p.Value) {
 			err = r.engine.ports.Static(p.Value, name)
