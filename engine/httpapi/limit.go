@@ -18,7 +18,10 @@ const (
 	// refusal is what a client gets that is one too many.
 	refusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\n" +
 		"Connection: close\r\nContent-Length: 31\r\n\r\nToo many concurrent connections"
-	refusalTime = 100 * time.Millisecond
+	refusalTime = 200 * time.Millisecond
+	// refusals is to how many it is said at a time when they have asked: an
+	// answer that comes before confuses some clients.
+	refusals = 64
 )
 
 // connections is how many connections a listener may have at a time.
@@ -35,11 +38,13 @@ func connections() int {
 // not keep others from the socket.
 type limitedListener struct {
 	net.Listener
-	slots chan struct{}
+	slots    chan struct{}
+	refusing chan struct{}
+	refused  sync.WaitGroup
 }
 
-func withLimit(l net.Listener) net.Listener {
-	return &limitedListener{l, make(chan struct{}, connections())}
+func withLimit(l net.Listener) *limitedListener {
+	return &limitedListener{Listener: l, slots: make(chan struct{}, connections()), refusing: make(chan struct{}, refusals)}
 }
 
 // Accept passes over those who are too many.
@@ -53,11 +58,28 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		case l.slots <- struct{}{}:
 			return &limitedConn{Conn: conn, slots: l.slots}, nil
 		default:
-			if conn.SetDeadline(time.Now().Add(refusalTime)) == nil {
-				_, _ = io.WriteString(conn, refusal) // a fresh socket has room for it
-			}
-			_ = conn.Close()
+			l.refuse(conn)
 		}
+	}
+}
+
+// refuse tells a client that he is one too many, which nobody waits for.
+func (l *limitedListener) refuse(conn net.Conn) {
+	if conn.SetDeadline(time.Now().Add(refusalTime)) != nil {
+		_ = conn.Close()
+		return
+	}
+	select {
+	case l.refusing <- struct{}{}:
+		l.refused.Go(func() {
+			defer func() { <-l.refusing }()
+			_, _ = conn.Read(make([]byte, 4096)) // whatever he asks
+			_, _ = io.WriteString(conn, refusal)
+			_ = conn.Close()
+		})
+	default:
+		_, _ = io.WriteString(conn, refusal) // a fresh socket has room for it
+		_ = conn.Close()
 	}
 }
 

@@ -100,7 +100,9 @@ func New(e *engine.Engine, cfg Config) *Server {
 // such as Listen returns, or one of ListenTCP: whoever is answered can run
 // commands. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(withLimit(l)); !errors.Is(err, http.ErrServerClosed) {
+	limited := withLimit(l)
+	defer limited.refused.Wait()
+	if err := s.http.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
