@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,6 +171,64 @@ func (p *engineProcess) cut() error {
 			return errors.New("there is no keeper")
 		}
 	}
+}
+
+// endRuns ends the runs that a script has left in the background, as one that
+// failed does.
+func endRuns(taskrun, sockets string, env []string) {
+	if left, _ := filepath.Glob(filepath.Join(sockets, "taskrun", "*.sock")); len(left) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scriptTime)
+	defer cancel()
+	run := func(args ...string) []byte {
+		cmd := exec.CommandContext(ctx, taskrun, args...)
+		cmd.Env = env
+		out, _ := cmd.Output()
+		return out
+	}
+	for _, r := range runsIn(run("ps", "--output", "json")) {
+		run("stop", r.Job)
+	}
+}
+
+// backgroundRun is a run in the background as ps tells of it.
+type backgroundRun struct {
+	Type, Job string
+	PID       int // of its keeper
+}
+
+func runsIn(ps []byte) (runs []backgroundRun) {
+	for line := range bytes.Lines(ps) {
+		var r backgroundRun
+		if json.Unmarshal(line, &r) == nil && r.Type == "run" {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// crash is the script command
+//
+//	crash   kill the engine of the one run in the background; its keeper starts another
+func crash(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: crash")
+	}
+	ts.Check(ts.Exec("taskrun", "ps", "--output", "json"))
+	runs := runsIn([]byte(ts.ReadFile("stdout")))
+	if len(runs) != 1 {
+		ts.Fatalf("there are %d runs", len(runs))
+	}
+	parent := fmt.Sprintf("\nPPid:\t%d\n", runs[0].PID)
+	for _, pid := range processes(func(args string) bool { return strings.HasPrefix(args, "taskrun up -d") }) {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if bytes.Contains(status, []byte(parent)) {
+			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
+			return
+		}
+	}
+	ts.Fatalf("process %d has no engine", runs[0].PID)
 }
 
 // keepersOf are the keepers of a process of this program.

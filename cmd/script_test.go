@@ -73,6 +73,7 @@ func (t leakTest) Run() int {
 //	serve DIR               serves a directory, and archives, at $URL
 //	run NAME FILE TASK...   "taskrun up FILE" is started; each TASK runs
 //	end NAME INT|KILL|CUT   it was sent a signal, or its machine lost its power, and is gone
+//	crash                   the engine of the run in the background is killed
 //	listen                  listens at 127.0.0.1:$PORT
 //	free                    makes $PORT one that nobody listens on
 //	waitfor FILE            waits until the file exists
@@ -99,6 +100,7 @@ func TestJourneys(t *testing.T) {
 	cmds["dockerd"], cmds["until"] = daemons.command, untilMatches
 	cmds["listen"], cmds["free"], cmds["waitfor"] = listen, free, waitfor
 	cmds["run"], cmds["end"], cmds["registry"] = engines.run, engines.end, registries.command
+	cmds["crash"] = crash
 	cmds["cluster"] = startCluster
 	testscript.Run(t, testscript.Params{
 		Dir:                 "../testdata/script",
@@ -123,6 +125,7 @@ func TestJourneys(t *testing.T) {
 			}
 			env.Defer(func() { _ = os.RemoveAll(sockets) })
 			env.Setenv("XDG_RUNTIME_DIR", sockets)
+			env.Defer(func() { endRuns(taskrun, sockets, env.Vars) })
 			return os.Mkdir(filepath.Join(env.WorkDir, "home"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {

@@ -101,11 +101,11 @@ func newTask(d *Driver, cli *client.Client, cfg *drivers.TaskConfig, id string) 
 }
 
 // startError is the error of a container that did not start. What is wrong in
-// the engine, such as a port in use, may be right at the next try; what is
-// wrong with the container will not.
+// the engine, such as a port in use or the state of another container, may be
+// right at the next try; what is wrong with the container will not.
 func startError(id string, err error) error {
 	wrapped := fmt.Errorf("Failed to start container %s: %w", id, err) //nolint:staticcheck // Nomad's words
-	if unreachable(err) || errdefs.IsInternal(err) && !errdefs.IsNotFound(err) {
+	if unreachable(err) || errdefs.IsConflict(err) || errdefs.IsInternal(err) && !errdefs.IsNotFound(err) {
 		return drivers.Recoverable(wrapped)
 	}
 	return wrapped
