@@ -44,11 +44,11 @@ func TestDispatchesAsNomadDoes(t *testing.T) {
 	if err := e.Submit(parsed.Job); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Dispatch("parameterized", []byte("the payload\n"), nil); err == nil ||
+	if _, _, err := e.Dispatch("parameterized", engine.Dispatch{Payload: []byte("the payload\n")}); err == nil ||
 		err.Error() != "Dispatch did not provide required meta keys: [who]" {
 		t.Errorf("without meta: %v", err)
 	}
-	if _, err := e.Dispatch("parameterized", []byte("the payload\n"), map[string]string{"who": "you"}); err != nil {
+	if _, _, err := e.Dispatch("parameterized", engine.Dispatch{Payload: []byte("the payload\n"), Meta: map[string]string{"who": "you"}}); err != nil {
 		t.Fatal(err)
 	}
 
