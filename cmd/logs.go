@@ -88,7 +88,7 @@ func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) erro
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	l := &logsSession{app: a, opts: opts, selected: selected}
+	l := &logsSession{app: a, opts: opts, targets: targets, selected: selected}
 	tasks := l.of(all)
 	for _, name := range []string{opts.task, opts.job} {
 		if len(tasks) == 0 && name != "" {
@@ -136,6 +136,7 @@ func (a *app) selectTasks(ctx context.Context, servers []*client.Server, targets
 type logsSession struct {
 	*app
 	opts     logsOptions
+	targets  []string
 	selected *client.Selection
 	view     *ui.Logs
 }

@@ -18,8 +18,12 @@ import (
 // shown, and whatever ends the engine.
 func (l *logsSession) followRun(ctx context.Context, s *client.Server) error {
 	self, err := s.Self(ctx)
-	if client.Gone(err) {
-		return nil
+	if client.Gone(err) { // the run has just ended
+		kept, _, _, err := l.endedTasks(ctx, l.opts.dataDir, l.opts.job, l.targets)
+		if err != nil {
+			return err
+		}
+		return l.show(ctx, l.of(kept))
 	}
 	if err != nil {
 		return err
