@@ -179,6 +179,7 @@ func (r *jobRun) beginLocked(child *api.Job, restored func()) {
 		c.restoreVersions()
 		c.deployFirst()
 		c.restoreSlots()
+		close(c.ready)
 		restored()
 		c.runGroups()
 		c.finish()

@@ -40,7 +40,7 @@ func (e *Engine) Deployments(job string) []Deployment {
 	if err != nil {
 		return nil
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	list := make([]Deployment, 0, len(r.deployments))
 	for _, d := range r.deployments {
@@ -88,7 +88,7 @@ func (e *Engine) changeDeployment(id string, change func(r *jobRun, d *deploymen
 }
 
 func (r *jobRun) changeDeployment(id string, change func(*jobRun, *deploymentRecord) error) (done bool, err error) {
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.deployments, func(d *deploymentRecord) bool { return d.ID == id })
 	if i < 0 {

@@ -26,6 +26,7 @@ type jobRun struct {
 	recorder *store.Recorder
 	hostEnv  []string
 	woken    chan struct{} // of capacity 1: something has changed
+	ready    chan struct{} // closed when what an earlier engine has left is known
 
 	stopping context.Context // done: the job is to end
 	settled  context.Context // done: nothing new begins
@@ -51,14 +52,14 @@ type jobRun struct {
 	known       map[string]*jobRun // children by ID
 	stopped     bool               // by an order for this job
 	purged      bool               // it is to be forgotten when it has ended
-	restored    []*api.Job         // children that an earlier engine has left
+	orphans     []*api.Job         // children that an earlier engine has left
 	ended       bool               // nothing of it can begin any more
 }
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
 		engine: e, job: job, dir: dir, memory: memory, recorder: recorder, hostEnv: e.cfg.HostEnv,
-		woken: make(chan struct{}, 1), known: map[string]*jobRun{}, scalings: map[string][]api.ScalingEvent{},
+		woken: make(chan struct{}, 1), ready: make(chan struct{}), known: map[string]*jobRun{}, scalings: map[string][]api.ScalingEvent{},
 	}
 	r.newest.Store(job)
 	r.versions = []*api.Job{job}
@@ -68,6 +69,17 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, 
 	r.cancel = []context.CancelFunc{stop, settle}
 	return r
 }
+
+// lock is for who orders something of the job, or asks: it waits until there is
+// an answer.
+func (r *jobRun) lock() {
+	<-r.ready
+	r.mu.Lock()
+}
+
+// isEnding reports whether nothing new begins. Who leaves tasks says so before
+// they are left.
+func (r *jobRun) isEnding() bool { return r.settled.Err() != nil || r.engine.leaving.Err() != nil }
 
 // stop has the job end.
 func (r *jobRun) stop() {
@@ -90,13 +102,14 @@ func (r *jobRun) run() {
 	}
 	r.restoreStop()
 	r.restoreVersions()
-	for _, child := range r.restored {
+	for _, child := range r.orphans {
 		r.begin(child)
 	}
 	if !r.job.IsPeriodic() && !r.job.IsParameterized() {
 		r.deployFirst()
 		r.restoreSlots()
 	}
+	close(r.ready)
 	r.engine.finding.Done()
 	switch {
 	case r.job.IsPeriodic():

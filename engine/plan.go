@@ -14,7 +14,7 @@ func (e *Engine) Plan(job *api.Job) *update.Plan {
 	if err != nil {
 		return update.New(nil, job, nil, nil)
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	return r.plan(job)
 }

@@ -164,7 +164,7 @@ func (e *Engine) restoreRun(dir *allocdir.Run, recorder *store.Recorder) (*jobRu
 		return nil, err
 	}
 	r := newJobRun(e, parent, dir, port.Recall(dir.PortsFile()), recorder)
-	r.restored = children
+	r.orphans = children
 	r.hostEnv = nil
 	for _, v := range what.HostEnv {
 		r.hostEnv = append(r.hostEnv, string(v))

@@ -59,7 +59,7 @@ func (r *jobRun) turn() (again time.Time, over bool) {
 // of 0: it waits for another one.
 func (r *jobRun) isEmpty() bool {
 	job := r.newest.Load()
-	if *job.Type != api.JobTypeService || *job.Version == 0 || r.settled.Err() != nil {
+	if *job.Type != api.JobTypeService || *job.Version == 0 || r.isEnding() {
 		return false
 	}
 	for _, g := range job.TaskGroups {
@@ -87,7 +87,7 @@ func (r *jobRun) advance(c *store.Change) (again time.Time) {
 		}
 	}
 	var carryOut []func()
-	if r.settled.Err() == nil && (r.changed || r.waits) {
+	if !r.isEnding() && (r.changed || r.waits) {
 		r.changed = false
 		carryOut = r.rollOut(c)
 	}

@@ -38,7 +38,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	job := r.newest.Load()
 	g := job.LookupTaskGroup(order.Group)
@@ -109,7 +109,7 @@ func (e *Engine) Scalings(id string) map[string][]api.ScalingEvent {
 	if err != nil {
 		return nil
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	events := map[string][]api.ScalingEvent{}
 	for group, list := range r.scalings {

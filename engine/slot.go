@@ -67,7 +67,7 @@ func (s *slot) live() {
 func (s *slot) mayPlace() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Gone || s.settled.Err() != nil {
+	if s.Gone || s.isEnding() {
 		s.retire()
 		return false
 	}
@@ -126,7 +126,7 @@ func (s *slot) another(result runner.Result) bool {
 	s.present = nil
 	again := s.again
 	s.again = false
-	for !s.Gone && s.settled.Err() == nil {
+	for !s.Gone && !s.isEnding() {
 		switch {
 		case s.last().Version != s.Want:
 			s.Earlier = nil

@@ -19,14 +19,14 @@ func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	return r.update(job)
 }
 
 // update is called with the lock held.
 func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
-	if r.ended || r.stopped || r.settled.Err() != nil {
+	if r.ended || r.stopped || r.isEnding() {
 		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
 	}
 	if err := r.checkKind(job); err != nil {

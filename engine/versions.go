@@ -36,7 +36,7 @@ func (e *Engine) Versions(id string) ([]*api.Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	versions := slices.Clone(r.versions)
 	slices.Reverse(versions)
@@ -159,7 +159,7 @@ func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, erro
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	now := *r.newest.Load().Version
 	i := slices.IndexFunc(r.versions, func(job *api.Job) bool { return *job.Version == to })

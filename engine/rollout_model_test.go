@@ -1,0 +1,173 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+)
+
+// TestWhateverIsOrdered orders a job about at random, with engines that come and
+// go, and then gives it a version that can run: that has to run in full then,
+// and nothing else.
+func TestWhateverIsOrdered(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { orderAbout(t, rand.New(rand.NewPCG(seed, 1))) })
+		})
+	}
+}
+
+func orderAbout(t *testing.T, random *rand.Rand) {
+	world, dataDir := newMachine(), t.TempDir()
+	e := durable(world, dataDir)
+	defer func() {
+		e.Stop()
+		<-e.Done()
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	first := service(3, "first")
+	first.Canonicalize()
+	if err := e.Submit(first); err != nil {
+		t.Fatal(err)
+	}
+	run := e.Runs()[0]
+	run.Lock.Close()
+	var done []string
+	for range 25 {
+		<-time.After(time.Duration(random.IntN(8000)) * time.Millisecond)
+		if over(e) {
+			return
+		}
+		if random.IntN(6) == 0 {
+			done = append(done, "another engine")
+			e.Leave()
+			<-e.Done()
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+			e = durable(world, dataDir)
+			if err := e.Recover(engine.Run{Dir: run.Dir}); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		done = append(done, order(e, random))
+	}
+	last := altered(service(1+random.IntN(4), "last"), func(j *api.Job, u *api.UpdateStrategy) {
+		j.Meta = map[string]string{"last": "yes"}
+		u.MaxParallel = new(1 + random.IntN(3))
+	})
+	last.Canonicalize()
+	if over(e) {
+		return
+	}
+	if _, err := e.Update(last); err != nil {
+		t.Fatalf("%v: %v", done, err)
+	}
+	<-time.After(5 * time.Minute)
+
+	newest := e.Jobs()[0]
+	deployments := e.Deployments("job")
+	if d := deployments[len(deployments)-1]; d.Status != "successful" || d.Version != *newest.Version || !*newest.Stable {
+		t.Errorf("%v: the deployment of version %d is %s: %s", done, d.Version, d.Status, d.Description)
+	}
+	running := map[int]int{}
+	for _, a := range e.Allocs() {
+		if a.Status != api.AllocClientStatusRunning {
+			continue
+		}
+		var index int
+		if _, err := fmt.Sscanf(a.Name, "job.g[%d]", &index); err != nil {
+			t.Error(err)
+		}
+		running[index]++
+		if *a.Job.Version != *newest.Version || a.Unwanted != "" || a.Canary {
+			t.Errorf("%v: %s is of version %d, %q", done, a.Name, *a.Job.Version, a.Unwanted)
+		}
+	}
+	if len(running) != *newest.TaskGroups[0].Count {
+		for _, a := range e.Allocs() {
+			t.Logf("%s %s v%d %q created %v modified %v %v", a.Name, a.Status, *a.Job.Version, a.Unwanted, a.Created.Format("04:05.000"), a.Modified.Format("04:05.000"), a.Description)
+		}
+		t.Log(time.Now().Format("04:05.000"))
+	}
+	for i := range *newest.TaskGroups[0].Count {
+		if running[i] != 1 {
+			t.Errorf("%v: index %d runs %d times", done, i, running[i])
+		}
+	}
+	if len(running) != *newest.TaskGroups[0].Count {
+		t.Errorf("%v: %v run, want %d", done, running, *newest.TaskGroups[0].Count)
+	}
+}
+
+// over reports whether the job has ended by itself: all of it has failed.
+func over(e *engine.Engine) bool {
+	select {
+	case <-e.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// order does one thing at random, which may be refused, and names it.
+func order(e *engine.Engine, random *rand.Rand) (what string) {
+	var err error
+	deployments := e.Deployments("job")
+	latest := deployments[len(deployments)-1].ID
+	switch random.IntN(9) {
+	case 0, 1, 2:
+		job := altered(service(random.IntN(5), fmt.Sprint(random.IntN(3))), func(_ *api.Job, u *api.UpdateStrategy) {
+			u.Canary, u.MaxParallel = new(random.IntN(3)), new(random.IntN(3))
+			u.AutoRevert, u.AutoPromote = new(random.IntN(2) == 0), new(*u.Canary > 0 && random.IntN(2) == 0)
+		})
+		if random.IntN(3) == 0 {
+			job.TaskGroups[0].Tasks[0].Config["run_for"] = "3s"
+			job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+				Delay: new(5 * time.Second), DelayFunction: new("constant"), Unlimited: new(random.IntN(4) > 0),
+			}
+		}
+		job.Canonicalize()
+		_, err = e.Update(job)
+		g := job.TaskGroups[0]
+		what = fmt.Sprintf("update: %d of %q for %v, %d canaries", *g.Count, g.Tasks[0].Env["VALUE"], g.Tasks[0].Config["run_for"], *g.Update.Canary)
+	case 3:
+		what = "scale"
+		_, err = e.Scale("job", engine.Scaling{Group: "g", Count: new(int64(random.IntN(5)))})
+	case 4:
+		what, err = "promote", e.Promote(latest, nil)
+	case 5:
+		pause := random.IntN(2) == 0
+		what, err = fmt.Sprint("pause ", pause), e.Pause(latest, pause)
+	case 6:
+		what, err = "fail", e.Fail(latest)
+	case 7:
+		versions, _ := e.Versions("job")
+		what = "revert"
+		_, err = e.Revert("job", *versions[random.IntN(len(versions))].Version, nil)
+	case 8:
+		what = "stop nothing"
+		for _, a := range e.Allocs() {
+			if a.Status == api.AllocClientStatusRunning {
+				what, err = "stop "+a.Name, e.StopAlloc(a.ID, false)
+				break
+			}
+		}
+	}
+	if err != nil {
+		what += ": " + err.Error()
+	}
+	return what
+}
