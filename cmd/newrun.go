@@ -72,9 +72,13 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 	}
 	socket, warning, unserve := "", "", func() {}
 	r.serve = func() {}
+	linger := time.Duration(0)
+	if b.detached {
+		linger = lingerTime
+	}
 	if !opts.rehearse { // of which nobody else is to hear
 		socket, warning, r.serve, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
-			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, StopRun: r.ordered, Sources: sources(files),
+			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, StopRun: r.ordered, Linger: linger, Sources: sources(files),
 		})
 	}
 	if warning != "" {

@@ -14,6 +14,10 @@ import (
 // closeTime is how long clients may take to notice that the engine has ended.
 const closeTime = time.Second
 
+// lingerTime is how long a run in the background, whose end nobody waits for,
+// serves those who still read its output. taskrun's own clients read the files.
+const lingerTime = 30 * time.Second
+
 // serve makes a socket for this user alone, at which the engine is served as
 // Nomad's HTTP API once begin is called, at any time: whoever comes earlier is not told of a
 // run without jobs. A run without a socket is a run all the same: the warning
@@ -47,7 +51,7 @@ func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpap
 	}
 	return socket, warning, begin, func() {
 		once.Do(func() {}) // from now on it does not begin
-		ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+		ctx, cancel := context.WithTimeout(context.Background(), closeTime+cfg.Linger)
 		defer cancel()
 		_ = server.Shutdown(ctx) // whoever is not gone by then is cut off
 		for _, l := range listeners {

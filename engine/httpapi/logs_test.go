@@ -6,12 +6,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi"
 )
 
 func TestLogs(t *testing.T) {
@@ -198,5 +201,32 @@ func TestSilentLogs(t *testing.T) {
 		if err := dec.Decode(&frame); err != nil || frame.FileEvent != "file written" || frame.Data != nil {
 			t.Errorf("%+v, %v", frame, err)
 		}
+	}
+}
+
+// A client that reads slowly gets the rest when the run has ended, if the server
+// may linger.
+func TestServerLingersForFollowers(t *testing.T) {
+	t.Parallel()
+	line := strings.Repeat("x", 1023) + "\n"
+	const lines = 8 << 10 // more than any socket holds
+	f := serveWith(t, func(cfg *httpapi.Config) { cfg.Linger = patience }, newJob("job", "batch",
+		newTask("main", "run_for", "1h", "stdout_string", line, "stdout_repeat", lines-1, "stdout_repeat_duration", "0s")))
+	alloc := f.running("main").ID
+	slow := f.do("GET", "/v1/client/fs/logs/"+alloc+"?task=main&type=stdout&follow=true&plain=true", nil)
+	f.untilOutput(alloc, "main", lines<<10)
+	ended := make(chan error, 1)
+	go func() { ended <- f.server.Shutdown(context.Background()) }()
+	for alive := true; alive; { // until nobody is let in any more
+		conn, err := net.Dial("unix", f.path)
+		if alive = err == nil; alive {
+			_ = conn.Close()
+		}
+	}
+	if got := readAll(t, slow.Body); got != strings.Repeat(line, lines) {
+		t.Errorf("%d bytes came of %d", len(got), lines<<10)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

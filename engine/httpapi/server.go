@@ -49,6 +49,9 @@ type Config struct {
 	Sources map[string]*api.JobSubmission
 	// StopRun, if set, stops or kills everything that the engine runs.
 	StopRun func(kill bool)
+	// Linger is how long clients that follow output may take, when the server
+	// ends, to read the rest of it; less than a second means that.
+	Linger time.Duration
 }
 
 // Server serves an engine. Its methods may be called from several goroutines
@@ -108,9 +111,9 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
-// Shutdown ends the server: streams and commands at once, what else is being
-// answered within a second. It returns when nothing of it is left, or with an
-// error when ctx ends first.
+// Shutdown ends the server: nobody is let in any more, commands end at once,
+// what else is being answered within a second or as long as it may linger. It
+// returns when nothing of it is left, or with an error when ctx ends first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.cancel(errShutdown)
 	err := s.shutdownHTTP(ctx)
@@ -129,7 +132,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 }
 
 func (s *Server) shutdownHTTP(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, max(answerTime, s.cfg.Linger))
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil && ctx.Err() == nil {
 		return err
