@@ -18,7 +18,7 @@ func (e *Engine) Reschedule(id string) (int, error) {
 	for _, a := range e.Allocs() {
 		failed[a.ID] = a.Alloc.Job == id && a.Status == api.AllocClientStatusFailed
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	var slots []*slot
 	for _, s := range r.slots {
@@ -26,7 +26,7 @@ func (e *Engine) Reschedule(id string) (int, error) {
 			slots = append(slots, s)
 		}
 	}
-	if len(slots) > 0 && (r.ended || r.stopped || r.settled.Err() != nil) {
+	if len(slots) > 0 && (r.ended || r.stopped || r.isEnding()) {
 		return 0, fmt.Errorf("cannot reschedule job %q: it has ended, or is being stopped", id)
 	}
 	for _, s := range slots {

@@ -25,7 +25,7 @@ func (e *Engine) Tag(id string, number *uint64, name, description string) error 
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	if number == nil {
 		number = r.newest.Load().Version
@@ -48,7 +48,7 @@ func (e *Engine) Untag(id, name string) error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	i := r.tagged(name)
 	if i < 0 {
