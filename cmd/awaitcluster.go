@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
@@ -22,8 +23,15 @@ func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptio
 	}
 	r.run.Silent = true
 	w := newWaiting(r.apiJobs(), opts.until)
-	for _, e := range past {
-		w.observe(e)
+	for _, v := range w.verdicts {
+		if opts.update {
+			v.since = time.Now()
+		}
+		for _, e := range past {
+			if v.concerns(e) {
+				v.model.Apply(e)
+			}
+		}
 	}
 	if opts.mode == ui.Plain {
 		w.say = func(text string) { r.say("%s", text) }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p policy, opt
 	r.mode, r.stops = options.Mode, make(chan error, len(r.jobs))
 	r.display, r.verdict = ui.New(r.streams, options), newVerdict(p, options.Jobs)
 	for _, e := range past {
-		r.verdict.observe(e)
+		r.verdict.model.Apply(e)
 	}
 	shown, decided := r.run.Subscribe(true), r.run.Subscribe(false)
 	following, leave := context.WithCancel(ctx)
@@ -137,7 +138,7 @@ func (r *clusterRun) follow(events <-chan event.Event, begin time.Time) {
 			r.answered(answer)
 		case err := <-r.stops:
 			if err != nil {
-				r.display.Say(err.Error())
+				r.leaveFor(&exitError{code: exitInternal, err: err})
 			}
 		}
 	}
@@ -155,7 +156,26 @@ func (r *clusterRun) obey(a action, say string) {
 // stopJobs stops the jobs, and goes on meanwhile.
 func (r *clusterRun) stopJobs() {
 	for _, t := range r.jobs {
-		go func() { r.stops <- t.server.Deregister(context.Background(), *t.job.ID, client.Deregistration{}) }()
+		go func() { r.stops <- t.stop() }()
+	}
+}
+
+// The pauses between two attempts to stop a job.
+const (
+	firstStopPause = time.Second
+	lastStopPause  = 30 * time.Second
+)
+
+// stop stops the job. A cluster that cannot be reached is asked again, for a
+// minute.
+func (t *target) stop() error {
+	for pause := firstStopPause; ; pause *= 2 {
+		err := t.server.Deregister(context.Background(), *t.job.ID, client.Deregistration{})
+		var refused *client.RefusedError
+		if err == nil || errors.As(err, &refused) || pause > lastStopPause {
+			return err
+		}
+		<-time.After(pause)
 	}
 }
 

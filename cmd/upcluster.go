@@ -66,6 +66,9 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 	if err != nil {
 		return stopped(ctx, r.halfway(err))
 	}
+	if opts.update {
+		p.since = began
+	}
 	warnings := append(asDiagnostics(problems), r.warnings...)
 	if opts.detach {
 		return a.detachCluster(context.WithoutCancel(ctx), r, warnings, past, opts)

@@ -23,6 +23,9 @@ type policy struct {
 	failFast bool          // the first failed allocation ends the run
 	codeFrom *codeFrom     // nil: the exit code is that of the run
 	rehearse *rehearsalRun // nil: it is none
+	// since is when jobs were changed that ran before: that they did does not
+	// count for until. Zero: they are new.
+	since time.Time
 }
 
 // action is what is to be done with the run now.
@@ -50,6 +53,7 @@ type verdict struct {
 	signals int
 
 	successes map[string]bool // jobs whose deployments were successful
+	rolling   map[string]bool // jobs whose deployments go on
 }
 
 // cause is why a run was stopped.
@@ -60,13 +64,16 @@ type cause struct {
 }
 
 func newVerdict(p policy, jobs []*api.Job) *verdict {
-	return &verdict{policy: p, jobs: jobs, model: ui.NewModel(jobs), successes: map[string]bool{}}
+	return &verdict{policy: p, jobs: jobs, model: ui.NewModel(jobs), successes: map[string]bool{}, rolling: map[string]bool{}}
 }
 
 // observe takes in an event. Like the methods below it returns what to do now
 // and what to tell the user about it.
 func (v *verdict) observe(e event.Event) (action, string) {
 	v.model.Apply(e)
+	if d, ok := e.Body.(event.Deployment); ok {
+		v.rolling[d.Job] = d.Status == health.DeploymentRunning
+	}
 	if v.cause.text != "" {
 		return carryOn, ""
 	}
@@ -114,9 +121,10 @@ func (v *verdict) due() (at time.Time, ok bool) {
 		return time.Time{}, false
 	}
 	final := v.model.Final()
-	if len(final) < allocations(v.jobs) {
+	if len(final) < allocations(v.jobs) || v.changing() {
 		return time.Time{}, false
 	}
+	at = v.since
 	for _, a := range final {
 		for _, t := range a.Tasks {
 			switch {
@@ -129,6 +137,20 @@ func (v *verdict) due() (at time.Time, ok bool) {
 		}
 	}
 	return at.Add(v.until), !at.IsZero()
+}
+
+// changing reports whether allocations of an earlier version are yet to be
+// replaced.
+func (v *verdict) changing() bool {
+	if v.since.IsZero() {
+		return false
+	}
+	for _, rolls := range v.rolling {
+		if rolls {
+			return true
+		}
+	}
+	return false
 }
 
 // tick takes in that time has passed.

@@ -331,3 +331,26 @@ func TestTaskOfExitCodeFromMustBeOne(t *testing.T) {
 		}
 	}
 }
+
+// Of a job that was changed, neither what ran before counts for --until, nor
+// anything while allocations of the earlier version are yet to be replaced.
+func TestUntilAfterAnUpdate(t *testing.T) {
+	t.Parallel()
+	s := &story{now: begin.Add(-time.Hour)}
+	s.verdict = newVerdict(policy{until: 10 * time.Second, since: begin}, []*api.Job{testJob("service", 1)})
+	s.runs("a", "main", "side")
+	if at, ok := s.due(); !ok || !at.Equal(begin.Add(10*time.Second)) {
+		t.Errorf("due at %v, %v", at, ok)
+	}
+	s.now = begin.Add(time.Second)
+	s.event(nil, "", event.Deployment{Job: "j", Status: "running"})
+	if at, ok := s.due(); ok {
+		t.Errorf("due at %v while the deployment goes on", at)
+	}
+	s.now = begin.Add(5 * time.Second)
+	s.replaced("a", "b").runs("b", "main", "side")
+	s.event(nil, "", event.Deployment{Job: "j", Status: "successful"})
+	if at, ok := s.due(); !ok || !at.Equal(begin.Add(15*time.Second)) {
+		t.Errorf("due at %v, %v", at, ok)
+	}
+}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (c *closing) table() []string {
 	for _, a := range final {
 		tasks = append(tasks, a.Tasks...)
 	}
-	replaced := len(c.model.Allocs) > len(final)
+	replaced := slices.ContainsFunc(final, func(a *Alloc) bool { return a.replacements() > 0 })
 	if replaced {
 		head.cells = append(head.cells, "REPLACED")
 	}
