@@ -80,7 +80,7 @@ func (r *jobRun) dispatched(token string) string {
 	if token == "" {
 		return ""
 	}
-	r.mu.Lock()
+	r.lock()
 	defer r.mu.Unlock()
 	for id, c := range r.known {
 		if t := c.job.DispatchIdempotencyToken; t != nil && *t == token {
