@@ -86,16 +86,18 @@ func (c *connection) remote(local ...string) (bool, error) {
 // as they were given; never a secret.
 func (c *connection) words() string {
 	text := ""
-	for _, name := range []string{"address", "region", "namespace"} {
-		if !c.flags.Changed(name) {
-			continue
-		}
+	for _, name := range append([]string{"address"}, clusterFlags...) {
 		value := c.flags.Lookup(name).Value.String()
-		if at, err := url.Parse(value); name == "address" && err == nil && at.User != nil {
-			at.User = nil
-			value = at.String()
+		switch {
+		case !c.flags.Changed(name), name == "token", name == "http-auth":
+			continue
+		case name == "address":
+			if at, err := url.Parse(value); err == nil && at.User != nil {
+				at.User = nil
+				value = at.String()
+			}
 		}
-		text += fmt.Sprintf(" --%s %s", name, value)
+		text += fmt.Sprintf(" --%s=%s", name, value)
 	}
 	return text
 }

@@ -1,0 +1,146 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+)
+
+// logServer keeps an output in files, as a node of a cluster does.
+type logServer struct {
+	files  []string // their texts
+	first  int      // number of the oldest
+	denied bool     // files may not be listed
+	asked  []string // origin and offset of each reading
+	breaks bool     // after the first frame
+}
+
+func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name := func(i int) string { return fmt.Sprintf("t.stdout.%d", s.first+i) }
+	if strings.HasPrefix(r.URL.Path, "/v1/client/fs/ls/") {
+		if s.denied {
+			http.Error(w, "Permission denied", http.StatusForbidden)
+			return
+		}
+		list := []*api.AllocFileInfo{{Name: "t.stderr.7", Size: 1000}, {Name: ".t.stdout.fifo"}}
+		for i, text := range s.files {
+			list = append(list, &api.AllocFileInfo{Name: name(i), Size: int64(len(text))})
+		}
+		_ = json.NewEncoder(w).Encode(list)
+		return
+	}
+	q := r.URL.Query()
+	s.asked = append(s.asked, q.Get("origin")+" "+q.Get("offset"))
+	var offset int
+	_, _ = fmt.Sscan(q.Get("offset"), &offset)
+	if q.Get("plain") == "true" {
+		_, _ = fmt.Fprint(w, strings.Join(s.files, "")[offset:])
+		return
+	}
+	frames := json.NewEncoder(w)
+	for i, text := range s.files {
+		if offset >= len(text) {
+			offset -= len(text)
+			continue
+		}
+		_ = frames.Encode(api.StreamFrame{File: path.Join(logDir, name(i)), Data: []byte(text[offset:]), Offset: int64(len(text))})
+		_ = frames.Encode(struct{}{}) // a sign of life
+		if offset = 0; s.breaks {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// read reads on from a position.
+func (s *logServer) read(t *testing.T, from Position) (text string, at Position, err error) {
+	t.Helper()
+	server := httptest.NewServer(s)
+	defer server.Close()
+	task := s.task(t, server)
+	at, err = task.Read(t.Context(), "stdout", from, false, func(piece []byte) error {
+		text += string(piece)
+		return nil
+	})
+	return text, at, err
+}
+
+func (s *logServer) task(t *testing.T, server *httptest.Server) *Task {
+	t.Helper()
+	remote, err := Remote(Cluster{Address: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Task{Server: remote, Alloc: &api.AllocationListStub{ID: "1"}, Name: "t"}
+}
+
+// Reading goes on where it was, however the files have been rotated meanwhile.
+func TestAnOutputThatIsReadOn(t *testing.T) {
+	t.Parallel()
+	s := &logServer{files: []string{"abc", "de"}}
+	text, at, err := s.read(t, Position{})
+	want := Position{File: "alloc/logs/t.stdout.1", Offset: 2, Read: 5}
+	if err != nil || text != "abcde" || at != want {
+		t.Fatalf("%q, %+v, %v", text, at, err)
+	}
+	for _, c := range []struct {
+		name   string
+		server logServer
+		text   string
+		asked  string
+	}{
+		{"nothing new", logServer{files: []string{"abc", "de"}}, "", "start 5"},
+		{"more in the file", logServer{files: []string{"abc", "def"}}, "f", "start 5"},
+		{"another file, and the oldest is gone", logServer{files: []string{"def", "gh"}, first: 1}, "fgh", "start 2"},
+		{"all that was read is gone", logServer{files: []string{"xyz"}, first: 5}, "xyz", "start 0"},
+		{"files may not be listed", logServer{files: []string{"abc", "def"}, denied: true}, "f", "start 5"},
+	} {
+		text, _, err := c.server.read(t, at)
+		if err != nil || text != c.text || !cmp.Equal(c.server.asked, []string{c.asked}) {
+			t.Errorf("%s: %q, asked %q; %v", c.name, text, c.server.asked, err)
+		}
+	}
+}
+
+func TestAnOutputThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	s := &logServer{files: []string{"abc", "de"}, breaks: true}
+	text, at, err := s.read(t, Position{})
+	if text != "abc" || at.Read != 3 || err == nil || !strings.Contains(err.Error(), ErrBrokeOff.Error()) {
+		t.Fatalf("%q, %+v, %v", text, at, err)
+	}
+	s.breaks = false
+	if text, _, err = s.read(t, at); text != "de" || err != nil {
+		t.Errorf("then %q, %v", text, err)
+	}
+}
+
+func TestTheLastLinesOfAnOutput(t *testing.T) {
+	t.Parallel()
+	s := &logServer{files: []string{"one\ntwo\nth", "ree\nfour\n"}, first: 3}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	task := s.task(t, server)
+	for lines, want := range []Position{
+		{File: "alloc/logs/t.stdout.4", Offset: 9, Read: 19},
+		{File: "alloc/logs/t.stdout.4", Offset: 4, Read: 14},
+		{File: "alloc/logs/t.stdout.3", Offset: 8, Read: 8},
+		{File: "alloc/logs/t.stdout.3", Offset: 4, Read: 4},
+		{File: "alloc/logs/t.stdout.3", Offset: 0, Read: 0},
+		{File: "alloc/logs/t.stdout.3", Offset: 0, Read: 0},
+	} {
+		if at, err := task.Back(t.Context(), "stdout", lines); err != nil || at != want {
+			t.Errorf("%d lines: %+v, want %+v; %v", lines, at, want, err)
+		}
+	}
+	if at := task.end(t.Context(), "stdout"); at != (Position{File: "alloc/logs/t.stdout.4", Offset: 9, Read: 19}) {
+		t.Errorf("the end is at %+v", at)
+	}
+}
