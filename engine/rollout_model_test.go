@@ -4,18 +4,23 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers"
 	"taskrun/engine"
+	"taskrun/engine/store"
+	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec/taskenv"
 )
 
-// TestWhateverIsOrdered orders a job about at random, with engines that come and
-// go, and then gives it a version that can run: that has to run in full then,
-// and nothing else.
+// TestWhateverIsOrdered orders a job about at random, with engines that come, go
+// and die, and then gives it a version that can run: that has to run in full
+// then, and nothing else.
 func TestWhateverIsOrdered(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(30) {
@@ -28,12 +33,15 @@ func TestWhateverIsOrdered(t *testing.T) {
 
 func orderAbout(t *testing.T, random *rand.Rand) {
 	world, dataDir := newMachine(), t.TempDir()
-	e := durable(world, dataDir)
+	e := newMortal(world, dataDir)
+	var dead []*engine.Engine
 	defer func() {
 		e.Stop()
-		<-e.Done()
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
+		for _, e := range append(dead, e.Engine) {
+			<-e.Done()
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
 		}
 	}()
 	first := service(3, "first")
@@ -46,30 +54,41 @@ func orderAbout(t *testing.T, random *rand.Rand) {
 	var done []string
 	for range 25 {
 		<-time.After(time.Duration(random.IntN(8000)) * time.Millisecond)
-		if over(e) {
+		if over(e.Engine) {
 			return
 		}
-		if random.IntN(6) == 0 {
-			done = append(done, "another engine")
-			e.Leave()
-			<-e.Done()
-			if err := e.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
-			e = durable(world, dataDir)
-			if err := e.Recover(engine.Run{Dir: run.Dir}); err != nil {
-				t.Fatal(err)
-			}
+		end := random.IntN(12)
+		if end == 0 {
+			e.points.Store(1 + int64(random.IntN(30)))
+			done = append(done, "dying")
+		}
+		done = append(done, order(e.Engine, random))
+		if end > 1 {
 			continue
 		}
-		done = append(done, order(e, random))
+		if end == 0 {
+			synctest.Wait()
+			e.gone.Store(true) // at the latest
+		}
+		done = append(done, "another engine")
+		e.Leave()
+		if end == 0 {
+			synctest.Wait() // a dead engine does nothing more to files
+		} else {
+			<-e.Done()
+		}
+		dead = append(dead, e.Engine)
+		e = newMortal(world, dataDir)
+		if err := e.Recover(engine.Run{Dir: run.Dir, Lock: lockOf(dead)}); err != nil {
+			t.Fatalf("%v: %v", done, err)
+		}
 	}
 	last := altered(service(1+random.IntN(4), "last"), func(j *api.Job, u *api.UpdateStrategy) {
 		j.Meta = map[string]string{"last": "yes"}
 		u.MaxParallel = new(1 + random.IntN(3))
 	})
 	last.Canonicalize()
-	if over(e) {
+	if over(e.Engine) {
 		return
 	}
 	if _, err := e.Update(last); err != nil {
@@ -110,6 +129,31 @@ func orderAbout(t *testing.T, random *rand.Rand) {
 	if len(running) != *newest.TaskGroups[0].Count {
 		t.Errorf("%v: %v run, want %d", done, running, *newest.TaskGroups[0].Count)
 	}
+}
+
+// mortal is an engine that dies after some points of its writing.
+type mortal struct {
+	*engine.Engine
+	gone   *atomic.Bool
+	points atomic.Int64 // 0: it does not
+}
+
+func newMortal(world *machine, dataDir string) *mortal {
+	m := &mortal{gone: &atomic.Bool{}}
+	m.Engine = engine.New(engine.Config{
+		DataDir: dataDir,
+		Drivers: map[string]drivers.Driver{"mock_driver": &link{machine: world, dead: m.gone, known: map[string]bool{}}},
+		Hooks:   hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{}, Durable: true,
+	})
+	engine.OnRecorder(m.Engine, func(r *store.Recorder) {
+		r.HaltWhen(func() bool {
+			if m.points.Load() > 0 && m.points.Add(-1) == 0 {
+				m.gone.Store(true)
+			}
+			return m.gone.Load()
+		})
+	})
+	return m
 }
 
 // over reports whether the job has ended by itself: all of it has failed.
