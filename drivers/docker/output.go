@@ -27,7 +27,11 @@ type output struct {
 	closing sync.Once
 
 	last atomic.Int64 // when something was read, in nanoseconds since 1970
-	mark mark         // the same on disk
+	tail struct {     // what was handed on last
+		sync.Mutex
+		text []byte
+	}
+	mark mark // both on disk
 }
 
 // openOutput opens the output of a task that starts, or of one that was found
@@ -38,12 +42,14 @@ func openOutput(cfg *drivers.TaskConfig, again bool) (*output, error) {
 		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
 	o := &output{stdout: stdout, stderr: stderr}
-	mark, at := openMark(cfg)
+	mark, at, tail := openMark(cfg)
 	o.mark = mark
 	if again {
 		o.last.Store(at)
+		o.tail.text = tail
 	} else {
-		mark.set(time.Now().UnixNano())
+		mark.setTime(time.Now().UnixNano())
+		mark.setTail(nil)
 	}
 	return o, nil
 }
@@ -60,9 +66,9 @@ func (o *output) copy(source io.Closer, stream io.Reader, raw bool) {
 		// Whatever ends the stream, whether the container lives is asked
 		// elsewhere.
 		if raw {
-			_, _ = io.Copy(o.stdout, stamped{stream, o})
+			_, _ = io.Copy(noted{o.stdout, o}, stamped{stream, o})
 		} else {
-			_, _ = stdcopy.StdCopy(o.stdout, o.stderr, stamped{stream, o})
+			_, _ = stdcopy.StdCopy(noted{o.stdout, o}, noted{o.stderr, o}, stamped{stream, o})
 		}
 	}()
 }
@@ -78,19 +84,36 @@ func (s stamped) Read(p []byte) (int, error) {
 	if n > 0 {
 		now := time.Now().UnixNano()
 		s.o.last.Store(now)
-		s.o.mark.set(now)
+		s.o.mark.setTime(now)
 	}
 	return n, err
 }
 
-// since is the time behind what was read, as the engine takes it.
-func (o *output) since() string {
-	last := o.last.Load()
-	if last == 0 {
-		return ""
+// noted is a writer that notes what was handed on last.
+type noted struct {
+	io.Writer
+	o *output
+}
+
+func (n noted) Write(p []byte) (int, error) {
+	written, err := n.Writer.Write(p)
+	t := &n.o.tail
+	t.Lock()
+	defer t.Unlock()
+	t.text = addTail(t.text, p[:written])
+	n.o.mark.setTail(t.text)
+	return written, err
+}
+
+// read is when something was read, zero if nothing was, and what was handed on
+// last.
+func (o *output) read() (last time.Time, tail string) {
+	if at := o.last.Load(); at != 0 {
+		last = time.Unix(0, at)
 	}
-	next := last + 1
-	return fmt.Sprintf("%d.%09d", next/1e9, next%1e9)
+	o.tail.Lock()
+	defer o.tail.Unlock()
+	return last, string(o.tail.text)
 }
 
 // finish returns when the stream has ended, which it must in that time.
@@ -140,7 +163,7 @@ func (t *task) resume() {
 	}
 	t.output.finish(0)
 	logs, err := t.cli.ContainerLogs(t.interest, t.container, client.ContainerLogsOptions{
-		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.output.since(),
+		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.since(t.interest),
 	})
 	if err != nil {
 		t.driver.emit(t.cfg, "The output of the task is lost from here on", nil, err)

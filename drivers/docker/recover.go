@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -15,7 +12,6 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
 )
 
 var _ drivers.Recoverer = (*Driver)(nil)
@@ -113,42 +109,4 @@ func findTask(ctx context.Context, cli *client.Client, handle *drivers.TaskHandl
 		return none, fmt.Errorf("the engine says nothing of container %s", shortID(s.Container))
 	}
 	return info.Container, nil
-}
-
-// mark notes how far the output of a task was read, in a file that another
-// instance of this program finds: it asks the engine for what came later. When
-// this one is killed, what it was just handing on is lost, and nothing doubled.
-type mark struct{ file *os.File }
-
-func markFile(cfg *drivers.TaskConfig) string {
-	return filepath.Join(allocdir.TaskOf(cfg.AllocDir, cfg.Name).Private, ".docker-read")
-}
-
-// openMark returns the mark of a task, and the time that it has, in
-// nanoseconds since 1970; 0 is the beginning.
-func openMark(cfg *drivers.TaskConfig) (mark, int64) {
-	name := markFile(cfg)
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return mark{}, 0 // then it starts anew
-	}
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return mark{}, 0
-	}
-	text := make([]byte, 32)
-	n, _ := file.ReadAt(text, 0)
-	at, _ := strconv.ParseInt(string(text[:n]), 10, 64)
-	return mark{file}, at
-}
-
-func (m mark) set(at int64) {
-	if m.file != nil {
-		_, _ = m.file.WriteAt(strconv.AppendInt(nil, at, 10), 0)
-	}
-}
-
-func (m mark) close() {
-	if m.file != nil {
-		_ = m.file.Close()
-	}
 }

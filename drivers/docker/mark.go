@@ -1,0 +1,87 @@
+package docker
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+)
+
+// mark notes how far the output of a task was read, in a file that another
+// instance of this program finds: the time of the latest reading, and the last
+// of what was handed on. When this one is killed, what it was just handing on
+// is lost, and nothing doubled.
+type mark struct{ file *os.File }
+
+// The file has the time, in nanoseconds since 1970, and behind tailAt the length
+// of the tail and the tail.
+const (
+	timeLength = 19
+	tailAt     = 32
+	tailLength = 2048 // at most
+)
+
+func markFile(cfg *drivers.TaskConfig) string {
+	return filepath.Join(allocdir.TaskOf(cfg.AllocDir, cfg.Name).Private, ".docker-read")
+}
+
+// openMark returns the mark of a task, with the time and the tail that it has;
+// time 0 is the beginning.
+func openMark(cfg *drivers.TaskConfig) (m mark, at int64, tail []byte) {
+	name := markFile(cfg)
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return mark{}, 0, nil // then it starts anew
+	}
+	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return mark{}, 0, nil
+	}
+	text := make([]byte, tailAt+4+tailLength)
+	n, _ := file.ReadAt(text, 0)
+	text = text[:n]
+	at, _ = strconv.ParseInt(string(text[:min(n, timeLength)]), 10, 64)
+	if n > tailAt+4 {
+		if length, err := strconv.Atoi(string(text[tailAt : tailAt+4])); err == nil && 0 <= length && length <= n-tailAt-4 {
+			tail = text[tailAt+4:][:length]
+		}
+	}
+	return mark{file}, at, tail
+}
+
+func (m mark) setTime(at int64) {
+	if m.file != nil {
+		_, _ = m.file.WriteAt(strconv.AppendInt(nil, at, 10), 0)
+	}
+}
+
+func (m mark) setTail(tail []byte) {
+	if m.file != nil {
+		_, _ = m.file.WriteAt(append(fmt.Appendf(nil, "%04d", len(tail)), tail...), tailAt)
+	}
+}
+
+func (m mark) close() {
+	if m.file != nil {
+		_ = m.file.Close()
+	}
+}
+
+// addTail returns the last whole lines of a tail with more text behind it.
+func addTail(tail, text []byte) []byte {
+	if whole := tailLength + 1; len(text) > whole {
+		tail, text = tail[:0], text[len(text)-whole:]
+	}
+	tail = append(tail, text...)
+	if over := len(tail) - tailLength; over > 0 {
+		end := bytes.IndexByte(tail[over:], '\n')
+		if end < 0 {
+			end = tailLength - 1 // of one long line
+		}
+		tail = append(tail[:0], tail[over+end+1:]...)
+	}
+	return tail
+}

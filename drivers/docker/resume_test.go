@@ -1,0 +1,66 @@
+package docker
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLastRead finds the line that was read last among those that the engine
+// has kept, whichever of the two noted its time first.
+func TestLastRead(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(1000, 0)
+	kept := func(lines ...string) (list []logLine) {
+		for i, text := range lines {
+			list = append(list, logLine{begin.Add(time.Duration(i) * 10 * time.Millisecond), text})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name string
+		kept []logLine
+		tail string
+		at   int // of the latest reading, in ms
+		want int
+	}{
+		{"read before it was kept", kept("1", "2", "3", "4"), "1\n2\n3\n", 15, 2},
+		{"kept before it was read", kept("1", "2", "3", "4"), "1\n2\n", 35, 1},
+		{"the tail begins before", kept("3", "4"), "1\n2\n3\n", 0, 0},
+		{"the tail begins later", kept("1", "2", "3", "4"), "3\n", 20, 2},
+		{"a line that has no end yet", kept("1", "2", "3"), "1\n2\n3", 20, 1},
+		{"the same line again and again", kept("x", "x", "x", "x"), "x\nx\n", 21, 2},
+		{"other lines", kept("a", "b"), "1\n2\n", 0, -1},
+		{"none", nil, "1\n", 0, -1},
+		{"nothing was read", kept("1"), "", 0, -1},
+	} {
+		if got := lastRead(c.kept, c.tail, begin.Add(time.Duration(c.at)*time.Millisecond)); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+	var tail []byte
+	var all strings.Builder
+	for i := range 1000 {
+		line := fmt.Sprintf("line %d\n", i)
+		all.WriteString(line)
+		tail = addTail(tail, []byte(line))
+		if len(tail) > tailLength || !strings.HasSuffix(all.String(), string(tail)) || !strings.HasPrefix(string(tail), "line ") {
+			t.Fatalf("after %d lines it is %q", i+1, tail)
+		}
+	}
+	if len(tail) < tailLength/2 {
+		t.Errorf("it is %q", tail)
+	}
+	whole := addTail([]byte("before\n"), []byte(all.String()))
+	if string(whole) != string(tail) {
+		t.Errorf("at once it is %q", whole)
+	}
+	if long := addTail([]byte("before\n"), []byte(strings.Repeat("x", 3*tailLength))); len(long) > tailLength || strings.Contains(string(long), "\n") {
+		t.Errorf("of a long line it is %q", long)
+	}
+}
