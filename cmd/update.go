@@ -8,8 +8,18 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// update makes the jobs of the files the newest versions of those that run.
+// update makes the jobs of the files the newest versions of those that run, and
+// waits for their deployments as long as --timeout allows.
 func (a *app) update(ctx context.Context, files []jobFile, opts upOptions) error {
+	if opts.timeout < 0 {
+		return usageError("cannot use a timeout of %v: it is negative", opts.timeout)
+	}
+	if opts.timeout > 0 {
+		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment goes on", opts.timeout)}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, late)
+		defer cancel()
+	}
 	servers, err := a.localServers(ctx)
 	if err != nil {
 		return err
