@@ -36,10 +36,10 @@ func TestProgressIsNoFlood(t *testing.T) {
 		if len(said) > 0 {
 			t.Errorf("spoke early: %q", <-said)
 		}
-		<-time.After(2 * time.Second)
+		<-time.After(2*time.Second + 100*time.Millisecond) // between two looks
 		p.remove(repository)
 		file.add(7 << 20)
-		<-time.After(10*time.Minute - 6*time.Second)
+		<-time.After(10*time.Minute - 6100*time.Millisecond)
 		close(done)
 		synctest.Wait()
 		close(said)
@@ -59,7 +59,7 @@ func TestProgressIsNoFlood(t *testing.T) {
 		want2 := map[event.Progress]time.Duration{
 			{What: "https://x/y", Done: 3 << 20, Total: 10 << 20}:  250 * time.Millisecond,
 			{What: "git::https://x/z"}:                             250 * time.Millisecond,
-			{What: "git::https://x/z", Over: true}:                 6 * time.Second,
+			{What: "git::https://x/z", Over: true}:                 6*time.Second + 100*time.Millisecond,
 			{What: "https://x/y", Done: 10 << 20, Total: 10 << 20}: 6*time.Second + 250*time.Millisecond,
 		}
 		if diff := cmp.Diff(want2, live); diff != "" {
