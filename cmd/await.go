@@ -85,9 +85,11 @@ func newWaiting(jobs []*api.Job, u until) *waiting {
 	w := &waiting{}
 	var healthy, running []*api.Job
 	for _, j := range jobs {
-		if health.NewDeployment(j, time.Time{}) != nil && health.ByHand(j) == "" && u.running == 0 {
+		switch {
+		case j.IsPeriodic() || j.IsParameterized(): // what runs in its name comes when it comes
+		case health.NewDeployment(j, time.Time{}) != nil && health.ByHand(j) == "" && u.running == 0:
 			healthy = append(healthy, j)
-		} else {
+		default:
 			running = append(running, j)
 		}
 	}
