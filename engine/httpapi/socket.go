@@ -172,7 +172,10 @@ func probe(path string) (alive bool, err error) {
 		if alive, dead, err = dial(path); !dead {
 			return err
 		}
-		return os.Remove(path)
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil // its keeper was faster
 	})
 	return alive, err
 }
