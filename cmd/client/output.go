@@ -21,6 +21,7 @@ type Position struct {
 	Offset int64  // in the file
 	Read   int64  // bytes in all
 	End    bool   // begin with what is still to come
+	Lost   bool   // some before it was gone when it was to be read
 }
 
 // silentTime is how long a cluster may send nothing of an output that is
@@ -66,7 +67,8 @@ func (t *Task) Read(ctx context.Context, stream string, from Position, follow bo
 		if err := take(f.Data); err != nil {
 			return at, err
 		}
-		at = Position{File: f.File, Offset: f.Offset, Read: at.Read + int64(len(f.Data))}
+		lost := at.Lost || t.number(stream, f.File) > t.number(stream, at.File)+1
+		at = Position{File: f.File, Offset: f.Offset, Read: at.Read + int64(len(f.Data)), Lost: lost}
 	}
 }
 

@@ -95,15 +95,16 @@ func TestAnOutputThatIsReadOn(t *testing.T) {
 		server logServer
 		text   string
 		asked  string
+		lost   bool
 	}{
-		{"nothing new", logServer{files: []string{"abc", "de"}}, "", "start 5"},
-		{"more in the file", logServer{files: []string{"abc", "def"}}, "f", "start 5"},
-		{"another file, and the oldest is gone", logServer{files: []string{"def", "gh"}, first: 1}, "fgh", "start 2"},
-		{"all that was read is gone", logServer{files: []string{"xyz"}, first: 5}, "xyz", "start 0"},
-		{"files may not be listed", logServer{files: []string{"abc", "def"}, denied: true}, "f", "start 5"},
+		{"nothing new", logServer{files: []string{"abc", "de"}}, "", "start 5", false},
+		{"more in the file", logServer{files: []string{"abc", "def"}}, "f", "start 5", false},
+		{"another file, and the oldest is gone", logServer{files: []string{"def", "gh"}, first: 1}, "fgh", "start 2", false},
+		{"all that was read is gone", logServer{files: []string{"xyz"}, first: 5}, "xyz", "start 0", true},
+		{"files may not be listed", logServer{files: []string{"abc", "def"}, denied: true}, "f", "start 5", false},
 	} {
-		text, _, err := c.server.read(t, at)
-		if err != nil || text != c.text || !cmp.Equal(c.server.asked, []string{c.asked}) {
+		text, now, err := c.server.read(t, at)
+		if err != nil || text != c.text || now.Lost != c.lost || !cmp.Equal(c.server.asked, []string{c.asked}) {
 			t.Errorf("%s: %q, asked %q; %v", c.name, text, c.server.asked, err)
 		}
 	}

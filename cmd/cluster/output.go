@@ -150,6 +150,9 @@ func (o *outputs) read(ctx context.Context, out *output, follow bool) bool {
 		o.show(out, piece)
 		return ctx.Err()
 	})
+	if at.Lost && !out.at.Lost {
+		o.say(fmt.Sprintf("%s of task %q of %s is not complete: some was removed before it could be read", out.stream, out.task.Name, out.alloc.Name))
+	}
 	out.at = at
 	var refused *client.RefusedError
 	switch {
