@@ -3,6 +3,7 @@ package cmd
 import (
 	"runtime/debug"
 	"sync"
+	"time"
 )
 
 // usualGarbage is the percentage of the garbage collector before
@@ -16,3 +17,8 @@ func collectRarely() { usualGarbage = debug.SetGCPercent(400) }
 
 // collectAsUsual ends what collectRarely has begun.
 var collectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
+
+// quietTime is how long no task has to begin or end before a run gives back
+// what that took. A thousand starts leave half of the memory as garbage, which
+// nothing would collect while the tasks just run.
+const quietTime = time.Second

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -156,6 +157,9 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	}
 	until := time.NewTimer(time.Hour)
 	defer until.Stop()
+	quiet := time.NewTimer(time.Hour)
+	defer quiet.Stop()
+	quiet.Stop()
 	ended, closed := r.engine.Done(), make(chan error, 1)
 	for {
 		until.Stop()
@@ -169,10 +173,13 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 			}
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
 				collectAsUsual()
+				quiet.Reset(quietTime)
 			}
 			r.obey(r.verdict.observe(e))
 		case now := <-until.C:
 			r.obey(r.verdict.tick(now))
+		case <-quiet.C:
+			debug.FreeOSMemory()
 		case <-timeout:
 			r.obey(r.verdict.overdue())
 		case err := <-r.display.Broken():
