@@ -41,7 +41,7 @@ func (rs *registries) command(ts *testscript.TestScript, neg bool, args []string
 		rs.open[ts.MkAbs(".")] = &scriptRegistry{Registry: started, release: func() {}}
 		ts.Setenv("REGISTRY", started.Address())
 	case args[0] == "demand" && len(args) == 2:
-		r.Demand = args[1]
+		r.Demand(args[1])
 	case args[0] == "hold":
 		r.release = r.Hold()
 		ts.Defer(r.release)

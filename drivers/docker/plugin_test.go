@@ -212,7 +212,7 @@ func TestInfraImage(t *testing.T) {
 // TestCredentialsOfThePlugin take the place of the docker command's.
 func TestCredentialsOfThePlugin(t *testing.T) {
 	r := dockertest.NewRegistry(t)
-	r.Demand = "me:secret"
+	r.Demand("me:secret")
 	dir := t.TempDir()
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -169,7 +169,7 @@ func TestLatestThatIsHereIsUsedWhenTheRegistryIsNot(t *testing.T) {
 // a helper.
 func TestCredentials(t *testing.T) {
 	r := dockertest.NewRegistry(t)
-	r.Demand = "me:secret"
+	r.Demand("me:secret")
 	dir := t.TempDir()
 	t.Setenv("DOCKER_CONFIG", dir)
 	server, _, _ := strings.Cut(r.Image, "/")

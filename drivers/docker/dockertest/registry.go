@@ -20,14 +20,13 @@ import (
 // Registry is a registry on this machine with one image, of which it has the
 // tags 1 and latest; see https://distribution.github.io/distribution/spec/api/.
 type Registry struct {
-	Image string // its name without a tag
-	// Demand, when set, is the user and password that everybody must show.
-	Demand string
-	Pulls  atomic.Int64 // of the image's one layer
-	Layer  []byte
+	Image string       // its name without a tag
+	Pulls atomic.Int64 // of the image's one layer
+	Layer []byte
 
 	manifest, config []byte
 	server           *httptest.Server
+	login            atomic.Pointer[string] // see Demand
 	held             atomic.Pointer[chan struct{}]
 }
 
@@ -82,7 +81,8 @@ const mediaType = "application/vnd.docker."
 
 // ServeHTTP answers an engine.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	if user, password, _ := req.BasicAuth(); r.Demand != "" && user+":"+password != r.Demand {
+	user, password, _ := req.BasicAuth()
+	if login := r.login.Load(); login != nil && user+":"+password != *login {
 		w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
@@ -118,6 +118,9 @@ func (r *Registry) serveLayer(w http.ResponseWriter, req *http.Request) {
 	}
 	_, _ = w.Write(r.Layer[half:])
 }
+
+// Demand has everybody show a user and password, "USER:PASSWORD".
+func (r *Registry) Demand(login string) { r.login.Store(&login) }
 
 // Hold has downloads of the layer stop halfway, until release is called.
 func (r *Registry) Hold() (release func()) {
