@@ -11,8 +11,13 @@ import (
 // bytes. Until it executes its program a new process shares this program's
 // memory, and Linux counts that as well: a peak no higher than this program's
 // own, the shadow, tells nothing, and is 0.
+//
+// What the system says of this program's own peak includes what it shared in
+// turn before it was executed, with whoever started it, which may be large. That
+// of its memory alone takes longer to learn.
 func (p *Process) peakRSS(usage unix.Rusage) int64 {
-	if peak := maxRSS(usage); peak > p.shadow {
+	peak := maxRSS(usage)
+	if peak > p.shadow || p.shadow != noShadow && peak > ownMemoryPeak() {
 		return peak
 	}
 	return 0

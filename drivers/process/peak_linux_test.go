@@ -1,0 +1,25 @@
+package process
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestPeakOfAProgramThatALargeOneStarted: what this program shared with its
+// parent, which the system counts as its own, hides no task's peak.
+func TestPeakOfAProgramThatALargeOneStarted(t *testing.T) {
+	own := ownMemoryPeak()
+	if own <= 0 || own > 1<<40 {
+		t.Fatalf("the peak of this program's memory is %d", own)
+	}
+	more := unix.Rusage{Maxrss: own>>10 + 64<<10}
+	for shadow, want := range map[int64]int64{0: maxRSS(more), own + 1<<30: maxRSS(more), noShadow: 0} {
+		if got := (&Process{shadow: shadow}).peakRSS(more); got != want {
+			t.Errorf("shadow %d: peak %d, want %d", shadow, got, want)
+		}
+	}
+	if got := (&Process{shadow: own + 1<<30}).peakRSS(unix.Rusage{Maxrss: own >> 11}); got != 0 {
+		t.Errorf("a peak below this program's own is told: %d", got)
+	}
+}
