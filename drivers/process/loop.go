@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 )
 
@@ -74,7 +75,9 @@ func (r *reaping) observe() {
 		}
 	}
 	r.mu.Unlock()
+	own := sync.OnceValue(ownMemoryPeak)
 	for _, p := range ended {
+		p.status.PeakRSS = p.surePeak(p.status.PeakRSS, own)
 		for _, tell := range p.onExit { // which is complete by now
 			if tell != nil {
 				tell(p.status, p.endedAt)

@@ -36,7 +36,7 @@ func EndedOrphans() []Orphan {
 
 func orphans(wanted func(ended bool) bool) (list []Orphan) {
 	for _, pid := range children(os.Getpid()) {
-		status, ended := collect(&Process{id: ID{PID: pid}, shadow: noShadow})
+		status, ended := collect(&Process{id: ID{PID: pid}})
 		if !wanted(ended) {
 			continue
 		}

@@ -7,16 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peakRSS returns the peak that the system has counted for a process, in
-// bytes. Until it executes its program a new process shares this program's
+// surePeak returns the peak that the system has counted for a process, in bytes,
+// if it is sure to be its own. Until it executes its program a new process shares this program's
 // memory, and Linux counts that as well: a peak no higher than this program's
 // own, the shadow, tells nothing, and is 0.
 //
 // What the system says of this program's own peak includes what it shared in
 // turn before it was executed, with whoever started it, which may be large. That
 // of its memory alone takes longer to learn.
-func (p *Process) peakRSS(usage unix.Rusage) int64 {
-	peak := maxRSS(usage)
+func (p *Process) surePeak(peak int64, ownMemoryPeak func() int64) int64 {
 	if peak > p.shadow || p.shadow != noShadow && peak > ownMemoryPeak() {
 		return peak
 	}

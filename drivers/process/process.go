@@ -49,7 +49,7 @@ type Process struct {
 	id     ID
 	tag    string        // what its environment tells it by; see tagOf
 	keeper Keeper        // whose child it is, nil when it is one of this program
-	shadow int64         // see peakRSS
+	shadow int64         // see surePeak
 	entry  Entry         // in the journal
 	done   chan struct{} // closed when the process has ended
 	gone   chan struct{} // closed when its tree has, too

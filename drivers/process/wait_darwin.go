@@ -45,7 +45,7 @@ func collect(p *Process) (status Status, ok bool) {
 	} else {
 		status = exitedWith(wait.ExitStatus())
 	}
-	status.PeakRSS = p.peakRSS(usage)
+	status.PeakRSS = maxRSS(usage)
 	return status, true
 }
 

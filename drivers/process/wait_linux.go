@@ -71,7 +71,7 @@ func collect(p *Process) (status Status, ok bool) {
 	default:
 		status = exitedWith(int(info.status))
 	}
-	status.PeakRSS = p.peakRSS(usage)
+	status.PeakRSS = maxRSS(usage)
 	return status, true
 }
 
