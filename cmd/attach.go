@@ -90,6 +90,11 @@ func first(args []string) string {
 
 // completeRuns completes the jobs that run, or those of a cluster.
 func (a *app) completeRuns(c *connection) cobra.CompletionFunc {
+	return a.completeJobsThat(c, func(j client.Job) bool { return j.ParentID == "" })
+}
+
+// completeJobsThat completes jobs of which wanted is true.
+func (a *app) completeJobsThat(c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (names []string, only cobra.ShellCompDirective) {
 		only = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 || a.configure(cmd) != nil {
@@ -101,7 +106,7 @@ func (a *app) completeRuns(c *connection) cobra.CompletionFunc {
 		}
 		jobs, _ := client.ListJobs(cmd.Context(), servers)
 		for _, j := range jobs {
-			if j.ParentID == "" && strings.HasPrefix(j.ID, prefix) {
+			if wanted(j) && strings.HasPrefix(j.ID, prefix) {
 				names = append(names, j.ID)
 			}
 		}

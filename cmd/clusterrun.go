@@ -92,13 +92,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p policy, opt
 		defer close(over)
 		r.display.Run(ctx, shown)
 	}()
-	events := make(chan event.Event)
-	go func() {
-		defer close(events)
-		for e, ok := decided.Next(ctx); ok; e, ok = decided.Next(ctx) {
-			events <- e
-		}
-	}()
+	events := each(ctx, decided)
 	r.follow(events, options.Begin)
 	err := <-lost
 	return r.end(over, err)

@@ -91,23 +91,7 @@ func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) err
 
 // completeDispatch completes the jobs that can be dispatched.
 func (a *app) completeDispatch(c *connection) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) (ids []string, only cobra.ShellCompDirective) {
-		only = cobra.ShellCompDirectiveNoFileComp
-		if len(args) > 0 || a.configure(cmd) != nil {
-			return nil, only
-		}
-		servers, err := a.servers(cmd.Context(), *c)
-		if err != nil {
-			return nil, only
-		}
-		jobs, _ := client.ListJobs(cmd.Context(), servers)
-		for _, j := range jobs {
-			if j.ParameterizedJob && strings.HasPrefix(j.ID, prefix) {
-				ids = append(ids, j.ID)
-			}
-		}
-		return ids, only
-	}
+	return a.completeJobsThat(c, func(j client.Job) bool { return j.ParameterizedJob })
 }
 
 func (a *app) readPayload(name string) (payload []byte, err error) {

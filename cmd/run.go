@@ -58,6 +58,18 @@ type screen interface {
 	End(ui.Result)
 }
 
+// each hands on events until there are no more; all of them must be taken.
+func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
+	events := make(chan event.Event)
+	go func() {
+		defer close(events)
+		for e, ok := from.Next(ctx); ok; e, ok = from.Next(ctx) {
+			events <- e
+		}
+	}()
+	return events
+}
+
 // run runs jobs until they have ended and returns the exit code. On error they
 // were not started.
 func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
@@ -80,13 +92,7 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		defer close(over)
 		r.display.Run(ctx, shown)
 	}()
-	events := make(chan event.Event)
-	go func() {
-		defer close(events)
-		for e, ok := decided.Next(ctx); ok; e, ok = decided.Next(ctx) {
-			events <- e
-		}
-	}()
+	events := each(ctx, decided)
 	failure := errors.Join(r.follow(ctx, events), r.failure)
 	r.takeNoOrders()
 	if failure != nil && !r.verdict.broke(failure) {
