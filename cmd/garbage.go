@@ -18,7 +18,7 @@ func collectRarely() { usualGarbage = debug.SetGCPercent(400) }
 // collectAsUsual ends what collectRarely has begun.
 var collectAsUsual = sync.OnceFunc(func() { debug.SetGCPercent(usualGarbage) })
 
-// quietTime is how long no task has to begin or end before a run gives back
+// quietTime is how long no task has begun to run when a run gives back
 // what that took. A thousand starts leave half of the memory as garbage, which
 // nothing would collect while the tasks just run.
 const quietTime = time.Second

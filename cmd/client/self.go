@@ -67,7 +67,8 @@ func (s *Server) stop(ctx context.Context, job, path string) error {
 	})
 }
 
-// endTime is how long an engine may keep the question whether a job has ended.
+// endTime is how long an engine may keep the question whether a job has ended,
+// which is no change of anything that it waits for when the job had no task.
 const endTime = time.Second
 
 // AwaitEnd waits until jobs of an engine have ended while others go on, and

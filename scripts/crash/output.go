@@ -63,7 +63,11 @@ func largeOutput(dir, program string, mib, rate int, random *rand.Rand) (err err
 	}
 	keeper := strings.TrimSuffix(run.Socket[strings.LastIndexByte(run.Socket, '-')+1:], ".sock")
 	kills := 0
+	limit := patience + time.Duration(mib)*time.Second
 	for !over(run.RunDir) {
+		if time.Since(began) > limit {
+			return fmt.Errorf("the run has not ended after %v", limit)
+		}
 		if pid := r.engine(keeper); pid != 0 && kills < 2 && sizeOf(logs()) > int64(kills+1)*int64(mib)<<20/3 {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
 			kills++
