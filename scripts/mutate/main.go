@@ -1,0 +1,58 @@
+// Command mutate changes the code in small ways and reports the changes that
+// no test notices:
+//
+//	go run ./scripts/mutate [-seed 1] [-n 150] [-packages PATTERNS] [-parallel 2] [-results FILE]
+//	go run ./scripts/mutate -at engine/health/orders.go:50
+//
+// It samples n mutants, stratified by package, and runs the tests of the
+// mutant's package and, if these pass, of the packages that import it. Mutants
+// are overlays of the go command: the tree stays as it is. Those that do not
+// compile are replaced by others; equivalent.txt lists those that change
+// nothing, with reasons. With -at it tries every mutant of one line.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patterns are the packages of the program; the tools have none of its duties.
+const patterns = ". ./cmd/... ./drivers/... ./engine/... ./hooks/... ./jobspec/..."
+
+func main() {
+	if len(os.Args) > 2 && os.Args[1] == guardArg {
+		os.Exit(guard(os.Args[2:]))
+	}
+	var o options
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the sample")
+	flag.IntVar(&o.n, "n", 150, "number of mutants")
+	flag.StringVar(&o.packages, "packages", patterns, "packages to mutate")
+	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE:LINE` instead of a sample")
+	flag.IntVar(&o.parallel, "parallel", 2, "number of packages mutated at a time")
+	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "limit of the tests of a package")
+	flag.StringVar(&o.results, "results", "", "write results to `FILE`, and skip those it has")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	seed        uint64
+	n, parallel int
+	packages    string
+	at, results string
+	timeout     time.Duration
+}
+
+// words are the packages' patterns, one by one.
+func (o options) words() []string { return strings.Fields(o.packages) }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A pkg is a package of the module and the packages whose tests see a change of
+// it: those that import it, in code or in tests.
+type pkg struct {
+	ImportPath   string
+	Dir          string
+	GoFiles      []string
+	Imports      []string
+	TestImports  []string
+	XTestImports []string
+	Module       struct{ Dir string }
+
+	importers []string
+	mutants   []mutant
+}
+
+// load lists the packages of the patterns that have something to mutate.
+func load(ctx context.Context, patterns []string) ([]*pkg, error) {
+	all, err := list(ctx, "./...")
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := list(ctx, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var packages []*pkg
+	for _, p := range chosen {
+		if slices.Contains(p.Imports, "testing") { // a suite for the tests of others
+			continue
+		}
+		for _, other := range all {
+			imports := slices.Concat(other.Imports, other.TestImports, other.XTestImports)
+			if other.ImportPath != p.ImportPath && slices.Contains(imports, p.ImportPath) {
+				p.importers = append(p.importers, other.ImportPath)
+			}
+		}
+		if err := p.find(); err != nil {
+			return nil, err
+		}
+		if len(p.mutants) > 0 {
+			packages = append(packages, p)
+		}
+	}
+	return packages, nil
+}
+
+// find reads the files of a package for mutants.
+func (p *pkg) find() error {
+	for _, name := range p.GoFiles {
+		path := filepath.Join(p.Dir, name)
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(p.Module.Dir, path)
+		if err != nil {
+			return err
+		}
+		found, err := mutants(filepath.ToSlash(rel), src)
+		if err != nil {
+			return err
+		}
+		p.mutants = append(p.mutants, found...)
+	}
+	return nil
+}
+
+func list(ctx context.Context, patterns ...string) ([]*pkg, error) {
+	out, err := exec.CommandContext(ctx, "go", append([]string{"list", "-json"}, patterns...)...).Output()
+	if err != nil {
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+			return nil, fmt.Errorf("go list: %s", exit.Stderr)
+		}
+		return nil, err
+	}
+	var packages []*pkg
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		p := new(pkg)
+		if err := d.Decode(p); errors.Is(err, io.EOF) {
+			return packages, nil
+		} else if err != nil {
+			return nil, err
+		}
+		packages = append(packages, p)
+	}
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == guardArg {
+		os.Exit(guard(os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// module writes a module whose package a has a tested function, one that only
+// its importer's tests see, and one that no test sees.
+func module(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
+	}
+	files := map[string]string{
+		"go.mod":      "module m\n\ngo 1.26\n",
+		"a/a.go":      "package a\n\nfunc Tested(x, y int) int { return x + y }\n\nfunc Seen(x, y int) bool { return x == y }\n\nfunc Unseen(x, y int) bool { return x != y }\n",
+		"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc Test(t *testing.T) {\n\tif Tested(1, 2) != 3 {\n\t\tt.Fatal()\n\t}\n}\n",
+		"b/b.go":      "package b\n\nimport \"m/a\"\n\nvar B = a.Seen\n",
+		"b/b_test.go": "package b\n\nimport \"testing\"\n\nfunc Test(t *testing.T) {\n\tif !B(1, 1) || B(1, 2) {\n\t\tt.Fatal()\n\t}\n}\n",
+	}
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("GOFLAGS", "")
+	t.Setenv("GOWORK", "off")
+}
+
+// A run reports the mutants that survive the tests of the package and of its
+// importers, leaves the tree as it was, and goes on where another one ended.
+func TestRun(t *testing.T) {
+	module(t)
+	before, err := os.ReadFile("a/a.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options{seed: 1, n: 100, parallel: 2, packages: "./...", timeout: time.Minute, results: "results"}
+	var out bytes.Buffer
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	want := []string{
+		"a/a.go:3:38 Tested: negate `+` → `-`", "a/a.go:3:36 Tested: return `x + y` → `0`",
+		"a/a.go:5:37 Seen: negate `==` → `!=`", "a/a.go:5:35 Seen: return `x == y` → `!(x == y)`",
+	}
+	for _, m := range want {
+		if !strings.Contains(out.String(), "caught     "+m) {
+			t.Errorf("%s was not caught", m)
+		}
+	}
+	if n := strings.Count(out.String(), "\nsurvived: a/a.go:7:"); n != 2 {
+		t.Errorf("%d survivors, want 2", n)
+	}
+	if !strings.Contains(out.String(), "all      6        4       2         67\n") {
+		t.Error("the table is not as expected")
+	}
+	if after, err := os.ReadFile("a/a.go"); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the tree has changed: %v", err)
+	}
+	if t.Failed() {
+		t.Logf("%s", &out)
+	}
+
+	// The second run needs no tests: it has the results of all.
+	tr := &trial{out: &out, known: map[string]verdict{}}
+	file, err := tr.resume("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if len(tr.known) != 6 {
+		t.Errorf("%d results were kept, want 6", len(tr.known))
+	}
+}
+
+// Every mutant of one line is tried, and no other.
+func TestLine(t *testing.T) {
+	module(t)
+	var out bytes.Buffer
+	o := options{packages: "./...", timeout: time.Minute, parallel: 1, at: "a/a.go:7"}
+	if err := run(t.Context(), o, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if !strings.Contains(out.String(), "all      2        0       2         0\n") {
+		t.Errorf("%s", &out)
+	}
+	o.at = "a/a.go:2"
+	if err := run(t.Context(), o, &out); err == nil {
+		t.Error("an empty line has mutants")
+	}
+}
+
+// Tests that fail without a mutant prove nothing, so the run ends.
+func TestUnmutated(t *testing.T) {
+	module(t)
+	if err := os.WriteFile("a/b_test.go", []byte("package a\n\nimport \"testing\"\n\nfunc TestB(t *testing.T) { t.Fatal() }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), options{n: 1, packages: "./a", timeout: time.Minute}, new(bytes.Buffer))
+	if err == nil || !strings.Contains(err.Error(), "without a mutant") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A command ends at its limit, and what it left behind is killed.
+func TestGuard(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("no /proc")
+	}
+	// The orphan has its own session and holds the pipe; its end closes it.
+	tests := map[string]string{
+		"left behind": "setsid sh -c 'sleep 600 & sleep 600' & exit 0",
+		"too long":    "setsid sleep 600 & sleep 600",
+	}
+	for name, script := range tests {
+		t.Run(name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, self, guardArg, "sh", "-c", script)
+			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+			cmd.ExtraFiles = []*os.File{w}
+			err = cmd.Run()
+			w.Close()
+			if (err == nil) != (name == "left behind") {
+				t.Errorf("error %v", err)
+			}
+			if err := r.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := r.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
+				t.Errorf("a process still has the pipe: %v", err)
+			}
+		})
+	}
+}
+
+// Each equivalent mutant has a reason.
+func TestEquivalents(t *testing.T) {
+	if _, err := readEquivalents(equivalentText); err != nil {
+		t.Error(err)
+	}
+	if _, err := readEquivalents("a.go f: drop `x`\n"); err == nil {
+		t.Error("an equivalent without reason was read")
+	}
+	got, err := readEquivalents("# a comment\n\na.go f: drop `x` # why\n")
+	if err != nil || len(got) != 1 || got["a.go f: drop `x`"] != "why" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
