@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -28,6 +30,7 @@ type jobOptions struct {
 	lend           bool   // what stands in for a cluster is read
 	local          string // from this file
 	outline        bool   // variables may lack a value
+	maxAllocs      allocLimit
 }
 
 func (o *jobOptions) bind(flags *pflag.FlagSet) {
@@ -38,6 +41,28 @@ func (o *jobOptions) bind(flags *pflag.FlagSet) {
 func (o *jobOptions) bindStrict(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.strict, "strict", false, "take warnings for errors")
 }
+
+func (o *jobOptions) bindMaxAllocs(flags *pflag.FlagSet) {
+	o.maxAllocs = validate.DefaultMaxAllocs
+	flags.Var(&o.maxAllocs, "max-allocs", "refuse jobs with more allocations than this")
+}
+
+// allocLimit is how many allocations a job may have, at least 1; 0 means that
+// another program decides.
+type allocLimit int
+
+func (l *allocLimit) String() string { return strconv.Itoa(int(*l)) }
+
+func (l *allocLimit) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || n == 0 {
+		return fmt.Errorf("%q is not a number from 1 to %d", text, math.MaxInt32)
+	}
+	*l = allocLimit(n)
+	return nil
+}
+
+func (l *allocLimit) Type() string { return "count" }
 
 // jobFile is a job file that was read.
 type jobFile struct {
@@ -112,7 +137,7 @@ func unread(err error) jobspec.Problem {
 
 // check gives the jobs of files that have no errors what they have in a running
 // engine, and validates them.
-func check(files []jobFile) (problems jobspec.Problems) {
+func (o *jobOptions) check(files []jobFile) (problems jobspec.Problems) {
 	first := make(map[string]string) // file by job ID
 	for _, f := range files {
 		if f.Job == nil {
@@ -121,6 +146,9 @@ func check(files []jobFile) (problems jobspec.Problems) {
 		f.Job.Canonicalize()
 		jobspec.Register(f.Job)
 		found := validate.Job(f.Job)
+		if o.maxAllocs > 0 {
+			found = append(found, validate.Allocations(f.Job, int(o.maxAllocs))...)
+		}
 		if other, ok := first[*f.Job.ID]; ok {
 			found = append(found, jobspec.Problem{
 				Summary: fmt.Sprintf("job %q is in another file as well", *f.Job.ID),

@@ -59,6 +59,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		Services:     services,
 		Variables:    variables,
 		LogicalPorts: opts.rehearse,
+		MaxAllocs:    int(opts.maxAllocs),
 		OnRun:        b.watch.Run,
 		Durable:      b.detached,
 	})

@@ -62,7 +62,7 @@ func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 		t.Fatal(problems)
 	}
 	files := []jobFile{{File: file, name: src.Name}}
-	if problems := append(check(files), notices(files)...); len(problems) > 0 {
+	if problems := append(new(jobOptions).check(files), notices(files)...); len(problems) > 0 {
 		t.Errorf("the example has problems: %v", problems)
 	}
 }

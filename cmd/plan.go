@@ -55,21 +55,29 @@ Exit codes, as those of "nomad job plan":
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
 	opts.jobOptions.bind(flags)
+	opts.bindMaxAllocs(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	return cmd
 }
 
 func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
+	remote, err := opts.remote("max-allocs")
+	if err != nil {
+		return err
+	}
+	if remote {
+		opts.maxAllocs = 0 // the cluster has a limit of its own
+	}
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
-	problems = append(problems, check(files)...)
+	problems = append(problems, opts.check(files)...)
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}
-	plan, err := a.planOf(ctx, files[0], opts)
+	plan, err := a.planOf(ctx, files[0], opts, remote)
 	if err != nil {
 		return err
 	}
@@ -87,11 +95,7 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 
 // planOf asks who runs the job what the file would mean. In a cluster it may be
 // a new one.
-func (a *app) planOf(ctx context.Context, f jobFile, opts planOptions) (*api.JobPlanResponse, error) {
-	remote, err := opts.remote()
-	if err != nil {
-		return nil, err
-	}
+func (a *app) planOf(ctx context.Context, f jobFile, opts planOptions, remote bool) (*api.JobPlanResponse, error) {
 	if remote {
 		s, err := opts.serverOf(f.Job)
 		if err != nil {

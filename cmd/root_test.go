@@ -38,6 +38,7 @@ var samples = map[string][3]string{
 	"follow":            {"true", "false", "true"},
 	"interactive":       {"true", "false", "auto"},
 	"job":               {"file", "env", "flag"},
+	"max-allocs":        {"1", "2", "3"},
 	"local":             {"file.hcl", "env.hcl", "flag.hcl"},
 	"namespace":         {"file", "env", "flag"},
 	"no-shutdown-delay": {"true", "false", "true"},

@@ -101,6 +101,7 @@ completed does not count as failed.`,
 	opts.bind(flags)
 	opts.bindLocal(flags)
 	opts.bindStrict(flags)
+	opts.bindMaxAllocs(flags)
 	opts.at.bindCluster(flags)
 	flags.Var(opts.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
@@ -203,7 +204,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 		return nil, nil, err
 	}
 	problems = append(problems, override(files)...)
-	problems = append(problems, check(files)...)
+	problems = append(problems, opts.check(files)...)
 	if stage != nil {
 		stage.admit(files, opts.drivers)
 	}

@@ -18,7 +18,7 @@ import (
 
 // machineFlags of "up" mean nothing in a cluster.
 var machineFlags = []string{
-	"rehearse", "offline", "driver", "local", "enforce-memory", "host-paths", "http",
+	"rehearse", "offline", "driver", "local", "enforce-memory", "host-paths", "http", "max-allocs",
 }
 
 // checkCluster refuses what goes together with a run of this machine alone, or
@@ -44,11 +44,12 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 		return err
 	}
 	opts.lend, opts.local = false, "" // the cluster has what it is asked for
+	opts.maxAllocs = 0                // and a limit of its own
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
-	problems = append(problems, check(files)...)
+	problems = append(problems, opts.check(files)...)
 	problems.Sort()
 	problems = opts.strictly(problems)
 	if err := a.refuse(files, problems, opts.mode); err != nil {

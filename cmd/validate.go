@@ -29,6 +29,7 @@ errors.
 	opts.bind(cmd.Flags())
 	opts.bindLocal(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
+	opts.bindMaxAllocs(cmd.Flags())
 	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")
 	complete(cmd, "output", string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet))
 	return cmd
@@ -41,7 +42,7 @@ func (a *app) validate(ctx context.Context, args []string, opts validateOptions)
 	if err != nil {
 		return err
 	}
-	problems = append(problems, check(files)...)
+	problems = append(problems, opts.check(files)...)
 	problems = append(problems, a.checkDrivers(files, nil)...)
 	problems.Sort()
 	problems = opts.strictly(problems)

@@ -23,6 +23,7 @@ import (
 	"taskrun/engine/variable"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
+	"taskrun/jobspec/validate"
 )
 
 // defaultMaxKillTimeout is Nomad's default of the client's max_kill_timeout.
@@ -56,6 +57,9 @@ type Config struct {
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
+	// MaxAllocs is how many allocations a job may have; 0 means
+	// validate.DefaultMaxAllocs.
+	MaxAllocs int
 	// Durable: what a later engine needs to take up the runs is stored as they
 	// go, see Recover. Without it the directories hold only what tasks made.
 	Durable bool
@@ -101,6 +105,9 @@ func New(cfg Config) *Engine {
 	if cfg.MaxKillTimeout == 0 {
 		cfg.MaxKillTimeout = defaultMaxKillTimeout
 	}
+	if cfg.MaxAllocs == 0 {
+		cfg.MaxAllocs = validate.DefaultMaxAllocs
+	}
 	if cfg.Services == nil {
 		cfg.Services = &service.Catalog{}
 	}
@@ -138,8 +145,8 @@ func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
 
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may
-// be called once. Errors: an unknown driver, a job that runs already
-// (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
+// be called once. Errors: an unknown driver, a job with too many allocations (a
+// jobspec.Problem), a job that runs already (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
 // directory that cannot be written.
 func (e *Engine) Submit(jobs ...*api.Job) error {
 	e.mu.Lock()
@@ -260,6 +267,9 @@ func (e *Engine) job(id string) (*jobRun, error) {
 
 // open checks what must hold before a job can run, and opens its directory.
 func (e *Engine) open(job *api.Job) (*jobRun, error) {
+	if err := e.checkSize(job); err != nil {
+		return nil, err
+	}
 	if err := e.checkDrivers(job); err != nil {
 		return nil, err
 	}
@@ -283,6 +293,18 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 		return nil, errors.Join(err, recorder.Remove(), r.close())
 	}
 	return r, nil
+}
+
+// MaxAllocs returns how many allocations a job may have.
+func (e *Engine) MaxAllocs() int { return e.cfg.MaxAllocs }
+
+// checkSize refuses a job with more allocations than a job may have. Nothing
+// may be done for each allocation of a job before.
+func (e *Engine) checkSize(job *api.Job) error {
+	if found := validate.Allocations(job, e.cfg.MaxAllocs); found.HasErrors() {
+		return found[0]
+	}
+	return nil
 }
 
 // checkDrivers checks that the job's drivers are there, and follows them.

@@ -57,6 +57,9 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	group.Count = new(int(*order.Count))
 	next.TaskGroups = slices.Clone(job.TaskGroups)
 	next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
+	if err := r.engine.checkSize(&next); err != nil {
+		return nil, badScale("%v", err)
+	}
 	plan, err := r.update(&next)
 	if err == nil {
 		r.note(order.Group, noted)

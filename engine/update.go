@@ -32,6 +32,9 @@ func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
 	if err := r.checkKind(job); err != nil {
 		return nil, err
 	}
+	if err := r.engine.checkSize(job); err != nil {
+		return nil, err
+	}
 	plan := r.plan(job)
 	if plan.Diff.Type == "None" {
 		return plan, nil

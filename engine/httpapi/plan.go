@@ -33,11 +33,14 @@ func (s *Server) planJob(w http.ResponseWriter, r *request) (any, error) {
 	case *order.Job.ID != r.id:
 		return nil, fail(http.StatusBadRequest, "Job ID does not match")
 	}
-	warnings, faults := checkJob(order.Job)
+	warnings, faults := s.checkJob(order.Job)
 	if len(faults) > 0 {
 		return nil, fail(http.StatusInternalServerError, "%s", listed("error", faults))
 	}
-	plan := s.engine.Plan(order.Job)
+	plan, err := s.engine.Plan(order.Job)
+	if err != nil {
+		return nil, err
+	}
 	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings)}
 	if !order.Diff {
 		answer.Diff = &api.JobDiff{Type: plan.Diff.Type, ID: plan.Diff.ID}

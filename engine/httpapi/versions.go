@@ -80,7 +80,7 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 	}
 	answer := &api.JobValidateResponse{DriverConfigValidated: true}
 	var warnings []string
-	warnings, answer.ValidationErrors = checkJob(order.Job)
+	warnings, answer.ValidationErrors = s.checkJob(order.Job)
 	answer.Warnings, answer.Error = listed("warning", warnings), listed("error", answer.ValidationErrors)
 	return answer, nil
 }
@@ -89,13 +89,13 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 const maxTexts = 100
 
 // checkJob canonicalises a job and says what is wrong with it.
-func checkJob(job *api.Job) (warnings, faults []string) {
+func (s *Server) checkJob(job *api.Job) (warnings, faults []string) {
 	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
 		return nil, []string{err.Error()}
 	}
 	job.Canonicalize()
 	jobspec.Register(job)
-	for _, p := range validate.Job(job) {
+	for _, p := range append(validate.Job(job), validate.Allocations(job, s.engine.MaxAllocs())...) {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p.Error())
 		} else {

@@ -84,7 +84,7 @@ func (c *checker) groups() {
 		} else {
 			first[name] = i
 		}
-		total += max(0, deref(tg.Count))
+		total = add(total, deref(tg.Count))
 		newGroup(c, tg, at).check()
 	}
 	if total > maxCount {

@@ -1,0 +1,87 @@
+package validate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// DefaultMaxAllocs is how many allocations a job may have unless the user says
+// otherwise.
+const DefaultMaxAllocs = 10_000
+
+// Allocations checks that the groups of a job and their canaries have no more
+// than limit allocations together. It walks the groups only, so it is safe to
+// call before anything is done once for each allocation. An error comes before
+// the warnings, which are about groups that may not be scaled to their maximum.
+func Allocations(job *api.Job, limit int) jobspec.Problems {
+	c := &checker{job: job, seen: map[jobspec.Problem]bool{}}
+	if total := allocations(job); total > limit {
+		c.tooMany(total, limit)
+	}
+	for i, tg := range job.TaskGroups {
+		if s := orEmpty(tg).Scaling; s != nil && deref(s.Max) > int64(limit) {
+			c.warn(jobspec.Root.Index("group", i).Attr("scaling").Attr("max"), "scaling max is above the limit",
+				fmt.Sprintf("max is %d, and a job may have at most %s", *s.Max, plural(limit)), "lower max, or raise the limit with --max-allocs")
+		}
+	}
+	return c.problems
+}
+
+// tooMany reports the group that has the most allocations.
+func (c *checker) tooMany(total, limit int) {
+	largest := 0
+	for i, tg := range c.job.TaskGroups {
+		if ofGroup(tg) > ofGroup(c.job.TaskGroups[largest]) {
+			largest = i
+		}
+	}
+	tg, at := c.job.TaskGroups[largest], jobspec.Root.Index("group", largest)
+	count, canaries := deref(tg.Count), deref(orEmpty(tg.Update).Canary)
+	at, detail := at.Attr("count"), fmt.Sprintf("count of group %q is %d", deref(tg.Name), count)
+	if canaries > 0 {
+		detail += fmt.Sprintf(" and its canary is %d", canaries)
+	}
+	if canaries > count {
+		update := (&group{at: jobspec.Root.Index("group", largest)}).merged("update")
+		at = update.at("canary", same(tg.Update.Canary, orEmpty(c.job.Update).Canary))
+	}
+	if ofGroup(tg) <= limit {
+		detail += fmt.Sprintf(", and all groups have %s", plural(total))
+	}
+	c.refuse(at, "job has too many allocations", fmt.Sprintf("%s; a job may have at most %s", detail, plural(limit)),
+		"lower the count, or raise the limit with --max-allocs")
+}
+
+// allocations returns how many allocations the groups of a job may have
+// together, math.MaxInt for more than that.
+func allocations(job *api.Job) int {
+	total := 0
+	for _, tg := range job.TaskGroups {
+		total = add(total, ofGroup(tg))
+	}
+	return total
+}
+
+// ofGroup returns how many allocations a group may have at a time. A system job
+// is no exception: only a count of 1 is valid there.
+func ofGroup(tg *api.TaskGroup) int {
+	tg = orEmpty(tg)
+	return add(deref(tg.Count), deref(orEmpty(tg.Update).Canary))
+}
+
+// add adds counts, of which negative ones are none, without overflow.
+func add(a, b int) int {
+	a, b = max(a, 0), max(b, 0)
+	return a + min(b, math.MaxInt-a)
+}
+
+func plural(allocs int) string {
+	if allocs == 1 {
+		return "1 allocation"
+	}
+	return fmt.Sprintf("%d allocations", allocs)
+}
