@@ -157,10 +157,7 @@ func (o *options) decodeConfig(val cty.Value) (*taskConfig, error) {
 	if c.PidsLimit <= 0 {
 		c.PidsLimit = o.PidsLimit
 	}
-	if l := o.Logging; c.Logging == nil && l != nil {
-		c.Logging = &loggingConfig{Type: l.Type, Config: []map[string]string{l.Config}}
-	}
-	c.CapDrop = append(c.CapDrop, o.deniedCaps()...)
+	c.CapDrop = append(c.CapDrop, o.deniedCaps(c.CapAdd)...)
 	return &c, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,7 +130,7 @@ func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.
 		ShmSize:        c.ShmSize,
 		StorageOpt:     c.StorageOpt,
 		Sysctls:        merge(c.Sysctl),
-		LogConfig:      logConfig(c.Logging),
+		LogConfig:      logConfig(c.Logging, d.options.logging()),
 	}
 	if c.Init {
 		host.Init = &c.Init
@@ -147,23 +148,32 @@ func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.
 	return host, nil
 }
 
-// logConfig is where the engine keeps the output besides us. By default that
-// is a small file: it is read after this program was killed.
-func logConfig(c *loggingConfig) container.LogConfig {
-	log := container.LogConfig{Type: "json-file"}
-	if c != nil {
-		if c.Driver != "" {
-			log.Type = c.Driver
+// logConfig returns where the engine keeps the output besides us. By default
+// that is a small file: it is read after this program was killed.
+func logConfig(task, plugin *loggingConfig) container.LogConfig {
+	for _, c := range []*loggingConfig{task, plugin} {
+		if c == nil {
+			continue
 		}
-		if c.Type != "" {
-			log.Type = c.Type
+		log := container.LogConfig{Type: orElse(c.Type, c.Driver), Config: merge(c.Config)}
+		if log.Type != "" || log.Config != nil {
+			return log
 		}
-		log.Config = merge(c.Config)
 	}
-	if log.Type == "json-file" && log.Config == nil {
-		log.Config = map[string]string{"max-file": "2", "max-size": "2m"}
+	return container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
+}
+
+// mute reports whether the engine cannot give back the output of a container.
+// Nomad reads the output from there, so such a task has none.
+func mute(log container.LogConfig) bool {
+	switch log.Type {
+	case "none":
+		return true
+	case "", "json-file", "local", "journald":
+		return false
 	}
-	return log
+	disabled, _ := strconv.ParseBool(log.Config["cache-disabled"]) // the engine refuses other text
+	return disabled
 }
 
 var errNoDevice = errors.New("host path must be set in configuration for devices")

@@ -166,6 +166,60 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
+// TestEffectiveCapabilities reads those of the first process: by default all of
+// Nomad's list, which lacks NET_RAW.
+func TestEffectiveCapabilities(t *testing.T) {
+	t.Parallel()
+	for options, want := range map[string]string{
+		``:                                      "00000000a80405fb",
+		`cap_drop = ["chown"]`:                  "00000000a80405fa",
+		`cap_add = ["net_raw"]`:                 "00000000a80425fb",
+		`cap_add = ["NET_RAW", "CAP_SYS_TIME"]`: "00000000aa0425fb",
+		"cap_add = [\"kill\"]\ncap_drop = [\"all\"]":        "0000000000000020",
+		"cap_add = [\"net_raw\"]\ncap_drop = [\"net_raw\"]": "00000000a80425fb",
+	} {
+		d, cfg, output := start(t, shell("sed -n 's/^CapEff:.//p' /proc/self/status")+options)
+		result(t, d, cfg.ID)
+		if got, stderr, err := output.All(t.Context()); got != want+"\n" || err != nil {
+			t.Errorf("with %q: %q, want %s; %s, %v", options, got, want, stderr, err)
+		}
+	}
+}
+
+// TestLoggingNone: the task runs, and its output goes nowhere, also after it was
+// found again.
+func TestLoggingNone(t *testing.T) {
+	t.Parallel()
+	d, cfg, output := start(t, shell(twoLines)+"logging {\n  type = \"none\"\n}\n")
+	again, rest := *cfg, drivertest.NewOutput()
+	again.Output = rest
+	second := docker.New(docker.Config{})
+	t.Cleanup(func() { _, _ = second.Shutdown(context.Background()) })
+	events, err := second.TaskEvents(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.RecoverTask(&drivers.TaskHandle{Config: &again}); err != nil {
+		t.Fatal(err)
+	}
+	letGo(t, cfg)
+	for _, d := range []*docker.Driver{d, second} {
+		if r := result(t, d, cfg.ID); r.ExitCode != 3 {
+			t.Errorf("the result is %+v", r)
+		}
+	}
+	for _, o := range []*drivertest.Output{output, rest} {
+		if stdout, stderr, err := o.All(t.Context()); stdout+stderr != "" || err != nil {
+			t.Errorf("there is output: %q, %q, %v", stdout, stderr, err)
+		}
+	}
+	select {
+	case e := <-events:
+		t.Errorf("an event: %+v", e)
+	default:
+	}
+}
+
 // TestCoresAreALimit as so many MHz would be.
 func TestCoresAreALimit(t *testing.T) {
 	t.Parallel()

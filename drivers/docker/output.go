@@ -158,7 +158,7 @@ func (t *task) attach(ctx context.Context) error {
 // resume copies on after the stream has broken, from what the engine has kept
 // since.
 func (t *task) resume() {
-	if t.driver.options.DisableLogCollection {
+	if t.mute {
 		return
 	}
 	t.output.finish(0)

@@ -138,6 +138,18 @@ func (o *options) validate() error {
 	return nil
 }
 
+// logging returns the block of that name; nil for none.
+func (o *options) logging() *loggingConfig {
+	if o.Logging == nil {
+		return nil
+	}
+	c := &loggingConfig{Type: o.Logging.Type}
+	if o.Logging.Config != nil {
+		c.Config = []map[string]string{o.Logging.Config}
+	}
+	return c
+}
+
 // Unheeded names the options that have no effect.
 func (d *Driver) Unheeded(config cty.Value) (list []drivers.Unheeded) {
 	given := func(steps ...string) (v cty.Value, ok bool) {
@@ -206,27 +218,35 @@ var ordinaryCaps = []string{
 	"SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT",
 }
 
-// deniedCaps are those that a container has to lose for allow_caps.
-func (o *options) deniedCaps() (denied []string) {
-	if o.AllowCaps == nil {
-		return nil
-	}
+// deniedCaps returns the ordinary capabilities that a container does not get:
+// those missing in allow_caps or, without that option, NET_RAW, which Nomad
+// leaves out of its default list. Adding all capabilities adds NET_RAW, too.
+func (o *options) deniedCaps(added []string) (denied []string) {
 	for _, name := range ordinaryCaps {
-		if !o.allowsCap(name) {
+		allowed := o.allowsCap(name)
+		if o.AllowCaps == nil {
+			allowed = name != "NET_RAW" || includesCap(added, name)
+		}
+		if !allowed {
 			denied = append(denied, name)
 		}
 	}
 	return denied
 }
 
-func (o *options) allowsCap(name string) bool {
-	return slices.ContainsFunc(o.AllowCaps, func(allowed string) bool {
-		return plainCap(allowed) == "ALL" || plainCap(allowed) == plainCap(name)
+func (o *options) allowsCap(name string) bool { return includesCap(o.AllowCaps, name) }
+
+// includesCap reports whether a list of capabilities names one, or all of them.
+func includesCap(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(listed string) bool {
+		return plainCap(listed) == "ALL" || plainCap(listed) == plainCap(name)
 	})
 }
 
 // plainCap is the name of a capability in one of its spellings.
-func plainCap(name string) string { return strings.TrimPrefix(strings.ToUpper(name), "CAP_") }
+func plainCap(name string) string {
+	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(name)), "CAP_")
+}
 
 // extraLabels are those of a task that extra_labels asks for.
 func (o *options) extraLabels(cfg *drivers.TaskConfig) map[string]string {

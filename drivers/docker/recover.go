@@ -65,6 +65,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 		return err
 	}
 	t.tty = info.Config.Tty
+	t.mute = d.options.DisableLogCollection || info.HostConfig != nil && mute(info.HostConfig.LogConfig)
 	if t.startedAt, err = time.Parse(time.RFC3339Nano, info.State.StartedAt); err != nil {
 		t.startedAt = time.Now()
 	}

@@ -29,6 +29,7 @@ type task struct {
 	startedAt time.Time
 	network   *drivers.Network
 	tty       bool
+	mute      bool // its output is not collected
 	exit      *taskstore.Exit
 	output    *output
 
@@ -58,6 +59,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 	}
 	t := newTask(d, cli, cfg, id)
 	t.tty = c.TTY
+	t.mute = d.options.DisableLogCollection || mute(logConfig(c.Logging, d.options.logging()))
 	if err := t.launch(ctx, c); err != nil {
 		_ = t.remove() // what failed before is the news
 		return nil, err
@@ -70,7 +72,7 @@ func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
 	if t.output, err = openOutput(t.cfg, false); err != nil {
 		return err
 	}
-	if !t.driver.options.DisableLogCollection {
+	if !t.mute {
 		if err := t.attach(ctx); err != nil {
 			return engineError("cannot attach to container "+shortID(t.container), err)
 		}

@@ -1,0 +1,189 @@
+package docker
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/mount"
+
+	"taskrun/drivers"
+)
+
+// TestContainerConfig checks every option that is passed on as it is. No
+// engine is needed.
+func TestContainerConfig(t *testing.T) {
+	t.Parallel()
+	d := New(Config{Run: "run"})
+	cfg := &drivers.TaskConfig{ID: "id", Name: "task", AllocID: "alloc", AllocDir: "/dir", User: "1000:100", Env: map[string]string{"B": "2", "A": "1"}}
+	c := &taskConfig{
+		Image: "image:1", WorkDir: "/work", Hostname: "box", Entrypoint: []string{"/entry", "-x"},
+		TTY: true, Interactive: true, Labels: []map[string]string{{"tier": "front", labelAlloc: "forged"}},
+	}
+	want := &container.Config{
+		Image: "image:1", User: "1000:100", WorkingDir: "/work", Hostname: "box", Entrypoint: []string{"/entry", "-x"},
+		Tty: true, OpenStdin: true, Env: []string{"A=1", "B=2"},
+		Labels: map[string]string{
+			"tier": "front", "com.hashicorp.nomad.alloc_id": "alloc",
+			"taskrun.run": "run", "taskrun.task": "id", "taskrun.alloc_dir": "/dir",
+		},
+	}
+	if diff := cmp.Diff(want, d.containerConfig(cfg, c)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestContainerCommand checks which parts of the image's command a task
+// replaces.
+func TestContainerCommand(t *testing.T) {
+	t.Parallel()
+	d := New(Config{})
+	for _, c := range []struct {
+		config          taskConfig
+		entrypoint, cmd []string
+	}{
+		{taskConfig{}, nil, nil},
+		{taskConfig{Command: "c"}, nil, []string{"c"}},
+		{taskConfig{Args: []string{"a", "b"}}, nil, []string{"a", "b"}},
+		{taskConfig{Command: "c", Args: []string{"a"}}, nil, []string{"c", "a"}},
+		{taskConfig{Entrypoint: []string{"e"}}, []string{"e"}, nil},
+		{taskConfig{Entrypoint: []string{"e"}, Command: "c", Args: []string{"a"}}, []string{"e"}, []string{"c", "a"}},
+	} {
+		got := d.containerConfig(&drivers.TaskConfig{}, &c.config)
+		if !slices.Equal(got.Entrypoint, c.entrypoint) || !slices.Equal(got.Cmd, c.cmd) {
+			t.Errorf("%+v: entrypoint %q, command %q", c.config, got.Entrypoint, got.Cmd)
+		}
+	}
+}
+
+// TestCapabilities checks what is added to and dropped from the engine's own
+// list: Nomad's default list lacks NET_RAW.
+func TestCapabilities(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		allow, add, drop, want []string
+	}{
+		{want: []string{"NET_RAW"}},
+		{drop: []string{"chown"}, want: []string{"chown", "NET_RAW"}},
+		{add: []string{"net_admin"}, want: []string{"NET_RAW"}},
+		{add: []string{" cap_net_raw"}},
+		{add: []string{"all"}}, // or the engine would drop it from all
+		{add: []string{"chown"}, drop: []string{"ALL"}, want: []string{"ALL", "NET_RAW"}},
+		{allow: []string{"all"}},
+		{allow: slices.Concat(ordinaryCaps, []string{"sys_time"})},
+		{allow: ordinaryCaps[:len(ordinaryCaps)-1], want: []string{"SYS_CHROOT"}},
+	} {
+		o := options{AllowCaps: c.allow}
+		if got := append(slices.Clone(c.drop), o.deniedCaps(c.add)...); !slices.Equal(got, c.want) {
+			t.Errorf("allow %q, add %q, drop %q: dropped %q, want %q", c.allow, c.add, c.drop, got, c.want)
+		}
+	}
+}
+
+// TestFilesInAGroup checks what a task that shares its group's network gets as
+// /etc/hosts and /etc/resolv.conf. No engine is needed.
+func TestFilesInAGroup(t *testing.T) {
+	t.Parallel()
+	cfg := &drivers.TaskConfig{
+		Name: "task", AllocDir: t.TempDir(),
+		Network: &drivers.NetworkIsolation{ID: "pause", IP: "172.17.0.2", Gateway: "172.17.0.1", Hostname: "web"},
+	}
+	c := &taskConfig{
+		ExtraHosts: []string{"db:10.0.0.2", "six:[fd00::1]", "host:host-gateway"},
+		DNSServers: []string{"10.0.0.53", "10.0.1.53"}, DNSSearchDomains: []string{"example.com", "example.org"},
+		DNSOptions: []string{"ndots:2", "rotate"},
+	}
+	config, host := &container.Config{Hostname: "box"}, &container.HostConfig{}
+	if endpoints, err := c.connect(cfg, config, host); err != nil || endpoints != nil {
+		t.Fatalf("endpoints %v, %v", endpoints, err)
+	}
+	if config.Hostname != "" || host.NetworkMode != "container:pause" || len(host.ExtraHosts)+len(host.DNS) > 0 {
+		t.Errorf("hostname %q, mode %q, hosts %q, DNS %v", config.Hostname, host.NetworkMode, host.ExtraHosts, host.DNS)
+	}
+	private := filepath.Join(cfg.TaskDir(), "private")
+	files := map[string]string{
+		"/etc/hosts": "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n172.17.0.2 web\n" +
+			"10.0.0.2 db\nfd00::1 six\n172.17.0.1 host\n",
+		"/etc/resolv.conf": "nameserver 10.0.0.53\nnameserver 10.0.1.53\nsearch example.com example.org\noptions ndots:2 rotate\n",
+	}
+	if len(host.Mounts) != len(files) {
+		t.Errorf("mounts: %+v", host.Mounts)
+	}
+	for _, m := range host.Mounts {
+		text, err := os.ReadFile(m.Source)
+		if err != nil || m.Type != mount.TypeBind || filepath.Dir(m.Source) != private || string(text) != files[m.Target] {
+			t.Errorf("%+v: %q, %v", m, text, err)
+		}
+	}
+}
+
+// TestFilesOfTheGroup stay in place for a task that asks for nothing else, and
+// the group's DNS counts before the task's.
+func TestFilesOfTheGroup(t *testing.T) {
+	t.Parallel()
+	cfg := &drivers.TaskConfig{AllocDir: t.TempDir(), Network: &drivers.NetworkIsolation{ID: "pause"}}
+	host := &container.HostConfig{}
+	if err := new(taskConfig).resolveInGroup(cfg, host); err != nil || len(host.Mounts) > 0 {
+		t.Errorf("without options: %+v, %v", host.Mounts, err)
+	}
+	cfg.DNS = &drivers.DNS{Servers: []string{"10.0.0.1"}}
+	c := &taskConfig{DNSServers: []string{"10.0.0.2"}}
+	if err := c.resolveInGroup(cfg, host); err != nil || len(host.Mounts) > 0 {
+		t.Errorf("with the group's DNS: %+v, %v", host.Mounts, err)
+	}
+	for _, entry := range []string{"alone", ":10.0.0.1", "name:", "gateway:host-gateway"} {
+		c := &taskConfig{ExtraHosts: []string{entry}}
+		if err := c.resolveInGroup(cfg, host); err == nil || !strings.Contains(err.Error(), entry) {
+			t.Errorf("%q: %v", entry, err)
+		}
+	}
+	for dns, want := range map[*drivers.DNS]string{
+		{Servers: []string{"10.0.0.1"}}:   "nameserver 10.0.0.1\n",
+		{Searches: []string{"a.example"}}: "search a.example\n",
+		{Options: []string{"rotate"}}:     "options rotate\n",
+	} {
+		if got := resolvConf(*dns); got != want {
+			t.Errorf("%+v: %q, want %q", *dns, got, want)
+		}
+	}
+}
+
+// TestLogging checks where the engine keeps output, and when it cannot give it
+// back.
+func TestLogging(t *testing.T) {
+	t.Parallel()
+	standard := container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
+	size := []map[string]string{{"max-size": "1m"}}
+	local := &loggingConfig{Type: "local", Config: size}
+	for _, c := range []struct {
+		task, plugin *loggingConfig
+		want         container.LogConfig
+		mute         bool
+	}{
+		{want: standard},
+		{task: &loggingConfig{}, want: standard},
+		{task: &loggingConfig{}, plugin: local, want: container.LogConfig{Type: "local", Config: size[0]}},
+		{task: &loggingConfig{Type: "json-file"}, plugin: local, want: container.LogConfig{Type: "json-file"}},
+		{task: &loggingConfig{Config: size}, want: container.LogConfig{Config: size[0]}}, // the engine's own type
+		{task: &loggingConfig{Driver: "syslog"}, want: container.LogConfig{Type: "syslog"}},
+		{task: &loggingConfig{Type: "none", Driver: "local"}, want: container.LogConfig{Type: "none"}, mute: true},
+		{plugin: &loggingConfig{Type: "none"}, want: container.LogConfig{Type: "none"}, mute: true},
+		{
+			task: &loggingConfig{Type: "gelf", Config: []map[string]string{{"cache-disabled": "true"}}},
+			want: container.LogConfig{Type: "gelf", Config: map[string]string{"cache-disabled": "true"}}, mute: true,
+		},
+		{
+			task: &loggingConfig{Type: "local", Config: []map[string]string{{"cache-disabled": "true"}}},
+			want: container.LogConfig{Type: "local", Config: map[string]string{"cache-disabled": "true"}},
+		},
+	} {
+		got := logConfig(c.task, c.plugin)
+		if diff := cmp.Diff(c.want, got); diff != "" || mute(got) != c.mute {
+			t.Errorf("%+v, %+v: mute %t (-want +got):\n%s", c.task, c.plugin, mute(got), diff)
+		}
+	}
+}
