@@ -55,7 +55,7 @@ var floors = []floor{
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
-	{"hooks", "drivers engine/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers"},
+	{"hooks", "drivers engine/allocdir engine/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers, and directories are reached through descriptors"},
 
 	{"drivers/catalog", "drivers/... jobspec/...", "", "the list of drivers"},
 	{"drivers/drivertest", "drivers jobspec/... " + leaves, "", "the suite each driver must pass"},

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/jobspec/taskenv"
 )
@@ -16,7 +17,8 @@ type Alloc struct {
 	Alloc    *event.Alloc
 	Job      *api.Job
 	Group    *api.TaskGroup
-	AllocDir string // directory of the allocation
+	AllocDir string        // directory of the allocation
+	Dir      *allocdir.Dir // the same, to open what is in it
 	// Sticky is the link by which the data of an ephemeral_disk that sticks is
 	// found again, see engine/allocdir; empty when there is none.
 	Sticky string

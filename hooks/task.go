@@ -36,6 +36,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/jobspec/taskenv"
 )
@@ -46,7 +47,8 @@ type Task struct {
 	Job      *api.Job
 	Group    *api.TaskGroup
 	Task     *api.Task
-	AllocDir string // directory of the allocation
+	AllocDir string        // directory of the allocation
+	Dir      *allocdir.Dir // the same, to open what is in it
 	Driver   drivers.Capabilities
 
 	// Emit adds an event to the task's own.

@@ -38,8 +38,8 @@ func Build(allocDir string) (Shared, error) {
 // BuildTask makes a task's directories. They are given to the owner, if there
 // is one, which takes root. What exists already stays as it is.
 func BuildTask(allocDir, task string, owner *Owner) (Task, error) {
-	if !isName(task) || task == "alloc" {
-		return Task{}, fmt.Errorf("cannot make the directories of task %q: no task can have that name", task)
+	if err := checkTask(task); err != nil {
+		return Task{}, err
 	}
 	if err := build(allocDir, entry{task, 0o777}, taskEntries, owner); err != nil {
 		return Task{}, err

@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/engine/health"
 	"taskrun/engine/lifecycle"
@@ -67,6 +68,7 @@ type Result struct {
 // Alloc is one allocation.
 type Alloc struct {
 	cfg   Config
+	dir   *allocdir.Dir
 	tasks []*task
 	hooks []hooks.AllocHook
 
@@ -111,6 +113,7 @@ type Alloc struct {
 func New(cfg Config) *Alloc {
 	a := &Alloc{
 		cfg:     cfg,
+		dir:     allocdir.At(cfg.Dir),
 		inbox:   make(chan func()),
 		over:    make(chan struct{}),
 		updates: updates{ready: make(chan struct{}, 1)},
@@ -151,6 +154,7 @@ func (a *Alloc) Leave() { a.leave() }
 // was left. When ctx ends, what still runs is killed without grace.
 func (a *Alloc) Run(ctx context.Context) Result {
 	a.hard = ctx
+	defer func() { _ = a.dir.Close() }()
 	switch {
 	case a.ended:
 		if a.verdict != health.Unknown {

@@ -17,7 +17,7 @@ import (
 func (a *Alloc) newHooks() []hooks.AllocHook {
 	cfg := a.cfg
 	info := hooks.Alloc{
-		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Sticky: cfg.Sticky,
+		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Dir: a.dir, Sticky: cfg.Sticky,
 		Node: cfg.Node, Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
 		Network:    a.networkManager(),
 		SetNetwork: func(n *drivers.NetworkIsolation) { a.network = n },

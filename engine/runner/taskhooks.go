@@ -38,6 +38,7 @@ func (t *task) newHooks() []*taskHook {
 		Group:    t.alloc.cfg.Group,
 		Task:     t.spec(),
 		AllocDir: t.alloc.cfg.Dir,
+		Dir:      t.alloc.dir,
 		Driver:   t.driver.Capabilities(),
 		Emit:     t.emit,
 		Publish:  func(at time.Time, body event.Body) { t.alloc.publishNow(at, t.name, body) },

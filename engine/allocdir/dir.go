@@ -1,0 +1,167 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Dir is the directory of an allocation, held by descriptors: of itself, of the
+// logs and of each task's directory. A descriptor is opened once, before the
+// first task that could put something else in its place, and stays open until
+// Close. Its methods may be called from several goroutines at once.
+type Dir struct {
+	path string
+
+	mu     sync.Mutex
+	closed bool
+	open   map[string]*os.Root // by path in the allocation; "" is the allocation itself
+}
+
+// At returns the directory of an allocation. Nothing is opened yet, and nothing
+// needs to be closed before something is.
+func At(path string) *Dir { return &Dir{path: path, open: map[string]*os.Root{}} }
+
+// Path returns the path of the directory, for messages and for what a task is
+// told. Do not open what is below it by path.
+func (d *Dir) Path() string { return d.path }
+
+// Alloc returns the directory of the allocation. It stays open until Close; do
+// not close it.
+func (d *Dir) Alloc() (*os.Root, error) { return d.get("") }
+
+// Shared returns the directory that the tasks share, NOMAD_ALLOC_DIR. It stays
+// open until Close; do not close it.
+func (d *Dir) Shared() (*os.Root, error) { return d.get("alloc") }
+
+// Logs returns the directory of the tasks' output. It stays open until Close; do
+// not close it.
+func (d *Dir) Logs() (*os.Root, error) { return d.get("alloc/logs") }
+
+// Task returns the directory of a task. It stays open until Close; do not close
+// it.
+func (d *Dir) Task(task string) (*os.Root, error) {
+	if err := checkTask(task); err != nil {
+		return nil, err
+	}
+	return d.get(task)
+}
+
+// Secrets opens the directory of a task's secrets. The caller closes it.
+func (d *Dir) Secrets(task string) (*os.Root, error) { return d.openIn(task, "secrets") }
+
+// Private opens the directory of a task that only the engine uses. The caller
+// closes it.
+func (d *Dir) Private(task string) (*os.Root, error) { return d.openIn(task, "private") }
+
+func (d *Dir) openIn(task, name string) (*os.Root, error) {
+	dir, err := d.Task(task)
+	if err != nil {
+		return nil, err
+	}
+	root, err := openDir(dir, name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, task, name), err)
+	}
+	return root, nil
+}
+
+// Place returns the directory in which a path of the allocation must stay, and
+// the path in it: a task can write only to its own directory and to the shared
+// one, and no link leads from one of them to another. The directory stays open
+// until Close; do not close it.
+func (d *Dir) Place(path string) (dir *os.Root, rest string, err error) {
+	name, rest, _ := strings.Cut(filepath.Clean(path), "/")
+	if !isName(name) {
+		return nil, "", fmt.Errorf("%q is not in the directory of a task or in the shared directory", path)
+	}
+	if rest == "" {
+		rest = "."
+	}
+	dir, err = d.get(name)
+	return dir, rest, err
+}
+
+// Close closes the descriptors. Nothing can be opened any more. Closing twice
+// does nothing.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	var errs []error
+	for name, root := range d.open {
+		errs = append(errs, root.Close())
+		delete(d.open, name)
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Dir) get(name string) (*os.Root, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.getLocked(name)
+}
+
+func (d *Dir) getLocked(name string) (*os.Root, error) {
+	if d.closed {
+		return nil, fmt.Errorf("cannot open %q: %w", filepath.Join(d.path, name), os.ErrClosed)
+	}
+	if root := d.open[name]; root != nil {
+		return root, nil
+	}
+	root, err := d.openLocked(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, name), err)
+	}
+	d.open[name] = root
+	return root, nil
+}
+
+func (d *Dir) openLocked(name string) (*os.Root, error) {
+	if name == "" {
+		parent, err := os.OpenRoot(filepath.Dir(d.path))
+		if err != nil {
+			return nil, err
+		}
+		defer parent.Close()
+		return openDir(parent, filepath.Base(d.path))
+	}
+	above, base := filepath.Split(name)
+	parent, err := d.getLocked(strings.TrimSuffix(above, "/"))
+	if err != nil {
+		return nil, err
+	}
+	return openDir(parent, base)
+}
+
+// openDir opens a directory that must be where a task may be able to write. The
+// trailing dot has the kernel refuse a FIFO instead of waiting for its other
+// end. A link is refused by a look at what is there afterwards.
+func openDir(parent *os.Root, name string) (*os.Root, error) {
+	root, err := parent.OpenRoot(name + "/.")
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	if err == nil {
+		var there fs.FileInfo
+		if there, err = parent.Lstat(name); err == nil && !os.SameFile(opened, there) {
+			err = errors.New("something else is in its place")
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return root, nil
+}
+
+func checkTask(task string) error {
+	if !isName(task) || task == "alloc" {
+		return fmt.Errorf("cannot make the directories of task %q: no task can have that name", task)
+	}
+	return nil
+}
