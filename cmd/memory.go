@@ -9,7 +9,22 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/jobspec"
+	"taskrun/jobspec/placement"
+	"taskrun/jobspec/taskenv"
 )
+
+// ignoredMemoryMax warns of each memory_max that has no effect.
+func ignoredMemoryMax(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		found := placement.IgnoredMemoryMax(f.Job, node)
+		f.Place(found)
+		problems = append(problems, found...)
+	}
+	return problems
+}
 
 // enforceMemory has the drivers of the jobs enforce memory limits, and warns of
 // those that cannot.

@@ -75,6 +75,8 @@ var samples = map[string][3]string{
 	"volumes":           {"true", "false", "true"},
 	"var":               {"[from=file]", "[from=env]", "[from=flag]"},
 	"var-file":          {"[file.hcl]", "[env.hcl]", "[flag.hcl]"},
+
+	"memory-oversubscription": {"true", "false", "true"},
 }
 
 // TestEveryOptionMayComeFromEverywhere sets each flag of each command in all

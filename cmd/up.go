@@ -36,6 +36,7 @@ type upOptions struct {
 	http      string // address of the API; empty: none
 	hostPaths bool
 	enforce   bool // memory limits
+	memoryMax bool // counts
 	rehearse  bool
 	offline   bool
 	ownData   bool // the run has a data directory for itself alone
@@ -112,6 +113,7 @@ completed does not count as failed.`,
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
 	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
+	flags.BoolVar(&opts.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
 	flags.BoolVar(&opts.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "run no command: have everything else done, with stand-ins for all tasks, and tell whether it works")
@@ -222,6 +224,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	problems = append(problems, a.unheeded(files)...)
 	problems = append(problems, noDownload(files)...)
 	node := a.node("", files)
+	node.MemoryOversubscription = opts.memoryMax
 	var elsewhere func() []*service.Instance // a rehearsal depends on nobody else
 	if stage == nil {
 		others := a.newNeighbours(0, func() {})
@@ -236,6 +239,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 		stage.judge(misplaced, unlent)
 	}
 	problems = append(problems, misplaced...)
+	problems = append(problems, ignoredMemoryMax(files, node)...)
 	problems = append(problems, unlent...)
 	problems = append(problems, doubtful(files)...)
 	problems.Sort()

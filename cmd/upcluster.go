@@ -19,6 +19,7 @@ import (
 // machineFlags of "up" mean nothing in a cluster.
 var machineFlags = []string{
 	"rehearse", "offline", "driver", "local", "enforce-memory", "host-paths", "http", "max-allocs",
+	"memory-oversubscription",
 }
 
 // checkCluster refuses what goes together with a run of this machine alone, or

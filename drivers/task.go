@@ -62,12 +62,12 @@ func (c *TaskConfig) EnvList() []string {
 	return list
 }
 
-// Resources is what the task asked for.
+// Resources is what the task was granted.
 type Resources struct {
-	CPU         int // MHz
-	Cores       int
-	MemoryMB    int // MiB, the reservation
-	MemoryMaxMB int // MiB, the limit; 0: as MemoryMB; -1: none
+	CPU         int   // MHz; those of the Cores, if there are any
+	Cores       []int // CPUs for the task alone, by number; nil: any
+	MemoryMB    int   // MiB, the reservation
+	MemoryMaxMB int   // MiB, the limit; 0: as MemoryMB; -1: none
 }
 
 // MemoryLimitBytes is the task's memory limit in bytes, 0 for none.

@@ -73,6 +73,7 @@ type Engine struct {
 	cfg   Config
 	bus   event.Bus
 	ports *port.Claims
+	cores *coreClaims
 
 	stopping context.Context // done: every job is to end
 	stop     context.CancelFunc
@@ -118,7 +119,7 @@ func New(cfg Config) *Engine {
 	if cfg.LogicalPorts {
 		ports = port.NewLogical()
 	}
-	e := &Engine{cfg: cfg, ports: ports, done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
+	e := &Engine{cfg: cfg, ports: ports, cores: newCoreClaims(cfg.Node), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.leaving, e.leave = context.WithCancel(context.Background())

@@ -33,6 +33,7 @@ type Alloc struct {
 	// network blocks of their resources.
 	Ports     []taskenv.Port
 	TaskPorts map[string][]taskenv.Port
+	Granted   map[string]drivers.Resources // by task
 }
 
 // Allocs returns the allocations of this run, living and ended ones, by name
@@ -64,10 +65,14 @@ func (e *Engine) Alloc(id string) (Alloc, bool) {
 // snapshot is called with the lock held.
 func (e *Engine) snapshot(a *runner.Alloc) Alloc {
 	cfg := a.Config()
+	granted := map[string]drivers.Resources{}
+	for _, t := range cfg.Group.Tasks {
+		granted[t.Name] = cfg.Granted(t)
+	}
 	return Alloc{
 		Unwanted: e.unwanted[a], Deployment: cfg.Deployment, Canary: cfg.Canary,
 		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
-		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
+		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts, Granted: granted,
 	}
 }
 

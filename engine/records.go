@@ -66,4 +66,5 @@ type placement struct {
 	Ports     []taskenv.Port `json:"ports,omitempty"`
 	// TaskPorts are those of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
+	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
 }

@@ -91,7 +91,8 @@ func (s *slot) place() *runner.Alloc {
 	cfg := s.config(p)
 	var failure error
 	s.claimed, failure = s.givePorts(&cfg)
-	p.Ports, p.TaskPorts = cfg.Ports, cfg.TaskPorts
+	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
+	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
 	s.Placed = append(s.Placed, p)
 	s.forgotten.Put(s.key(), s.slotRecord)
 	s.recorder.Commit(s.forgotten)
@@ -115,6 +116,7 @@ func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	})()
 	defer context.AfterFunc(e.leaving, alloc.Leave)()
 	defer s.releasePorts(s.claimed)
+	defer e.cores.release(alloc.Config().Cores)
 	return alloc.Run(e.hard)
 }
 
@@ -216,6 +218,7 @@ func (s *slot) config(p placement) runner.Config {
 		Replaces:       p.Replaces,
 		Ports:          p.Ports,
 		TaskPorts:      p.TaskPorts,
+		Cores:          p.Cores,
 		Drivers:        e.cfg.Drivers,
 		Hooks:          e.cfg.Hooks,
 		Node:           e.cfg.Node,

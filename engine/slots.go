@@ -59,6 +59,7 @@ func (s *slot) restore() {
 			s.claimed = s.adoptPorts(&cfg)
 		}
 	}
+	s.engine.cores.adopt(s.last().Cores)
 	s.present, s.again = s.restored, s.last().Again
 	s.begin()
 	if s.last().Unwanted != "" {

@@ -187,3 +187,71 @@ func TestLogging(t *testing.T) {
 		}
 	}
 }
+
+// TestResources checks the limits of a container; devices and ulimits are
+// checked with an engine.
+func TestResources(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		granted             drivers.Resources
+		hard                int64 // MiB
+		memory, reservation int64 // MiB
+		err                 string
+	}{
+		"nothing":             {},
+		"memory":              {drivers.Resources{MemoryMB: 20}, 0, 20, 0, ""},
+		"hard limit":          {drivers.Resources{MemoryMB: 20}, 30, 30, 20, ""},
+		"memory_max":          {drivers.Resources{MemoryMB: 20, MemoryMaxMB: 40}, 0, 40, 20, ""},
+		"the larger":          {drivers.Resources{MemoryMB: 20, MemoryMaxMB: 40}, 30, 40, 20, ""},
+		"no limit":            {drivers.Resources{MemoryMB: 20, MemoryMaxMB: -1}, 30, 0, 20, ""},
+		"hard limit too low":  {drivers.Resources{MemoryMB: 20}, 10, 10, 20, "task memory requirements exceed driver hard limit of 10 MB"},
+		"but memory_max does": {drivers.Resources{MemoryMB: 20, MemoryMaxMB: 20}, 10, 20, 20, ""},
+	} {
+		r, err := resources(&drivers.TaskConfig{Resources: c.granted}, &taskConfig{MemoryHardLimit: c.hard})
+		if c.err != "" {
+			if err == nil || err.Error() != c.err {
+				t.Errorf("%s: the error is %v", name, err)
+			}
+			continue
+		}
+		if err != nil || r.Memory != c.memory<<20 || r.MemoryReservation != c.reservation<<20 || r.MemorySwap != r.Memory {
+			t.Errorf("%s: %d, reserved %d, with swap %d, %v", name, r.Memory, r.MemoryReservation, r.MemorySwap, err)
+		}
+	}
+	cfg := &drivers.TaskConfig{Resources: drivers.Resources{CPU: 3000, Cores: []int{1, 3}}}
+	if r, err := resources(cfg, &taskConfig{}); err != nil || r.CpusetCpus != "1,3" || r.CPUQuota != 0 {
+		t.Errorf("with cores: %q, quota %d, %v", r.CpusetCpus, r.CPUQuota, err)
+	}
+	if r, err := resources(cfg, &taskConfig{CpusetCPUs: "0"}); err != nil || r.CpusetCpus != "0" {
+		t.Errorf("with cores and cpuset_cpus: %q, %v", r.CpusetCpus, err)
+	}
+}
+
+// TestCPUShares are MHz, but on a machine that has more of them than there can
+// be shares.
+func TestCPUShares(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mhz, machine int
+		want         int64
+	}{
+		{0, 8000, 2}, {1, 8000, 2}, {500, 8000, 500}, {300_000, 8000, 262144},
+		{500, 262143, 500}, {1000, 524288, 500}, {1, 524288, 2}, {524288, 524288, 262144},
+	} {
+		if got := cpuShares(c.mhz, c.machine); got != c.want {
+			t.Errorf("%d of %d MHz: %d shares, want %d", c.mhz, c.machine, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		mhz    int
+		core   float64
+		period int64
+		want   int64
+	}{
+		{1000, 2000, 100_000, 50_000}, {4000, 2000, 50_000, 100_000}, {1, 2000, 100_000, minQuota}, {2000, 0, 100, 200_000},
+	} {
+		if got := cpuQuota(c.mhz, c.core, c.period); got != c.want {
+			t.Errorf("%d MHz on cores of %v: %d of %d, want %d", c.mhz, c.core, got, c.period, c.want)
+		}
+	}
+}

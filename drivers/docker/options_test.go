@@ -220,18 +220,20 @@ func TestLoggingNone(t *testing.T) {
 	}
 }
 
-// TestCoresAreALimit as so many MHz would be.
+// TestCoresAreALimit as so many MHz would be, and the container runs on no
+// others.
 func TestCoresAreALimit(t *testing.T) {
 	t.Parallel()
+	node := taskenv.Fingerprint()
 	_, cfg, _ := start(t, shell(forever)+"cpu_hard_limit = true\n", func(cfg *drivers.TaskConfig) {
-		cfg.Resources = drivers.Resources{Cores: 1, MemoryMB: 32}
+		cfg.Resources = drivers.Resources{CPU: int(node.CoreMHz()), Cores: []int{0}, MemoryMB: 32}
 	})
 	info, err := dockertest.Need(t).ContainerInspect(t.Context(), "task-"+cfg.AllocID, client.ContainerInspectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if host := info.Container.HostConfig; host.CPUPeriod != 100_000 || host.CPUQuota < 99_000 || host.CPUQuota > 100_000 || host.CPUShares < 2 {
-		t.Errorf("shares %d, quota %d of %d", host.CPUShares, host.CPUQuota, host.CPUPeriod)
+	if host := info.Container.HostConfig; host.CPUPeriod != 100_000 || host.CPUQuota < 99_000 || host.CPUQuota > 100_000 || host.CPUShares < 2 || host.CpusetCpus != "0" {
+		t.Errorf("shares %d, quota %d of %d, CPUs %q", host.CPUShares, host.CPUQuota, host.CPUPeriod, host.CpusetCpus)
 	}
 }
 

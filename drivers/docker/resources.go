@@ -29,16 +29,21 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 		MemorySwap:        limit, // memory and swap together: no swap
 		CpusetCpus:        c.CpusetCPUs,
 	}
-	cpu := cfg.Resources.CPU
-	if cores := cfg.Resources.Cores; cores > 0 {
-		cpu = int(float64(cores) * coreMHz())
+	if limit > 0 && reservation > limit {
+		return r, fmt.Errorf("task memory requirements exceed driver hard limit of %d MB", c.MemoryHardLimit)
 	}
+	if r.CpusetCpus == "" {
+		r.CpusetCpus = cpuset(cfg.Resources.Cores)
+	}
+	node, cpu := taskenv.Fingerprint(), cfg.Resources.CPU
 	if cpu > 0 {
-		r.CPUShares = int64(min(max(cpu, minShares), maxShares))
+		total, _ := node.Attribute("cpu.totalcompute")
+		machine, _ := strconv.Atoi(total) // taskenv made it
+		r.CPUShares = cpuShares(cpu, machine)
 	}
 	if c.CPUHardLimit {
 		r.CPUPeriod = c.CPUCFSPeriod
-		r.CPUQuota = cpuQuota(cpu, c.CPUCFSPeriod)
+		r.CPUQuota = cpuQuota(cpu, node.CoreMHz(), c.CPUCFSPeriod)
 	}
 	if c.PidsLimit > 0 {
 		r.PidsLimit = &c.PidsLimit
@@ -56,24 +61,33 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 	return r, err
 }
 
+// cpuset returns the CPUs with these numbers as the engine takes them; empty
+// for any.
+func cpuset(cores []int) string {
+	list := make([]string, len(cores))
+	for i, id := range cores {
+		list[i] = strconv.Itoa(id)
+	}
+	return strings.Join(list, ",")
+}
+
+// cpuShares returns the weight of a container that is to have so many MHz of
+// those of the machine: as many shares, or on a machine that has more MHz than
+// there can be shares, its part of them.
+func cpuShares(mhz, machine int) int64 {
+	if machine >= maxShares {
+		mhz = int(float64(mhz) / float64(machine) * maxShares)
+	}
+	return int64(min(max(mhz, minShares), maxShares))
+}
+
 // minQuota is the least that the kernel takes, in microseconds.
 const minQuota = 1000
 
-// cpuQuota is the part of each period, in microseconds, that is worth so many
-// MHz on this machine.
-func cpuQuota(mhz int, period int64) int64 {
-	return max(minQuota, int64(float64(mhz)/coreMHz()*float64(period)))
-}
-
-// coreMHz is the mean speed of a core of this machine.
-func coreMHz() float64 {
-	node := taskenv.Fingerprint()
-	number := func(name string) float64 {
-		text, _ := node.Attribute(name)
-		n, _ := strconv.ParseFloat(text, 64) // taskenv made it
-		return max(n, 1)
-	}
-	return number("cpu.totalcompute") / number("cpu.numcores")
+// cpuQuota returns the part of each period, in microseconds, that is worth so
+// many MHz on cores of a speed.
+func cpuQuota(mhz int, coreMHz float64, period int64) int64 {
+	return max(minQuota, int64(float64(mhz)/max(coreMHz, 1)*float64(period)))
 }
 
 // memory returns the limit and the reservation in bytes, 0 for none. With a
@@ -84,7 +98,7 @@ func memory(r drivers.Resources, hardMB int64) (limit, reservation int64) {
 	case r.MemoryMaxMB < 0:
 		return 0, asked
 	case hard > 0:
-		return hard, min(asked, hard)
+		return hard, asked
 	default:
 		return asked, 0
 	}

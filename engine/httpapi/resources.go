@@ -26,16 +26,17 @@ func addResources(alloc *api.Allocation, group *api.TaskGroup, a engine.Alloc) {
 		if t.Resources != nil {
 			asked = *t.Resources
 		}
-		asked.CPU, asked.MemoryMB = new(orZero(asked.CPU)), new(orZero(asked.MemoryMB)) // clients expect them
+		granted := a.Granted[t.Name]
+		asked.CPU, asked.MemoryMB, asked.MemoryMaxMB = new(granted.CPU), new(granted.MemoryMB), new(granted.MemoryMaxMB)
 		asked.Networks = networks(asked.Networks, a.TaskPorts[t.Name])
 		alloc.TaskResources[t.Name] = &asked
-		*total.CPU += *asked.CPU
+		*total.CPU += granted.CPU
 		*total.Cores += orZero(asked.Cores)
-		*total.MemoryMB += *asked.MemoryMB
-		*total.MemoryMaxMB += max(*asked.MemoryMB, orZero(asked.MemoryMaxMB))
+		*total.MemoryMB += granted.MemoryMB
+		*total.MemoryMaxMB += max(granted.MemoryMB, granted.MemoryMaxMB)
 		alloc.AllocatedResources.Tasks[t.Name] = &api.AllocatedTaskResources{
-			Cpu:      api.AllocatedCpuResources{CpuShares: int64(*asked.CPU)},
-			Memory:   api.AllocatedMemoryResources{MemoryMB: int64(*asked.MemoryMB), MemoryMaxMB: int64(orZero(asked.MemoryMaxMB))},
+			Cpu:      api.AllocatedCpuResources{CpuShares: int64(granted.CPU)},
+			Memory:   api.AllocatedMemoryResources{MemoryMB: int64(granted.MemoryMB), MemoryMaxMB: int64(granted.MemoryMaxMB)},
 			Networks: asked.Networks,
 		}
 	}

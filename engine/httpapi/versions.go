@@ -10,6 +10,7 @@ import (
 
 	"taskrun/engine/update"
 	"taskrun/jobspec"
+	"taskrun/jobspec/placement"
 	"taskrun/jobspec/validate"
 )
 
@@ -95,7 +96,8 @@ func (s *Server) checkJob(job *api.Job) (warnings, faults []string) {
 	}
 	job.Canonicalize()
 	jobspec.Register(job)
-	for _, p := range append(validate.Job(job), validate.Allocations(job, s.engine.MaxAllocs())...) {
+	problems := append(validate.Job(job), validate.Allocations(job, s.engine.MaxAllocs())...)
+	for _, p := range append(problems, placement.IgnoredMemoryMax(job, s.cfg.Node)...) {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p.Error())
 		} else {

@@ -46,6 +46,7 @@ type Config struct {
 	HostEnv        []string
 	Ports          []taskenv.Port            // of the group
 	TaskPorts      map[string][]taskenv.Port // of tasks, by their deprecated networks
+	Cores          map[string]taskenv.Cores  // of tasks that ask for some
 	MaxKillTimeout time.Duration
 
 	Bus *event.Bus

@@ -16,7 +16,8 @@ func (t *task) newEnv() *taskenv.Builder {
 	a := t.alloc.cfg
 	b := taskenv.NewBuilder(a.Node, a.info(), a.Job, a.Group, t.spec()).
 		SetClientDir(a.Dir).
-		SetPorts(a.Ports)
+		SetPorts(a.Ports).
+		SetCores(a.Cores[t.name])
 	isolation := t.driver.Capabilities().FSIsolation
 	if isolation == drivers.FSIsolationChroot || isolation == drivers.FSIsolationImage {
 		b.SetDirs(isolatedAlloc, isolatedLocal, isolatedSecrets)

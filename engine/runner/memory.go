@@ -10,7 +10,7 @@ import (
 // it: what is known comes with the end of the task and with the samples that
 // somebody asks for. A peak of 0 is unknown.
 func (t *task) watchMemory(handle string, peak int64) {
-	limit := resources(t.spec().Resources).MemoryLimitBytes()
+	limit := t.granted().MemoryLimitBytes()
 	if limit == 0 || peak <= limit {
 		return
 	}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/drivers"
 	"taskrun/engine/event"
 	"taskrun/jobspec/taskenv"
@@ -84,7 +82,7 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		Env:       env.Map(),
 		DeviceEnv: env.DeviceEnv(),
 		User:      t.spec().User,
-		Resources: resources(t.spec().Resources),
+		Resources: a.Granted(t.spec()),
 		AllocDir:  a.Dir,
 		Ports:     a.Ports,
 		TaskPorts: a.TaskPorts[t.name],
@@ -117,17 +115,4 @@ func faults(err error) string {
 	}
 	b.WriteString("\n\n")
 	return b.String()
-}
-
-func resources(r *api.Resources) (out drivers.Resources) {
-	set := func(to *int, from *int) {
-		if from != nil {
-			*to = *from
-		}
-	}
-	set(&out.CPU, r.CPU)
-	set(&out.Cores, r.Cores)
-	set(&out.MemoryMB, r.MemoryMB)
-	set(&out.MemoryMaxMB, r.MemoryMaxMB)
-	return out
 }

@@ -2,11 +2,9 @@ package runner
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/jobspec/taskenv"
 )
 
 // Stats returns what the running tasks use now, by task; with a name only that
@@ -52,21 +50,7 @@ func (a *Alloc) withTicks(s *drivers.TaskResourceUsage) *drivers.TaskResourceUsa
 		return s
 	}
 	sample, resources, ticks := *s, *s.ResourceUsage, *cpu // others have the same sample
-	ticks.TotalTicks = cpu.Percent / 100 * coreMHz(a.cfg.Node)
+	ticks.TotalTicks = cpu.Percent / 100 * a.cfg.Node.CoreMHz()
 	resources.CpuStats, sample.ResourceUsage = &ticks, &resources
 	return &sample
-}
-
-// coreMHz is the mean speed of a core, 0 when unknown.
-func coreMHz(node *taskenv.Node) float64 {
-	number := func(name string) float64 {
-		text, _ := node.Attribute(name)
-		n, _ := strconv.ParseFloat(text, 64)
-		return n
-	}
-	cores := number("cpu.numcores")
-	if cores == 0 {
-		return 0
-	}
-	return number("cpu.totalcompute") / cores
 }

@@ -63,7 +63,7 @@ func (t *task) prestart() *startFailure {
 		req := hooks.PrestartRequest{
 			State:      maps.Clone(h.State),
 			Task:       t.spec(),
-			Resources:  resources(t.spec().Resources),
+			Resources:  t.granted(),
 			TaskDir:    filepath.Join(t.alloc.cfg.Dir, t.name),
 			VaultToken: t.vault,
 			Env:        t.snapshot(),

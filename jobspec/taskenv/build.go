@@ -100,12 +100,15 @@ func (v *variables) setLimits(b *Builder) {
 		return
 	}
 	mhz := deref(r.CPU)
-	if len(b.cores) > 0 {
-		mhz = len(b.cores) * b.coreMHz
-		v.set("NOMAD_CPU_CORES", formatCores(b.cores))
+	if b.cores.MHz > 0 {
+		mhz = b.cores.MHz
 	}
+	v.set("NOMAD_CPU_CORES", formatCores(b.cores.IDs))
 	v.setNumber("NOMAD_CPU_LIMIT", mhz)
 	v.setNumber("NOMAD_MEMORY_LIMIT", deref(r.MemoryMB)+deref(r.SecretsMB))
+	if !b.node.MemoryOversubscription {
+		return
+	}
 	limit := deref(r.MemoryMaxMB) // -1: none
 	if limit > 0 {
 		limit += deref(r.SecretsMB)
@@ -126,8 +129,12 @@ func (v *variables) setTokens(b *Builder, secretsDir string) {
 	}
 }
 
-// formatCores returns ascending core numbers as a cpuset list, e.g. "0-2,7".
+// formatCores returns ascending core numbers as a cpuset list, e.g. "0-2,7". Of
+// none it is a blank, as in files of cgroups.
 func formatCores(cores []int) string {
+	if len(cores) == 0 {
+		return " "
+	}
 	var list []byte
 	for i := 0; i < len(cores); {
 		last := i

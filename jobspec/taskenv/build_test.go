@@ -71,11 +71,11 @@ func TestBuildEverything(t *testing.T) {
 	}}}}
 	task.Resources = &api.Resources{CPU: new(0), Cores: new(4), MemoryMB: new(64), SecretsMB: new(2), MemoryMaxMB: new(128)}
 	node := testNode()
-	node.CgroupParent = "nomad.slice"
+	node.CgroupParent, node.MemoryOversubscription = "nomad.slice", true
 	e := NewBuilder(node, AllocInfo{ID: allocID, Name: "web.g[0]", Namespace: "ns", Region: "eu"}, job, group, task).
 		SetDirs("/alloc", "/local", "/secrets").
 		SetClientDir("/data/"+allocID).
-		SetCores([]int{7, 1, 0, 2}, 2000).
+		SetCores(Cores{IDs: []int{0, 1, 2, 7}, MHz: 8000}).
 		SetPorts([]Port{
 			{Label: "http", Value: 20001, HostIP: "127.0.0.1"},
 			{Label: "web-ui", Value: 20002, To: 80, HostIP: "::1"},
@@ -138,7 +138,7 @@ func TestLimits(t *testing.T) {
 		},
 		{
 			"ordinary", &api.Resources{CPU: new(100), MemoryMB: new(300), MemoryMaxMB: new(0)},
-			map[string]string{"NOMAD_CPU_LIMIT": "100", "NOMAD_MEMORY_LIMIT": "300", "NOMAD_MEMORY_MAX_LIMIT": "-", "NOMAD_CPU_CORES": "-"},
+			map[string]string{"NOMAD_CPU_LIMIT": "100", "NOMAD_MEMORY_LIMIT": "300", "NOMAD_MEMORY_MAX_LIMIT": "-", "NOMAD_CPU_CORES": " "},
 		},
 		{
 			"no upper limit", &api.Resources{MemoryMB: new(10), SecretsMB: new(1), MemoryMaxMB: new(-1)},
@@ -149,15 +149,25 @@ func TestLimits(t *testing.T) {
 			t.Parallel()
 			job, group, task := testJob()
 			task.Resources = tc.resources
-			expect(t, testBuilder(job, group, task).Build(), tc.want)
+			b := testBuilder(job, group, task)
+			b.node.MemoryOversubscription = true
+			expect(t, b.Build(), tc.want)
 		})
 	}
+}
+
+// TestMemoryMaxWithoutOversubscription has no effect.
+func TestMemoryMaxWithoutOversubscription(t *testing.T) {
+	t.Parallel()
+	job, group, task := testJob()
+	task.Resources = &api.Resources{MemoryMB: new(10), MemoryMaxMB: new(20)}
+	expect(t, testBuilder(job, group, task).Build(), map[string]string{"NOMAD_MEMORY_LIMIT": "10", "NOMAD_MEMORY_MAX_LIMIT": "-"})
 }
 
 func TestFormatCores(t *testing.T) {
 	t.Parallel()
 	for want, cores := range map[string][]int{
-		"": nil, "3": {3}, "0-1": {0, 1}, "0-2,7": {0, 1, 2, 7}, "1,3,5-6": {1, 3, 5, 6},
+		" ": nil, "3": {3}, "0-1": {0, 1}, "0-2,7": {0, 1, 2, 7}, "1,3,5-6": {1, 3, 5, 6},
 	} {
 		if got := formatCores(cores); got != want {
 			t.Errorf("formatCores(%v) = %q, want %q", cores, got, want)

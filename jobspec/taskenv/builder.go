@@ -3,7 +3,6 @@ package taskenv
 import (
 	"maps"
 	"path/filepath"
-	"slices"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -31,8 +30,7 @@ type Builder struct {
 	client             dirs // on the host
 	taskDir, sharedDir string
 
-	cores   []int
-	coreMHz int
+	cores Cores
 
 	ports       []Port
 	legacyPorts map[string][]Port // by task
@@ -95,10 +93,9 @@ func (b *Builder) SetDirs(alloc, task, secrets string) *Builder {
 	return b
 }
 
-// SetCores sets the CPU cores granted to a task that asks for cores, by
-// number, and the speed of one of them in MHz.
-func (b *Builder) SetCores(cores []int, mhz int) *Builder {
-	b.cores, b.coreMHz = slices.Sorted(slices.Values(cores)), mhz
+// SetCores sets what is granted to a task that asks for cores.
+func (b *Builder) SetCores(cores Cores) *Builder {
+	b.cores = cores
 	return b
 }
 

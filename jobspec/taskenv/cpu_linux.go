@@ -57,6 +57,17 @@ func cpuAttributes(h *host, _ string) map[string]string {
 	return attrs
 }
 
+// usableCores returns the CPUs that tasks may run on.
+func (h *host) usableCores() (usable []Core) {
+	_, guess := h.cpuinfo()
+	for _, c := range h.cores(guess) {
+		if h.usable(c.id) {
+			usable = append(usable, Core{c.id, c.mhz})
+		}
+	}
+	return usable
+}
+
 // cpuinfo returns the name of the CPU and a speed in MHz to use where none is
 // known otherwise. Both are missing on some architectures.
 func (h *host) cpuinfo() (model string, mhz int) {

@@ -31,10 +31,6 @@
 //     (NOMAD_PORT_my_port). Afterwards only the cleaned one exists.
 //   - Of meta keys "a" and "A" the second gives NOMAD_META_A. Of two names that
 //     become one when cleaned, the later in byte order wins.
-//   - NOMAD_CPU_CORES is absent for a task without cores, not a blank.
-//   - NOMAD_MEMORY_MAX_LIMIT is set whenever the task has memory_max: there is
-//     no cluster in which oversubscription could be off.
-//   - NOMAD_PARENT_CGROUP is set only when the Node has a CgroupParent.
 //   - A config block that is absent or empty is an object without options.
 //   - In a config, an option that is one map may be written as a list of one
 //     (which is what HCL blocks become), and an option that is a list of maps

@@ -32,7 +32,10 @@ func Fingerprint() Node {
 		Pool:       "default",
 		Datacenter: "dc1",
 		Region:     "global",
-		machine:    newMachine(h),
+
+		CgroupParent: "nomad.slice",
+
+		machine: newMachine(h),
 	}
 }
 

@@ -44,6 +44,9 @@ func osAttributes(*host, string) map[string]string {
 	}
 }
 
+// usableCores returns none: no task can be kept on some cores.
+func (*host) usableCores() []Core { return nil }
+
 // cpuAttributes counts with 1000 MHz a core where the speed is not told, as on
 // Apple's own chips. Cores cannot be reserved here, as in Nomad.
 func cpuAttributes(*host, string) map[string]string {

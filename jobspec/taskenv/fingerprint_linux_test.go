@@ -71,6 +71,27 @@ func TestAttributesOfMachines(t *testing.T) {
 	}
 }
 
+func TestUsableCores(t *testing.T) {
+	t.Parallel()
+	h := testHost(fstest.MapFS{
+		"sys/devices/system/cpu/online":                      {Data: []byte("0-2\n")},
+		"sys/devices/system/cpu/cpu2/cpufreq/base_frequency": {Data: []byte("1500000\n")},
+		"proc/cpuinfo": {Data: []byte("cpu MHz : 2400.5\n")},
+	})
+	h.usable = func(core int) bool { return core != 1 }
+	n := Node{machine: newMachine(h)}
+	if diff := cmp.Diff([]Core{{0, 2400}, {2, 1500}}, n.UsableCores()); diff != "" {
+		t.Error(diff)
+	}
+	if mhz := n.CoreMHz(); mhz != 2100 { // of all three
+		t.Errorf("a core has %v MHz", mhz)
+	}
+	var none Node
+	if none.UsableCores() != nil || none.CoreMHz() != 0 {
+		t.Errorf("a node that is not measured has %v, %v MHz", none.UsableCores(), none.CoreMHz())
+	}
+}
+
 func TestDistribution(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

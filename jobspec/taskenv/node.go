@@ -1,6 +1,9 @@
 package taskenv
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Node is the machine as job files see it: ${node.*}, ${attr.*}, ${meta.*}.
 // Fields must be set before first use; after that a Node may be used from
@@ -15,14 +18,28 @@ type Node struct {
 	// Meta is the client's meta, without "meta.". It is not the job's.
 	Meta map[string]string
 
-	// CgroupParent is where cgroups of tasks are made, empty if none are.
+	// CgroupParent is the cgroup of Nomad's client in which a cluster makes those
+	// of tasks; it need not exist here.
 	CgroupParent string
+
+	// MemoryOversubscription lets tasks use memory up to their memory_max.
+	MemoryOversubscription bool
 
 	// DataDir is the directory whose file system attr.unique.storage.*
 	// describes. Empty: the working directory.
 	DataDir string
 
 	machine *machine // measures the other attributes; may be nil
+}
+
+// Core is a logical CPU, and its speed in MHz.
+type Core struct{ ID, MHz int }
+
+// Cores are CPUs that a task has for itself, by ascending ID, and their speed
+// together in MHz. Without IDs it may use any.
+type Cores struct {
+	IDs []int `json:"ids,omitempty"`
+	MHz int   `json:"mhz"`
 }
 
 // Attribute returns an attribute by its name without "attr.", such as
@@ -39,6 +56,29 @@ func (n *Node) Attribute(name string) (string, bool) {
 
 // AllAttributes returns all attributes, measuring those that were not yet.
 func (n *Node) AllAttributes() map[string]string { return n.attributesBelow("") }
+
+// UsableCores returns the CPUs that tasks may run on, by ascending ID; none
+// where CPUs cannot be told apart. Each call measures them.
+func (n *Node) UsableCores() []Core {
+	if n.machine == nil {
+		return nil
+	}
+	return n.machine.host.usableCores()
+}
+
+// CoreMHz returns the mean speed of a CPU, 0 when it is unknown.
+func (n *Node) CoreMHz() float64 {
+	number := func(name string) float64 {
+		text, _ := n.Attribute(name)
+		number, _ := strconv.ParseFloat(text, 64)
+		return number
+	}
+	cores := number("cpu.numcores")
+	if cores == 0 {
+		return 0
+	}
+	return number("cpu.totalcompute") / cores
+}
 
 // attributesBelow returns the attributes whose first step (of steps that dots
 // separate) is step, or all when it is empty.

@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/taskenv"
+)
+
+// coreClaims gives CPUs to tasks that ask for some. As in Nomad a task gets the
+// first free ones. Where too few are free it shares those that the fewest tasks
+// have: no allocation waits for resources here.
+type coreClaims struct {
+	node   *taskenv.Node
+	usable func() []taskenv.Core // measures them once
+
+	mu    sync.Mutex
+	users map[int]int // how many tasks have a core, by its ID
+}
+
+func newCoreClaims(node *taskenv.Node) *coreClaims {
+	if node == nil {
+		node = &taskenv.Node{}
+	}
+	return &coreClaims{node: node, usable: sync.OnceValue(node.UsableCores), users: map[int]int{}}
+}
+
+// give returns so many cores, or all there are. Where cores cannot be told
+// apart, only their speed counts.
+func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
+	usable := c.usable()
+	if len(usable) == 0 {
+		return taskenv.Cores{MHz: int(float64(wanted) * c.node.CoreMHz())}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	free := slices.SortedStableFunc(slices.Values(usable), func(a, b taskenv.Core) int {
+		return cmp.Compare(c.users[a.ID], c.users[b.ID])
+	})
+	for _, core := range free[:min(wanted, len(free))] {
+		given.IDs = append(given.IDs, core.ID)
+		given.MHz += core.MHz
+		c.users[core.ID]++
+	}
+	slices.Sort(given.IDs)
+	return given
+}
+
+// giveAll returns the cores of a group's tasks by task; nil when none asks for
+// any.
+func (c *coreClaims) giveAll(g *api.TaskGroup) (given map[string]taskenv.Cores) {
+	for _, t := range g.Tasks {
+		if t.Resources == nil || t.Resources.Cores == nil || *t.Resources.Cores <= 0 {
+			continue
+		}
+		if given == nil {
+			given = map[string]taskenv.Cores{}
+		}
+		given[t.Name] = c.give(*t.Resources.Cores)
+	}
+	return given
+}
+
+// adopt counts the cores that an allocation has since an earlier engine.
+func (c *coreClaims) adopt(given map[string]taskenv.Cores) { c.count(given, 1) }
+
+// release takes the cores of an allocation back.
+func (c *coreClaims) release(given map[string]taskenv.Cores) { c.count(given, -1) }
+
+func (c *coreClaims) count(given map[string]taskenv.Cores, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, cores := range given {
+		for _, id := range cores.IDs {
+			c.users[id] += by
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/taskenv"
+)
+
+// TestCoreClaims gives the first free cores, then those that the fewest have.
+func TestCoreClaims(t *testing.T) {
+	t.Parallel()
+	c := newCoreClaims(nil)
+	c.usable = func() []taskenv.Core {
+		return []taskenv.Core{{ID: 0, MHz: 2000}, {ID: 2, MHz: 2000}, {ID: 3, MHz: 1500}}
+	}
+	group := func(cores ...*int) *api.TaskGroup {
+		g := &api.TaskGroup{Tasks: []*api.Task{{Name: "bare"}}}
+		for i, n := range cores {
+			g.Tasks = append(g.Tasks, &api.Task{Name: string(rune('a' + i)), Resources: &api.Resources{Cores: n}})
+		}
+		return g
+	}
+	give := func(what string, g *api.TaskGroup, want map[string]taskenv.Cores) map[string]taskenv.Cores {
+		t.Helper()
+		got := c.giveAll(g)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+		return got
+	}
+	give("none", group(nil, new(0)), nil)
+	first := give("two of three", group(new(2)), map[string]taskenv.Cores{"a": {IDs: []int{0, 2}, MHz: 4000}})
+	give("the last free one, and a shared one", group(new(1), new(1)), map[string]taskenv.Cores{
+		"a": {IDs: []int{3}, MHz: 1500}, "b": {IDs: []int{0}, MHz: 2000},
+	})
+	c.release(first)
+	give("one that is free again", group(new(1)), map[string]taskenv.Cores{"a": {IDs: []int{2}, MHz: 2000}})
+	give("more than there are", group(new(9)), map[string]taskenv.Cores{"a": {IDs: []int{0, 2, 3}, MHz: 5500}})
+	c.adopt(map[string]taskenv.Cores{"t": {IDs: []int{0, 2}}})
+	give("those of an earlier engine count", group(new(1)), map[string]taskenv.Cores{"a": {IDs: []int{3}, MHz: 1500}})
+}
+
+// TestCoresThatCannotBeToldApart count as so many average ones.
+func TestCoresThatCannotBeToldApart(t *testing.T) {
+	t.Parallel()
+	c := newCoreClaims(&taskenv.Node{Attributes: map[string]string{"cpu.numcores": "4", "cpu.totalcompute": "10000"}})
+	if diff := cmp.Diff(taskenv.Cores{MHz: 5000}, c.give(2)); diff != "" {
+		t.Error(diff)
+	}
+	if given := newCoreClaims(nil).give(2); given.MHz != 0 {
+		t.Errorf("of an unknown speed: %+v", given)
+	}
+}
