@@ -39,8 +39,9 @@ func statusOf(err error) int {
 func writeError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if statusOf(err) == http.StatusForbidden {
-		w.Header().Set("Connection", "close") // to whom has no business here
+	switch statusOf(err) {
+	case http.StatusForbidden, http.StatusTooManyRequests:
+		w.Header().Set("Connection", "close") // its slot is for others
 	}
 	w.WriteHeader(statusOf(err))
 	_, _ = io.WriteString(w, err.Error()) // a client that is gone needs no answer

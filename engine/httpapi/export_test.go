@@ -4,3 +4,13 @@ import "net"
 
 // Die closes a listener as the death of its process does: the socket stays.
 func Die(l net.Listener) { _ = l.(*ownListener).Listener.Close() }
+
+// ReadPaths returns the paths of all GET routes; a star stands for an ID.
+func ReadPaths() (paths []string) {
+	for _, r := range routes {
+		if r.method == "GET" {
+			paths = append(paths, r.path)
+		}
+	}
+	return paths
+}

@@ -12,16 +12,29 @@ import (
 )
 
 // flood opens as many connections as a listener takes, and some more, and
-// returns them.
-func (f *fixture) flood(network, addr string) (open []net.Conn) {
+// returns them. Each sends a text.
+func (f *fixture) flood(network, addr, text string) (open []net.Conn) {
 	f.Helper()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		f.Fatal(err)
 	}
 	for range min(max(limit.Cur/8, 64), 4096) + 100 {
-		open = append(open, f.connect(network, addr))
+		conn := f.connect(network, addr)
+		_, _ = io.WriteString(conn, text) // a connection that is refused needs no more
+		open = append(open, conn)
 	}
+	return open
+}
+
+// crowd is a flood of clients that may give orders. It checks that the last one
+// is refused.
+func (f *fixture) crowd(network, addr, token string) (open []net.Conn) {
+	f.Helper()
+	if token != "" {
+		token = "X-Nomad-Token: " + token + "\r\n"
+	}
+	open = f.flood(network, addr, "GET /v1/jobs?index=1000000 HTTP/1.1\r\nHost: 127.0.0.1\r\n"+token+"\r\n")
 	head := make([]byte, 12)
 	if _, err := io.ReadFull(open[len(open)-1], head); err != nil || string(head) != "HTTP/1.1 429" {
 		f.Errorf("the last of %d connections: %q, %v", len(open), head, err)
@@ -36,7 +49,7 @@ func TestTooManyConnections(t *testing.T) {
 	f := serveUnderFire(t)
 	f.undisturbed() // which has connected
 	addr, token := f.serveTCP()
-	open := append(f.flood("unix", f.path), f.flood("tcp", addr)...)
+	open := append(f.crowd("unix", f.path, ""), f.crowd("tcp", addr, token)...)
 	f.undisturbed()
 	late, err := api.NewClient(&api.Config{Address: "unix://" + f.path})
 	if err != nil {
@@ -68,11 +81,62 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// Who is not let in at the port takes nothing from the user at the socket.
+// served checks that a client with the token is served at once, on a connection
+// of its own.
+func (f *fixture) served(addr, token string) {
+	f.Helper()
+	client, err := api.NewClient(&api.Config{Address: "http://" + addr, SecretID: token})
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer client.Close()
+	began := time.Now()
+	if jobs, _, err := client.Jobs().List(nil); err != nil || len(jobs) == 0 {
+		f.Errorf("a client with the token: %d jobs, %v", len(jobs), err)
+	}
+	if took := time.Since(began); took > 3*time.Second {
+		f.Errorf("a client with the token is served after %v", took)
+	}
+}
+
+// Connections without the token keep nobody out, whatever they do.
 func TestFloodAtThePort(t *testing.T) {
 	t.Parallel()
+	for name, text := range map[string]string{
+		"silence":        "",
+		"half a header":  "GET /v1/jobs HTTP/1.1\r\nX: ",
+		"a body to come": "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{",
+		"chunks to come": "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+		"a wrong token":  "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Nomad-Token: x\r\nContent-Length: 100\r\n\r\n{",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := serveUnderFire(t)
+			addr, token := f.serveTCP()
+			f.flood("tcp", addr, text)
+			f.served(addr, token)
+			f.undisturbed()
+		})
+	}
+}
+
+// A client with the token is served while ten thousand connections come in.
+func TestEndlessFloodAtThePort(t *testing.T) {
+	t.Parallel()
 	f := serveUnderFire(t)
-	addr, _ := f.serveTCP()
-	f.flood("tcp", addr)
+	addr, token := f.serveTCP()
+	const width = 200 // connections that are open at a time
+	var open []net.Conn
+	for i := range 10_000 {
+		conn := f.connect("tcp", addr)
+		_, _ = io.WriteString(conn, "PUT /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+		if open = append(open, conn); len(open) > width {
+			_ = open[0].Close()
+			open = open[1:]
+		}
+		if i%500 == 0 {
+			f.served(addr, token)
+		}
+	}
 	f.undisturbed()
 }

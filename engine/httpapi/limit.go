@@ -1,27 +1,35 @@
 package httpapi
 
 import (
+	"context"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 	"syscall"
 	"time"
 )
 
 const (
-	// descriptorsPer is how many of the descriptors that the process may have
-	// there are for each connection: a stream has a file open as well, and the
-	// tasks need theirs.
+	// descriptorsPer is the number of descriptors of the process for each
+	// connection of a listener: a stream has a file open as well, and the tasks
+	// need theirs.
 	descriptorsPer = 8
 	minConnections = 64
 	maxConnections = 4096
-	// refusal is what a client gets that is one too many.
+	// refusal is the answer to a connection over the limit.
 	refusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\n" +
-		"Connection: close\r\nContent-Length: 31\r\n\r\nToo many concurrent connections"
+		"Connection: close\r\nContent-Length: 31\r\n\r\n" + tooMany
+	tooMany     = "Too many concurrent connections"
 	refusalTime = 200 * time.Millisecond
-	// refusals is to how many it is said at a time when they have asked: an
-	// answer that comes before confuses some clients.
+	// refusals is how many connections over the limit are answered at a time
+	// after they have sent a request: an earlier answer confuses some clients.
 	refusals = 64
+	// maxStrangers is how many connections a port has at most that have not sent
+	// its token yet.
+	maxStrangers = 512
+	// strangerTime is how long such a connection lasts, whatever it sends.
+	strangerTime = 5 * time.Second
 )
 
 // connections is how many connections a listener may have at a time.
@@ -33,37 +41,68 @@ func connections() int {
 	return int(min(max(limit.Cur/descriptorsPer, minConnections), maxConnections))
 }
 
-// limitedListener has a number of connections at a time, and tells those who
-// are too many. Each listener has its own: who is not let in at a port must
-// not keep others from the socket.
+// limitedListener has a limited number of connections at a time. Each listener
+// has a limit of its own: a crowd at a port takes nothing from the socket.
+//
+// Connections of a port with a token begin as strangers, which have slots of
+// their own and short lives. When these slots are taken a new connection takes
+// the oldest stranger's: nobody can keep a client out by connecting first.
+// With the first request that carries the token a connection gets one of the
+// other slots, and no stranger can take that.
 type limitedListener struct {
 	net.Listener
 	slots    chan struct{}
 	refusing chan struct{}
 	refused  sync.WaitGroup
+
+	guarded      bool // clients have to send a token
+	mu           sync.Mutex
+	strangers    []*limitedConn // the oldest first
+	maxStrangers int
 }
 
 func withLimit(l net.Listener) *limitedListener {
-	return &limitedListener{Listener: l, slots: make(chan struct{}, connections()), refusing: make(chan struct{}, refusals)}
+	n := connections()
+	_, guarded := l.(*tokenListener)
+	return &limitedListener{
+		Listener: l, slots: make(chan struct{}, n), refusing: make(chan struct{}, refusals),
+		guarded: guarded, maxStrangers: min(n/2, maxStrangers),
+	}
 }
 
-// Accept passes over those who are too many.
+// Accept passes over the connections that are over the limit.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
+		if l.guarded {
+			return l.meet(conn), nil
+		}
 		select {
 		case l.slots <- struct{}{}:
-			return &limitedConn{Conn: conn, slots: l.slots}, nil
+			return &limitedConn{Conn: conn, listener: l, standing: admitted}, nil
 		default:
 			l.refuse(conn)
 		}
 	}
 }
 
-// refuse tells a client that he is one too many, which nobody waits for.
+// meet lets a stranger in, in the place of the oldest one if need be.
+func (l *limitedListener) meet(conn net.Conn) *limitedConn {
+	c := &limitedConn{Conn: conn, listener: l, until: time.Now().Add(strangerTime)}
+	_ = conn.SetDeadline(c.until) // a connection that fails is closed when it is read
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.strangers) == l.maxStrangers {
+		l.strangers[0].dismiss()
+	}
+	l.strangers = append(l.strangers, c)
+	return c
+}
+
+// refuse answers a connection that is over the limit, without waiting for it.
 func (l *limitedListener) refuse(conn net.Conn) {
 	if conn.SetDeadline(time.Now().Add(refusalTime)) != nil {
 		_ = conn.Close()
@@ -73,7 +112,7 @@ func (l *limitedListener) refuse(conn net.Conn) {
 	case l.refusing <- struct{}{}:
 		l.refused.Go(func() {
 			defer func() { <-l.refusing }()
-			_, _ = conn.Read(make([]byte, 4096)) // whatever he asks
+			_, _ = conn.Read(make([]byte, 4096)) // the request, whatever it is
 			_, _ = io.WriteString(conn, refusal)
 			_ = conn.Close()
 		})
@@ -83,23 +122,17 @@ func (l *limitedListener) refuse(conn net.Conn) {
 	}
 }
 
-// limitedConn gives its place back when it is closed.
-type limitedConn struct {
-	net.Conn
-	slots chan struct{}
-	once  sync.Once
+type connKey struct{}
+
+// keepConn makes a connection known to its requests.
+func keepConn(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// CloseWrite lets a client read what was said to it before it is cut off.
-func (c *limitedConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
+// admit gives the connection of a request that may be answered a slot for good.
+func admit(r *http.Request) error {
+	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok && !c.admit() {
+		return fail(http.StatusTooManyRequests, tooMany)
 	}
 	return nil
-}
-
-// Close ends the connection, however often it is called.
-func (c *limitedConn) Close() error {
-	c.once.Do(func() { <-c.slots })
-	return c.Conn.Close()
 }

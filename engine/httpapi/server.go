@@ -91,6 +91,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
 		BaseContext:       s.context,
+		ConnContext:       keepConn,
 
 		DisableGeneralOptionsHandler: true,                       // there are no options
 		ErrorLog:                     log.New(io.Discard, "", 0), // what clients do wrong is no output of a run
@@ -148,10 +149,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
+	if r.Body != http.NoBody {
+		// Before anything refuses the request: net/http reads the rest of the
+		// body then, and would wait for it.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+	}
 	if err := guard(r); err != nil {
 		return err
 	}
 	if err := checkToken(r); err != nil {
+		return err
+	}
+	if err := admit(r); err != nil {
 		return err
 	}
 	serve, id, err := find(r.Method, r.URL.Path)

@@ -52,15 +52,26 @@ func (p *pipes) dial(text string) net.Conn {
 	return client
 }
 
-// served serves a job that fails once a second, in virtual time.
+// talkative is a driver whose commands repeat what they read.
+type talkative struct{ drivers.Driver }
+
+func (talkative) ExecTaskStreaming(_ context.Context, _ string, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	_, err := io.Copy(o.Stdout, o.Stdin)
+	return &drivers.ExitResult{}, err
+}
+
+// served serves a job with a task that fails once a second and another one, in
+// virtual time.
 func served(t *testing.T, play func(s *Server, p *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		task := api.NewTask("t", "mock_driver")
 		task.Config = map[string]any{"run_for": "1s", "exit_code": 1}
 		task.RestartPolicy = &api.RestartPolicy{Attempts: new(1 << 30), Delay: new(time.Duration(0)), Interval: new(time.Hour), Mode: new("delay")}
+		other := api.NewTask("other", "mock_driver")
+		other.Config = map[string]any{"run_for": "1h"}
 		g := api.NewTaskGroup("g", 1)
-		g.Tasks = []*api.Task{task}
+		g.Tasks = []*api.Task{task, other}
 		job := &api.Job{
 			ID: new("job"), Type: new("batch"), TaskGroups: []*api.TaskGroup{g},
 			Meta: map[string]string{"large": strings.Repeat("x", 64<<10)},
@@ -68,7 +79,7 @@ func served(t *testing.T, play func(s *Server, p *pipes)) {
 		job.Canonicalize()
 		node := &taskenv.Node{ID: "node", Region: "global"}
 		e := engine.New(engine.Config{
-			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
+			DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": talkative{mock.New()}},
 			Hooks: catalog.New(catalog.Options{}), Node: node,
 		})
 		s := New(e, Config{Node: node})
@@ -104,6 +115,7 @@ func TestSlowRequests(t *testing.T) {
 		"half a header": {"GET /v1/jobs HTTP/1.1\r\n" + hostLine + "X: ", "", headerTime},
 		"no body":       {"PUT /v1/search HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", bodyTime},
 		"no job":        {"PUT /v1/jobs HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", bodyTime},
+		"no path":       {"PUT /v1/nothing HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 404", bodyTime},
 		"idle":          {"GET /v1/jobs HTTP/1.1\r\n" + hostLine + "\r\n", "HTTP/1.1 200", idleTime},
 	} {
 		t.Run(name, func(t *testing.T) {

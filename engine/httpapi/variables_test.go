@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi"
 )
 
 func serveVariables(t *testing.T) (*fixture, *api.Variables) {
@@ -154,5 +156,84 @@ func TestVariablesThatAreRefused(t *testing.T) {
 				t.Errorf("got %d %q, want %d %q", resp.StatusCode, body, tt.code, tt.text)
 			}
 		})
+	}
+}
+
+// A variable is read and changed at the port with the token, and not without.
+func TestVariablesAtThePort(t *testing.T) {
+	t.Parallel()
+	f, variables := serveVariables(t)
+	if _, _, err := variables.Update(&api.Variable{Path: "app/db", Items: api.VariableItems{"password": "s3cr3t"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	addr, token := f.serveTCP()
+	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	client := &http.Client{Transport: transport}
+	for _, c := range []struct {
+		token, method, path, body string
+		code                      int
+		secret                    bool
+	}{
+		{token, "GET", "/v1/var/app/db", "", 200, true},
+		{token, "GET", "/v1/vars", "", 200, false},
+		{"", "GET", "/v1/var/app/db", "", 403, false},
+		{"", "GET", "/v1/vars", "", 403, false},
+		{token[1:], "GET", "/v1/var/app/db", "", 403, false},
+		{"", "PUT", "/v1/var/app/db?cas=0", `{"Items":{}}`, 403, false}, // a conflict would tell the value
+		{"", "PUT", "/v1/var/app/db", `{"Items":{}}`, 403, false},
+		{"", "DELETE", "/v1/var/app/db", "", 403, false},
+		{token, "PUT", "/v1/var/app/db", `{"Items":{"password":"s3cr3t"}}`, 200, true},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+addr+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Nomad-Token", c.token)
+		resp, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if body := readAll(t, resp.Body); resp.StatusCode != c.code || strings.Contains(body, "s3cr3t") != c.secret {
+			t.Errorf("%s %s with token %q: status %d, %s", c.method, c.path, c.token, resp.StatusCode, body)
+		}
+	}
+}
+
+// Only /v1/var answers with the value of a variable.
+func TestValuesAreReadInOnePlace(t *testing.T) {
+	t.Parallel()
+	task := newTask("main", "run_for", "1h")
+	task.Templates = []*api.Template{{
+		EmbeddedTmpl: new(`{{ with nomadVar "app/db" }}{{ .password }}{{ end }}`), DestPath: new("secrets/out"),
+	}}
+	f := serve(t, newJob("job", "service", task))
+	if _, _, err := f.client.Variables().Update(&api.Variable{Path: "app/db", Items: api.VariableItems{"password": "s3cr3t"}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	alloc := f.running("main")
+	ids := map[string]string{
+		"job": "job", "allocation": alloc.ID, "ls": alloc.ID + "?path=main", "stat": alloc.ID + "?path=main/secrets/out",
+		"cat": alloc.ID + "?path=main/secrets/out", "readat": alloc.ID + "?path=main/secrets/out&offset=0&limit=10",
+	}
+	for _, path := range httpapi.ReadPaths() {
+		switch before, after, star := strings.Cut(path, "*"); {
+		case path == "/v1/var/*", strings.HasSuffix(path, "/stream") || strings.HasSuffix(path, "/stream/*"), strings.HasSuffix(path, "/monitor"),
+			strings.HasSuffix(path, "/exec"), strings.HasSuffix(path, "/action"):
+			continue
+		case star:
+			parts := strings.Split(strings.Trim(before, "/"), "/")
+			path = before + ids[parts[len(parts)-1]] + after
+		}
+		if strings.HasPrefix(path, "/v1/client/fs/logs/") {
+			path += alloc.ID + "?task=main&type=stdout&plain=true"
+		}
+		if body := readAll(t, f.do("GET", path, nil).Body); strings.Contains(body, "s3cr3t") {
+			t.Errorf("GET %s answers with the value", path)
+		}
+	}
+	r := f.do("PUT", "/v1/search/fuzzy", strings.NewReader(`{"Text":"app","Context":"all"}`))
+	if body := readAll(t, r.Body); strings.Contains(body, "s3cr3t") {
+		t.Errorf("a search answers with %s", body)
 	}
 }
