@@ -3,11 +3,9 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/cmd"
+	"taskrun/scripts/differ/recording"
 )
 
 // asTaskrun makes the test binary behave as the program.
@@ -27,35 +26,6 @@ func TestMain(m *testing.M) {
 		os.Exit(cmd.Main())
 	}
 	os.Exit(m.Run())
-}
-
-// recorded is what a real Nomad did with a job.
-type recorded struct {
-	Allocs []alloc `json:"allocs"`
-}
-
-type alloc struct {
-	Name        string          `json:"name"`
-	Status      string          `json:"client_status"`
-	Description string          `json:"client_description"`
-	Previous    bool            `json:"previous"`
-	Tasks       map[string]task `json:"tasks"`
-	Trace       *string         `json:"trace"`
-}
-
-type task struct {
-	State    string      `json:"state"`
-	Failed   bool        `json:"failed"`
-	Restarts int         `json:"restarts"`
-	Events   []taskEvent `json:"events"`
-	Stdout   string      `json:"stdout"`
-	Stderr   string      `json:"stderr"`
-}
-
-type taskEvent struct {
-	Type    string            `json:"type"`
-	Message string            `json:"message"`
-	Details map[string]string `json:"details"`
 }
 
 // TestRunsAsNomadDoes runs each recorded job and compares what happened:
@@ -74,7 +44,7 @@ func TestRunsAsNomadDoes(t *testing.T) {
 			if _, err := exec.LookPath("python3"); err != nil && name == "service-check" {
 				t.Skip("the job of this recording needs python3")
 			}
-			want := readJSON[recorded](t, filepath.Join("testdata/runs/expected", name+".json"))
+			want := readJSON[recording.Recording](t, filepath.Join("testdata/runs/expected", name+".json"))
 			var stopAfter time.Duration
 			for _, a := range actions[name] {
 				stopAfter += time.Duration(a[1].(float64) * float64(time.Second))
@@ -117,7 +87,7 @@ type line struct {
 
 // runJob runs a job with --output json, interrupts it after a while when
 // stopAfter is set, and returns its allocations in the order of their begin.
-func runJob(t *testing.T, job string, stopAfter time.Duration) []alloc {
+func runJob(t *testing.T, job string, stopAfter time.Duration) []recording.Alloc {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -148,7 +118,7 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []alloc {
 	if err := c.Wait(); err != nil && c.ProcessState.ExitCode() != 1 && c.ProcessState.ExitCode() != 130 {
 		t.Errorf("%v\n%s", err, stderr.String())
 	}
-	list := make([]alloc, 0, len(order))
+	list := make([]recording.Alloc, 0, len(order))
 	for _, id := range order {
 		a := allocs[id]
 		traces, _ := filepath.Glob(filepath.Join(dataDir, "jobs/*/runs/*/alloc", id, "alloc/data/trace"))
@@ -166,10 +136,10 @@ func runJob(t *testing.T, job string, stopAfter time.Duration) []alloc {
 }
 
 // fold reads the stream of objects into what it says of each allocation.
-func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string]*alloc) {
+func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string]*recording.Alloc) {
 	t.Helper()
 	lines.Buffer(nil, 1<<20)
-	allocs = map[string]*alloc{}
+	allocs = map[string]*recording.Alloc{}
 	for lines.Scan() {
 		var of struct {
 			AllocID string `json:"alloc_id"`
@@ -189,7 +159,7 @@ func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string
 		}
 		a := allocs[l.AllocID]
 		if a == nil {
-			a = &alloc{Name: l.Alloc, Tasks: map[string]task{}}
+			a = &recording.Alloc{Name: l.Alloc, Tasks: map[string]recording.Task{}}
 			for _, earlier := range order {
 				a.Previous = a.Previous || allocs[earlier].Name == l.Alloc
 			}
@@ -204,7 +174,7 @@ func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string
 		case "task_state":
 			tk.State, tk.Failed, tk.Restarts = l.State, l.Failed, l.Restarts
 		case "task_event":
-			tk.Events = append(tk.Events, taskEvent{l.Event, l.Message, l.Details})
+			tk.Events = append(tk.Events, recording.Event{Type: l.Event, Message: l.Message, Details: l.Details})
 		case "log":
 			if l.Stream == "stderr" {
 				tk.Stderr += l.Line + "\n"
@@ -220,38 +190,32 @@ func fold(t *testing.T, lines *bufio.Scanner) (order []string, allocs map[string
 	return order, allocs
 }
 
-// ring is how many events Nomad keeps of a task.
-const ring = 10
-
-func compare(t *testing.T, name string, want, got []alloc) {
+// compare compares what happened to allocations, as far as --output json tells.
+func compare(t *testing.T, name string, want, got []recording.Alloc) {
 	t.Helper()
-	slices.SortStableFunc(want, func(a, b alloc) int { return strings.Compare(a.Name, b.Name) })
-	slices.SortStableFunc(got, func(a, b alloc) int { return strings.Compare(a.Name, b.Name) })
-	for _, list := range [][]alloc{want, got} {
-		for i := range list {
-			normalise(&list[i])
-		}
-	}
 	if name == "restart-delay-mode" {
 		comparePattern(t, want, got)
 		return
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("not what Nomad did (-nomad +taskrun):\n%s", diff)
+	for i := range want {
+		want[i].Desired = nil // which --output json does not tell
+	}
+	for _, d := range recording.Compare(recording.Recording{Allocs: want}, recording.Recording{Allocs: got}, false) {
+		t.Errorf("not what Nomad did: %v", d)
 	}
 }
 
 // comparePattern compares a task whose number of restarts depends on the
 // jitter of its delays: the same kinds of events must follow each other.
-func comparePattern(t *testing.T, want, got []alloc) {
+func comparePattern(t *testing.T, want, got []recording.Alloc) {
 	t.Helper()
-	follows := func(allocs []alloc) []string {
+	follows := func(allocs []recording.Alloc) []string {
 		var pairs []string
 		for _, a := range allocs {
 			for _, tk := range a.Tasks {
-				for i := 1; i < len(tk.Events); i++ {
-					pairs = append(pairs, fmt.Sprintf("%s %q → %s %q", tk.Events[i-1].Type, tk.Events[i-1].Message,
-						tk.Events[i].Type, tk.Events[i].Message))
+				lines := recording.Lines(tk.Events)
+				for i := 1; i < len(lines); i++ {
+					pairs = append(pairs, lines[i-1]+" → "+lines[i])
 				}
 			}
 		}
@@ -261,55 +225,4 @@ func comparePattern(t *testing.T, want, got []alloc) {
 	if diff := cmp.Diff(follows(want), follows(got)); diff != "" {
 		t.Errorf("not what Nomad did (-nomad +taskrun):\n%s", diff)
 	}
-}
-
-var (
-	delay     = regexp.MustCompile(`restarting in [0-9.a-zµ]+`)
-	paths     = regexp.MustCompile(`(/[^\s"]*)?/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/`)
-	port      = regexp.MustCompile(`\b[0-9]{5}\b`)
-	request   = regexp.MustCompile(`(?m)^.*\[\d+/\w+/\d+ [\d:]+\] "GET /health.*\n?`) // of a check
-	launching = "failed to launch command with executor: "
-)
-
-// normalise takes out what may differ: random delays, directories, the wording
-// of Nomad's own inner calls, and whether an output ends its last line.
-func normalise(a *alloc) {
-	if a.Trace != nil && strings.HasSuffix(*a.Trace, "no such file or directory") {
-		a.Trace = nil
-	}
-	if a.Trace != nil {
-		// A poststart task begins when the main task runs, not when that has
-		// come to write its first line.
-		trace := strings.Replace(*a.Trace, "post start\nmain start\n", "main start\npost start\n", 1)
-		a.Trace = &trace
-	}
-	for name, tk := range a.Tasks {
-		if over := len(tk.Events) - ring; over > 0 {
-			tk.Events = tk.Events[over:]
-		}
-		for i := range tk.Events {
-			e := &tk.Events[i]
-			e.Message = delay.ReplaceAllString(e.Message, "restarting in DELAY")
-			if _, ok := e.Details["start_delay"]; ok {
-				e.Details["start_delay"] = "DELAY"
-			}
-			if e.Type == "Driver Failure" && strings.HasPrefix(e.Message, launching) {
-				e.Message, e.Details = launching, nil
-			}
-			if len(e.Details) == 0 {
-				e.Details = nil
-			}
-		}
-		tk.Stdout, tk.Stderr = normaliseOutput(tk.Stdout), normaliseOutput(tk.Stderr)
-		a.Tasks[name] = tk
-	}
-}
-
-func normaliseOutput(s string) string {
-	if strings.HasPrefix(s, "<HTTP Error 404") { // Nomad had no log file
-		return ""
-	}
-	s = request.ReplaceAllString(s, "") // as many as there was time for
-	s = paths.ReplaceAllString(s, "/ALLOC/")
-	return port.ReplaceAllString(strings.TrimSuffix(s, "\n"), "PORT")
 }

@@ -17,13 +17,14 @@ import (
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
+	"taskrun/scripts/differ/recording"
 )
 
 // TestDispatchesAsNomadDoes dispatches the recorded parameterized job through
 // the engine, with the payload and meta of the recording.
 func TestDispatchesAsNomadDoes(t *testing.T) {
 	t.Parallel()
-	want := readJSON[recorded](t, "testdata/runs/dispatch/expected/parameterized.json")
+	want := readJSON[recording.Recording](t, "testdata/runs/dispatch/expected/parameterized.json")
 	const file = "testdata/runs/dispatch/parameterized.nomad.hcl"
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -87,11 +88,11 @@ func TestDispatchesAsNomadDoes(t *testing.T) {
 	sub.Close()
 
 	id := regexp.MustCompile(`dispatch-[0-9]+-[0-9a-f]{8}`)
-	for _, a := range []*alloc{&want.Allocs[0], &got} {
+	for _, a := range []*recording.Alloc{&want.Allocs[0], &got} {
 		if !id.MatchString(a.Name) {
 			t.Errorf("the allocation is named %q", a.Name)
 		}
 		a.Name = id.ReplaceAllString(a.Name, "dispatch-ID")
 	}
-	compare(t, "parameterized", want.Allocs, []alloc{got})
+	compare(t, "parameterized", want.Allocs, []recording.Alloc{got})
 }

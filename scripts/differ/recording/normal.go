@@ -1,0 +1,70 @@
+package recording
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+)
+
+var (
+	delay   = regexp.MustCompile(`restarting in [0-9.a-zµ]+`)
+	dirs    = regexp.MustCompile(`[^\s"=]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/`)
+	ids     = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	shortID = regexp.MustCompile(`SHORT_ALLOC_ID=[0-9a-f]{8}`)
+	ports   = regexp.MustCompile(`\b[0-9]{5}\b`)
+	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	numbers = regexp.MustCompile(`("(?:Create|Modify)(?:Index|Time)": )\d+`)
+	webUI   = regexp.MustCompile(`\n\n==> View [^\n]*\n`)
+	sizes   = regexp.MustCompile(`\b[0-9.]+ (?:[KMG]i)?B +`)                        // of directories, in a table
+	request = regexp.MustCompile(`(?m)^.*\[\d+/\w+/\d+ [\d:]+\] "GET /health.*\n?`) // of a check
+)
+
+// launching begins the message of a failed start, which Nomad goes on with the
+// words of its own inner call.
+const launching = "failed to launch command with executor: "
+
+// normalEvent takes out of an event what differs from run to run.
+func normalEvent(e Event) Event {
+	e.Message = delay.ReplaceAllStringFunc(e.Message, func(s string) string {
+		if s == "restarting in 0s" {
+			return s
+		}
+		return "restarting in DELAY"
+	})
+	details := maps.Clone(e.Details)
+	if d := details["start_delay"]; d != "" && d != "0" {
+		details["start_delay"] = "DELAY"
+	}
+	if e.Type == "Driver Failure" && strings.HasPrefix(e.Message, launching) {
+		e.Message, details = launching, nil
+	}
+	e.Details = details
+	return e
+}
+
+// normalOutput takes IDs, directories, times and ports out of a text, and the
+// end of its last line.
+func normalOutput(s string) string {
+	if strings.HasPrefix(s, "<HTTP Error 404") { // there was no file
+		return ""
+	}
+	s = request.ReplaceAllString(s, "") // as many as there was time for
+	s = webUI.ReplaceAllString(s, "")
+	s = dirs.ReplaceAllString(s, "DIR/")
+	s = ids.ReplaceAllString(s, "ID")
+	s = strings.ReplaceAll(s, "Evaluation ID: ALLOC", "Evaluation ID: ID")
+	s = shortID.ReplaceAllString(s, "SHORT_ALLOC_ID=ID")
+	s = sizes.ReplaceAllString(s, "SIZE  ")
+	s = times.ReplaceAllString(s, "TIME")
+	s = numbers.ReplaceAllString(s, "${1}N")
+	return ports.ReplaceAllString(strings.TrimSuffix(s, "\n"), "PORT")
+}
+
+// normalTrace puts the lines of a trace in one order: a poststart task begins
+// when the main task runs, perhaps before that has written its first line.
+func normalTrace(s string) string {
+	if strings.HasSuffix(s, "no such file or directory") {
+		return ""
+	}
+	return strings.Replace(s, "post start\nmain start\n", "main start\npost start\n", 1)
+}
