@@ -55,6 +55,8 @@ var floors = []floor{
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},
+	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},
+	{"hooks/artifact/unpack", "engine/event", "", "archives know no tasks; sizes are written as events write them"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
 	{"hooks", "drivers engine/allocdir engine/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers, and directories are reached through descriptors"},
 
@@ -99,7 +101,7 @@ var homes = []home{
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialisation"},
-	{"golang.org/x/sys", "cmd/... engine/... drivers/... jobspec/taskenv", "", "what package syscall lacks"},
+	{"golang.org/x/sys", "cmd/... engine/... drivers/... hooks/artifact jobspec/taskenv", "", "what package syscall lacks"},
 
 	{"github.com/moby/moby", "drivers/docker drivers/docker/dockertest", "", "the Docker engine's API"},
 	{"github.com/containerd/errdefs", "drivers/docker", "", "the kinds of errors of that API"},
@@ -127,7 +129,9 @@ var homes = []home{
 	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
 	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},
 
-	{"github.com/hashicorp/go-getter/v2", "hooks/artifact", "", "downloads and archives"},
+	{"github.com/hashicorp/go-getter/v2", "hooks/artifact", "", "downloads, checksums, and how sources are spelled"},
+	{"github.com/klauspost/compress", "hooks/artifact/unpack", "", "zst, which the standard library cannot read; go-getter has it in already"},
+	{"github.com/ulikunitz/xz", "hooks/artifact/unpack", "", "xz, likewise"},
 
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},

@@ -20,24 +20,26 @@ func Remove(allocDir string) error {
 		return err
 	}
 	defer r.close()
-	return r.remove(filepath.Base(allocDir))
+	return errors.Join(removeStaging(allocDir), r.remove(filepath.Base(allocDir)))
 }
 
-// RemoveSecrets removes secrets and private of every task of an allocation.
+// RemoveSecrets removes secrets and private of every task of an allocation, and
+// what is staged for it.
 func RemoveSecrets(allocDir string) error {
 	entries, err := os.ReadDir(allocDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	staged := removeStaging(allocDir)
 	if err != nil {
-		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, err)
+		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, errors.Join(err, staged))
 	}
 	r, err := newRemover(allocDir)
 	if err != nil {
 		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, err)
 	}
 	defer r.close()
-	var errs []error
+	errs := []error{staged}
 	for _, e := range entries {
 		if e.IsDir() && e.Name() != "alloc" {
 			errs = append(errs,

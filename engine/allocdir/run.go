@@ -5,6 +5,7 @@
 //	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/<alloc ID>/
 //	    alloc/{data,logs,tmp}                    shared by the tasks
 //	    <task>/{local,tmp,secrets,private}       of one task
+//	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/.staging-<alloc ID>/   the engine's, see Staging
 //	<data>/jobs/<job ID, escaped>/sticky/<group>[<index>]   link to an allocation
 //	<data>/volumes/<source, escaped>/            a volume without a folder of its own
 //

@@ -1,139 +1,241 @@
 package artifact
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"taskrun/engine/allocdir"
 )
 
-// deliver moves what was downloaded to its place, within the allocation: a
-// directory is merged with what is there. No link is followed out of the
-// allocation, whoever made it.
-func (h *hook) deliver(o *order, from string, isDir bool) error {
-	root, err := os.OpenRoot(h.task.AllocDir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
-	m := mover{root: root}
+// deliver moves what was downloaded, at the path from in the stage, to its
+// place in the allocation: a directory is merged with what is there. Tasks may
+// change everything in the allocation meanwhile, so each step starts at an open
+// directory, and no link is followed on the way.
+//
+// What remains is harmless: a task that moves a directory of its own away
+// during a delivery finds the rest of the artifact where it moved it.
+func (h *hook) deliver(o *order, stage *os.Root, from string, isDir bool) error {
+	m := mover{}
+	var err error
 	if o.chown {
 		if m.owner, err = allocdir.OwnerOf(h.task.Task.User); err != nil {
 			return err
 		}
 	}
-	to := o.dest
+	if err := m.give(stage, from); err != nil {
+		return fmt.Errorf("cannot give it to user %q: %w", h.task.Task.User, err)
+	}
+	parentOfFrom, err := stage.Open(filepath.Dir(from))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = parentOfFrom.Close() }()
+	m.stage = dir{parentOfFrom}
+	to, err := filepath.Rel(h.task.AllocDir, o.dest)
+	if err != nil {
+		return err
+	}
 	if !isDir && o.mode != "file" {
 		to = filepath.Join(to, o.name)
-	}
-	if from, err = filepath.Rel(h.task.AllocDir, from); err != nil {
-		return err
-	}
-	if to, err = filepath.Rel(h.task.AllocDir, to); err != nil {
-		return err
 	}
 	parent := to
 	if !isDir {
 		parent = filepath.Dir(to)
 	}
-	if err := m.mkdirAll(parent); err != nil {
+	alloc, err := openDir(h.task.AllocDir)
+	if err != nil {
+		return err
+	}
+	dest, err := m.enterAll(alloc, parent)
+	if err != nil {
 		return fmt.Errorf("cannot make the destination: %w", err)
 	}
-	if err := m.give(from); err != nil {
-		return fmt.Errorf("cannot give it to user %q: %w", h.task.Task.User, err)
+	defer func() { _ = dest.Close() }()
+	if isDir {
+		err = m.merge(m.stage, filepath.Base(from), dest)
+	} else {
+		err = m.move(m.stage, filepath.Base(from), dest, filepath.Base(to))
 	}
-	if err := m.move(from, to); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot move it to the destination: %w", err)
 	}
 	return nil
 }
 
-// mover moves files within a directory.
+// mover moves files from the stage, where nobody else can interfere.
 type mover struct {
-	root  *os.Root
+	stage dir
 	owner *allocdir.Owner // of all that is moved or made; nil: it stays
 }
 
-func (m mover) mkdirAll(dir string) error {
-	if dir == "." {
+// give gives all below a path of the stage to the owner.
+func (m mover) give(stage *os.Root, name string) error {
+	if m.owner == nil {
 		return nil
 	}
-	if err := m.mkdirAll(filepath.Dir(dir)); err != nil {
-		return err
-	}
-	err := m.root.Mkdir(dir, 0o755)
-	if errors.Is(err, fs.ErrExist) {
-		info, err := m.root.Stat(dir)
-		if err == nil && !info.IsDir() {
-			err = fmt.Errorf("%s is a file", dir)
+	return fs.WalkDir(stage.FS(), name, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
+		return stage.Lchown(path, m.owner.UID, m.owner.GID)
+	})
+}
+
+// enterAll opens the directory at a path below d, which it closes, and makes
+// those that are missing.
+func (m mover) enterAll(d dir, path string) (dir, error) {
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "." {
+			continue
+		}
+		next, err := m.enter(d, name)
+		_ = d.Close()
+		if err != nil {
+			return dir{}, err
+		}
+		d = next
+	}
+	return d, nil
+}
+
+func (m mover) enter(d dir, name string) (dir, error) {
+	next, err := d.sub(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := m.makeDir(d, name); err != nil {
+			return dir{}, err
+		}
+		next, err = d.sub(name)
+	}
+	if kind, _ := d.kind(name); err != nil && kind == unix.S_IFLNK {
+		err = fmt.Errorf("%s is a link, and a destination must not lead through one", filepath.Join(d.Name(), name))
+	} else if err != nil && kind != unix.S_IFDIR {
+		err = fmt.Errorf("%s is a file", filepath.Join(d.Name(), name))
+	}
+	return next, err
+}
+
+// makeDir makes a directory in the stage, where it gets its owner, and moves it
+// to its place: nothing else can be given away by mistake.
+func (m mover) makeDir(d dir, name string) error {
+	temp := "made-" + rand.Text()
+	if err := m.makeIn(m.stage, temp); err != nil {
 		return err
 	}
-	if err == nil && m.owner != nil {
-		err = m.root.Lchown(dir, m.owner.UID, m.owner.GID)
+	err := m.stage.rename(temp, d, name)
+	if errors.Is(err, unix.EXDEV) {
+		err = m.makeIn(d, name)
 	}
 	return err
 }
 
-// give gives all below a path to the owner.
-func (m mover) give(name string) error {
+func (m mover) makeIn(d dir, name string) error {
+	if err := unix.Mkdirat(d.fd(), name, 0o755); err != nil {
+		return d.fail("mkdir", name, err)
+	}
 	if m.owner == nil {
 		return nil
 	}
-	return fs.WalkDir(m.root.FS(), name, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return m.root.Lchown(path, m.owner.UID, m.owner.GID)
-	})
+	made, err := d.sub(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = made.Close() }()
+	if _, err := made.Readdirnames(1); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s was replaced", made.Name()) // an empty directory is all that can be given away
+	}
+	return made.Chown(m.owner.UID, m.owner.GID)
 }
 
 // move moves a file, in place of one that is there, or a directory, the files
 // of which it moves one by one if there is such a directory already.
-func (m mover) move(from, to string) error {
-	info, err := m.root.Lstat(from)
+func (m mover) move(from dir, name string, to dir, toName string) error {
+	kind, err := from.kind(name)
 	if err != nil {
 		return err
 	}
-	there, err := m.root.Lstat(to)
-	switch {
+	there, err := to.kind(toName)
+	switch isDir := kind == unix.S_IFDIR; {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return err
-	case err == nil && there.IsDir() && !info.IsDir():
-		return fmt.Errorf("%s is a directory", to)
-	case err == nil && info.IsDir() && there.IsDir():
-		return m.merge(from, to, info)
-	case err == nil && info.IsDir():
-		return fmt.Errorf("%s is no directory", to)
-	case info.IsDir() && info.Mode().Perm()&0o200 == 0: // only its owner may write ".." anew
-		if err := m.root.Chmod(from, info.Mode().Perm()|0o700); err != nil {
+	case err == nil && !isDir && there == unix.S_IFDIR:
+		return fmt.Errorf("%s is a directory", filepath.Join(to.Name(), toName))
+	case err == nil && isDir && there != unix.S_IFDIR:
+		return fmt.Errorf("%s is no directory", filepath.Join(to.Name(), toName))
+	case isDir && err != nil:
+		return m.moveDir(from, name, to, toName)
+	case isDir:
+		sub, err := to.sub(toName)
+		if err != nil {
 			return err
 		}
-		if err := m.root.Rename(from, to); err != nil {
-			return err
-		}
-		return m.root.Chmod(to, info.Mode().Perm())
+		defer func() { _ = sub.Close() }()
+		return m.merge(from, name, sub)
 	}
-	return m.root.Rename(from, to)
-}
-
-func (m mover) merge(from, to string, info fs.FileInfo) error {
-	if err := m.root.Chmod(from, info.Mode().Perm()|0o700); err != nil {
+	if err := from.rename(name, to, toName); !errors.Is(err, unix.EXDEV) {
 		return err
 	}
-	dir, err := m.root.Open(from)
+	return from.copyFile(name, to, toName)
+}
+
+// moveDir moves a directory to where there is none.
+func (m mover) moveDir(from dir, name string, to dir, toName string) error {
+	moving, err := from.sub(name)
 	if err != nil {
 		return err
 	}
-	names, err := dir.Readdirnames(-1)
-	if err = errors.Join(err, dir.Close()); err != nil {
+	defer func() { _ = moving.Close() }()
+	info, err := moving.Stat()
+	if err != nil {
+		return err
+	}
+	mode := info.Mode().Perm()
+	if mode&0o200 == 0 { // the kernel writes "..", which takes the right to
+		if err := moving.Chmod(mode | 0o700); err != nil {
+			return err
+		}
+	}
+	if err = from.rename(name, to, toName); errors.Is(err, unix.EXDEV) {
+		made, err := m.enter(to, toName)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = made.Close() }()
+		return errors.Join(m.merge(from, name, made), made.Chmod(mode))
+	}
+	if err == nil && mode&0o200 == 0 {
+		err = moving.Chmod(mode)
+	}
+	return err
+}
+
+// merge moves what is in a directory into another one.
+func (m mover) merge(from dir, name string, to dir) error {
+	sub, err := from.sub(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sub.Close() }()
+	info, err := sub.Stat()
+	if err == nil {
+		err = sub.Chmod(info.Mode().Perm() | 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	names, err := sub.Readdirnames(-1)
+	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := m.move(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+		if err := m.move(sub, name, to, name); err != nil {
 			return err
 		}
 	}

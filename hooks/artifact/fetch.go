@@ -9,101 +9,99 @@ import (
 	"path/filepath"
 
 	"taskrun/engine/allocdir"
+	"taskrun/hooks/artifact/unpack"
 	source "taskrun/jobspec/artifact"
 )
 
-// fetch carries out an order: it downloads into a directory of its own in the
-// task's private one, unpacks, looks for links that lead out, and moves the
+// fetch carries out an order: it downloads into a directory that only the
+// engine can enter, unpacks, looks for links that lead out, and moves the
 // result to its place. Nothing of a download that fails gets there.
 func (h *hook) fetch(ctx context.Context, o *order, m *meter) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, h.cfg.deadline(), fmt.Errorf("it took longer than %v", h.cfg.deadline()))
 	defer cancel()
-	stage, err := os.MkdirTemp(allocdir.TaskOf(h.task.AllocDir, h.task.Task.Name).Private, "artifact-")
+	staging, err := allocdir.Staging(h.task.AllocDir)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(stage) }()
-	got := filepath.Join(stage, "got")
-	isDir, err := h.download(ctx, o, stage, got, m)
+	dir, err := os.MkdirTemp(staging, "artifact-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	stage, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stage.Close() }()
+	isDir, err := h.download(ctx, o, stage, m)
 	if err != nil {
 		return err
 	}
 	if isDir && o.mode == "file" && o.kind != source.Git {
 		return errors.New(`it is a directory, and the mode is "file"`)
 	}
-	tree, err := os.OpenRoot(stage)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tree.Close() }()
 	name := "got"
 	if o.subdir != "" {
-		if name, err = find(tree, o.subdir); err != nil {
+		if name, err = find(stage, o.subdir); err != nil {
 			return err
 		}
 	}
-	if err := inspect(tree, name); err != nil {
+	if err := inspect(stage, name); err != nil {
 		return err
 	}
 	h.moving.Lock()
 	defer h.moving.Unlock()
-	return h.deliver(o, filepath.Join(stage, name), isDir)
+	return h.deliver(o, stage, name, isDir)
 }
 
-// download gets an artifact and unpacks it, to a path that does not exist yet.
-func (h *hook) download(ctx context.Context, o *order, stage, got string, m *meter) (isDir bool, err error) {
-	if o.kind == source.Git {
-		return h.downloadGit(ctx, o, stage, got)
-	}
-	file := got
+// download gets an artifact and unpacks it, to "got" in the stage.
+func (h *hook) download(ctx context.Context, o *order, stage *os.Root, m *meter) (isDir bool, err error) {
+	file := "got"
 	if o.archive != "" {
-		file = filepath.Join(stage, "packed")
+		file = "packed"
 	}
-	if o.kind == source.HTTP {
-		err = o.getHTTP(ctx, h.cfg, file, m)
-	} else {
-		var path string
-		if path, isDir, err = o.local(); err == nil && isDir {
-			return true, os.CopyFS(got, os.DirFS(path))
-		}
-		if err == nil && o.mode == "dir" && o.archive == "" {
-			err = errors.New(`it is a file, and the mode is "dir"`)
-		}
-		if err == nil {
-			err = copyFile(ctx, path, file, m)
-		}
+	switch o.kind {
+	case source.Git:
+		return h.downloadGit(ctx, o, stage)
+	case source.HTTP:
+		err = o.getHTTP(ctx, h.cfg, filepath.Join(stage.Name(), file), m)
+	default:
+		isDir, err = o.getLocal(ctx, stage, file, m)
 	}
-	if err == nil && o.checksum != "" {
-		err = verify(file, o.checksum)
+	if err == nil && !isDir && o.checksum != "" {
+		err = verify(filepath.Join(stage.Name(), file), o.checksum)
 	}
-	if err != nil || o.archive == "" {
+	if err != nil || isDir || o.archive == "" {
+		return isDir, err
+	}
+	packed, err := stage.Open(file)
+	if err != nil {
 		return false, err
 	}
-	isDir = o.mode != "file"
-	return isDir, unpack(ctx, h.cfg, o.archive, file, got, isDir)
+	defer func() { _ = packed.Close() }()
+	limits := unpack.Limits{Size: h.cfg.UnpackedSize, Entries: h.cfg.UnpackedFiles}
+	if o.mode == "file" {
+		return false, unpack.File(ctx, o.archive, packed, stage, "got", limits)
+	}
+	return true, unpack.Dir(ctx, o.archive, packed, stage, "got", limits)
 }
 
 // downloadGit clones a repository. In mode file the last step of the path is a
 // file in it.
-func (h *hook) downloadGit(ctx context.Context, o *order, stage, got string) (isDir bool, err error) {
+func (h *hook) downloadGit(ctx context.Context, o *order, stage *os.Root) (isDir bool, err error) {
 	if o.mode != "file" {
-		return true, o.getGit(ctx, h.cfg, got, stage)
+		return true, o.getGit(ctx, h.cfg, stage.Name(), "got")
 	}
 	name := filepath.Base(o.url.Path)
 	o.url.Path, o.url.RawPath = filepath.Dir(o.url.Path), ""
-	if err := o.getGit(ctx, h.cfg, filepath.Join(stage, "repository"), stage); err != nil {
+	if err := o.getGit(ctx, h.cfg, stage.Name(), "repository"); err != nil {
 		return false, err
 	}
-	root, err := os.OpenRoot(stage)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = root.Close() }()
 	from := filepath.Join("repository", name)
-	if info, err := root.Lstat(from); err != nil || !info.Mode().IsRegular() {
+	if info, err := stage.Lstat(from); err != nil || !info.Mode().IsRegular() {
 		return false, fmt.Errorf("there is no file %q in the repository", name)
 	}
-	return false, root.Rename(from, "got")
+	return false, stage.Rename(from, "got")
 }
 
 // find returns the one directory in what was downloaded that a pattern names.

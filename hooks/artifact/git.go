@@ -19,8 +19,8 @@ import (
 // The options ref, depth and sshkey are those of go-getter's first version,
 // which Nomad uses. (Its second one cannot clone a branch shallowly, leaves
 // processes behind when it is interrupted, and lets git ask questions on the
-// terminal.) private is a directory for the key.
-func (o *order) getGit(ctx context.Context, cfg Config, dir, private string) error {
+// terminal.) The repository comes to name in the stage.
+func (o *order) getGit(ctx context.Context, cfg Config, stage, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.GitTimeout, fmt.Errorf("it took longer than %v", cfg.GitTimeout))
 	defer cancel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -30,9 +30,9 @@ func (o *order) getGit(ctx context.Context, cfg Config, dir, private string) err
 	if strings.HasPrefix(ref, "-") {
 		return fmt.Errorf("%q is no ref", ref)
 	}
-	env := gitEnv(os.Environ())
+	dir, env := filepath.Join(stage, name), gitEnv(os.Environ())
 	if key != "" {
-		file := filepath.Join(private, "sshkey")
+		file := filepath.Join(stage, "sshkey")
 		text, err := base64.StdEncoding.DecodeString(key)
 		if err == nil {
 			err = os.WriteFile(file, text, 0o600)

@@ -3,32 +3,75 @@ package artifact
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/hashicorp/go-getter/v2"
 )
 
-// local returns the path of a source on this machine and whether it is a
-// directory. A relative one starts where taskrun was started.
-func (o *order) local() (path string, dir bool, err error) {
-	if path, err = filepath.Abs(o.url.Path); err != nil {
-		return "", false, err
+// getLocal copies a file or a directory of this machine to name in the stage. A
+// relative path starts where taskrun was started.
+func (o *order) getLocal(ctx context.Context, stage *os.Root, name string, m *meter) (isDir bool, err error) {
+	path, err := filepath.Abs(o.url.Path)
+	if err != nil {
+		return false, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", false, err
+		return false, err
 	}
-	return path, info.IsDir(), nil
+	if !info.IsDir() {
+		if o.mode == "dir" && o.archive == "" {
+			return false, errors.New(`it is a file, and the mode is "dir"`)
+		}
+		in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err != nil {
+			return false, err
+		}
+		return false, copyFile(ctx, in, stage, name, m)
+	}
+	from, err := os.OpenRoot(path)
+	if err != nil {
+		return true, err
+	}
+	defer func() { _ = from.Close() }()
+	return true, copyTree(ctx, from, stage, "got", m)
 }
 
-// copyFile copies a file; when ctx ends it breaks off.
-func copyFile(ctx context.Context, from, to string, m *meter) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
+// copyTree copies a directory. Others may change it meanwhile: no link is
+// followed out of it.
+func copyTree(ctx context.Context, from, stage *os.Root, name string, m *meter) error {
+	return fs.WalkDir(from.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		to := filepath.Join(name, path)
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return stage.Mkdir(to, 0o777)
+		case e.Type() == fs.ModeSymlink:
+			target, err := from.Readlink(path)
+			if err != nil {
+				return err
+			}
+			return stage.Symlink(target, to)
+		}
+		in, err := from.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if err == nil {
+			err = copyFile(ctx, in, stage, to, m)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		return nil
+	})
+}
+
+// copyFile copies a file, which it closes; when ctx ends it breaks off.
+func copyFile(ctx context.Context, in *os.File, stage *os.Root, name string, m *meter) (err error) {
 	defer func() { _ = in.Close() }()
 	info, err := in.Stat()
 	if err != nil {
@@ -37,7 +80,7 @@ func copyFile(ctx context.Context, from, to string, m *meter) (err error) {
 	if !info.Mode().IsRegular() {
 		return errors.New("it is neither a file nor a directory")
 	}
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	out, err := stage.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		return err
 	}

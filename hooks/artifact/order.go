@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-getter/v2"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/hooks/artifact/unpack"
 	source "taskrun/jobspec/artifact"
 	"taskrun/jobspec/taskenv"
 )
@@ -121,14 +122,14 @@ func (o *order) interpret() error {
 		return o.plain()
 	}
 	if o.archive = archive; archive == "" {
-		o.archive = suffix(o.url.Path)
-	} else if !slices.Contains(archives, archive) {
-		return fmt.Errorf("unknown kind of archive %q: there are %s", archive, strings.Join(archives, ", "))
+		o.archive = unpack.KindOf(o.url.Path)
+	} else if !slices.Contains(unpack.Kinds(), archive) {
+		return fmt.Errorf("unknown kind of archive %q: there are %s", archive, strings.Join(unpack.Kinds(), ", "))
 	}
 	switch {
 	case o.archive == "":
 		return o.plain()
-	case slices.Contains(singles, o.archive) && o.mode != "file":
+	case unpack.Single(o.archive) && o.mode != "file":
 		return fmt.Errorf(`%s files hold a single file: write mode = "file", or options { archive = "false" } to keep it packed`, o.archive)
 	}
 	return nil

@@ -120,8 +120,14 @@ func (s *stage) mustFail(t *testing.T, want string) {
 
 func (s *stage) checkClean(t *testing.T) {
 	t.Helper()
-	if left, _ := os.ReadDir(s.dirs.Private); len(left) > 0 {
-		t.Errorf("left in private: %v", left)
+	staging, err := allocdir.Staging(s.alloc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{s.dirs.Private, staging} {
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("left in %s: %v", dir, left)
+		}
 	}
 }
 

@@ -1,0 +1,44 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// Staging returns the directory in which the engine prepares files for an
+// allocation, and makes it. It lies beside the allocation, on the same file
+// system, and only the engine's user can enter it: no task can replace what is
+// in it. RemoveSecrets and Remove remove it.
+func Staging(allocDir string) (string, error) {
+	dir := stagingOf(allocDir)
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		err = nil
+	}
+	var info fs.FileInfo
+	if err == nil {
+		info, err = os.Lstat(dir)
+	}
+	if err == nil && (!info.IsDir() || info.Mode().Perm()&0o077 != 0 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()) {
+		err = errors.New("something else is in its place")
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot make staging directory %q: %w", dir, err)
+	}
+	return dir, nil
+}
+
+func stagingOf(allocDir string) string {
+	return filepath.Join(filepath.Dir(allocDir), ".staging-"+filepath.Base(allocDir))
+}
+
+func removeStaging(allocDir string) error {
+	if err := os.RemoveAll(stagingOf(allocDir)); err != nil {
+		return fmt.Errorf("cannot remove what was staged: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package allocdir
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestStaging(t *testing.T) {
+	t.Parallel()
+	r := openRun(t, t.TempDir(), "web", "1")
+	allocDir := r.AllocDir("a")
+	if _, err := Build(allocDir); err != nil {
+		t.Fatal(err)
+	}
+	for name, remove := range map[string]func() error{
+		"RemoveSecrets": func() error { return RemoveSecrets(allocDir) },
+		"Abandon":       func() error { return Abandon(r.Dir, 0) },
+		"Remove":        func() error { return Remove(allocDir) },
+	} {
+		for range 2 { // the second finds it there
+			dir, err := Staging(allocDir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info, err := os.Stat(dir); err != nil || info.Mode() != fs.ModeDir|0o700 {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+			if below, err := filepath.Rel(allocDir, dir); err != nil || filepath.IsLocal(below) {
+				t.Errorf("%s is in the allocation", dir)
+			}
+		}
+		if err := remove(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(stagingOf(allocDir)); err == nil {
+			t.Errorf("%s left it there", name)
+		}
+		if _, err := Build(allocDir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestStagingTrustsNothingThatIsThere(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]func(path string) error{
+		"a link":           func(path string) error { return os.Symlink(t.TempDir(), path) },
+		"an open one":      func(path string) error { return os.Mkdir(path, 0o755) },
+		"a file":           func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a link to itself": func(path string) error { return os.Symlink(filepath.Base(path), path) },
+	} {
+		allocDir := filepath.Join(t.TempDir(), "a")
+		if err := plant(stagingOf(allocDir)); err != nil {
+			t.Fatal(err)
+		}
+		if dir, err := Staging(allocDir); err == nil {
+			t.Errorf("%s: %s is used", name, dir)
+		}
+	}
+}

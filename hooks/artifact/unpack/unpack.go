@@ -1,0 +1,249 @@
+// Package unpack unpacks archives that others have made. It writes nothing
+// outside of the directory it is given, makes only files, directories and
+// links, and counts the bytes that it writes: an archive may lie about sizes.
+// Links are made as they are: the caller checks where they lead.
+package unpack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"strings"
+
+	"taskrun/engine/event"
+)
+
+// Limits is what an archive may hold.
+type Limits struct {
+	Size    int64 // bytes of all files
+	Entries int   // files, links and directories that are listed
+}
+
+// maxName is how long the name of an entry, or the target of a link, may be, in
+// bytes.
+const maxName = 4096
+
+// Dir unpacks an archive into the directory name in root, which it makes.
+func Dir(ctx context.Context, kind string, packed *os.File, root *os.Root, name string, limits Limits) error {
+	if err := root.Mkdir(name, 0o755); err != nil {
+		return err
+	}
+	into, err := root.OpenRoot(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = into.Close() }()
+	w := &writer{ctx: ctx, root: into, limits: limits, left: limits.Size}
+	return w.explain(w.unpack(kind, packed))
+}
+
+// File unpacks the one file that an archive holds to name in root.
+func File(ctx context.Context, kind string, packed *os.File, root *os.Root, name string, limits Limits) error {
+	w := &writer{ctx: ctx, root: root, limits: limits, left: limits.Size, single: name}
+	return w.explain(w.unpack(kind, packed))
+}
+
+// A writer writes the entries of an archive.
+type writer struct {
+	ctx    context.Context
+	root   *os.Root
+	limits Limits
+	single string // where the only file goes; empty: there may be many
+
+	left    int64 // bytes that may still be written
+	entries int
+	files   int
+	made    int         // directories, listed or not
+	listed  []directory // get their modes at the end
+}
+
+type directory struct {
+	name string
+	mode fs.FileMode
+}
+
+func (w *writer) unpack(kind string, packed *os.File) error {
+	if kind == "zip" {
+		return w.zip(packed)
+	}
+	text, release, err := decompress(kind, reader{w.ctx, packed})
+	if err != nil {
+		return err
+	}
+	defer release()
+	switch {
+	case !Single(kind):
+		return w.tar(text)
+	case w.single == "":
+		return fmt.Errorf("a %s file holds a single file, not a directory", kind)
+	}
+	return w.file(w.single, 0o644, text)
+}
+
+func (w *writer) explain(err error) error {
+	switch {
+	case w.ctx.Err() != nil:
+		return context.Cause(w.ctx)
+	case err != nil:
+		return fmt.Errorf("cannot unpack it: %w", err)
+	}
+	return nil
+}
+
+// begin counts an entry and returns the path at which it is written, "" for the
+// directory itself.
+func (w *writer) begin(name string) (string, error) {
+	if w.entries++; w.entries > w.limits.Entries {
+		return "", w.tooMany()
+	}
+	if len(name) > maxName {
+		return "", fmt.Errorf("the name of an entry is longer than %d bytes: %.40q…", maxName, name)
+	}
+	for part := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if part == ".." {
+			return "", fmt.Errorf("entry contains '..': %q", name)
+		}
+	}
+	return strings.TrimPrefix(path.Clean("/"+name), "/"), w.ctx.Err()
+}
+
+func (w *writer) tooMany() error {
+	return fmt.Errorf("the archive contains too many files: the limit is %d", w.limits.Entries)
+}
+
+// end checks that there was something, and gives directories their modes, which
+// may forbid to write in them.
+func (w *writer) end() error {
+	if w.entries == 0 || w.single != "" && w.files == 0 {
+		return errors.New("the archive is empty")
+	}
+	for _, d := range w.listed {
+		// The owner's rights to look into it stay, so that it can be inspected.
+		if err := w.root.Chmod(d.name, d.mode.Perm()|0o500); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addDir makes a directory that is listed.
+func (w *writer) addDir(name string, mode fs.FileMode) error {
+	if w.single != "" {
+		return errNotSingle
+	}
+	if name == "" {
+		return nil
+	}
+	if err := w.mkdirAll(name); err != nil {
+		return err
+	}
+	info, err := w.root.Lstat(name)
+	if err == nil && info.IsDir() { // an earlier entry may have made a link
+		w.listed = append(w.listed, directory{name, mode})
+	}
+	return err
+}
+
+var errNotSingle = errors.New("the archive does not hold exactly one file")
+
+// addFile writes a file or a link, whose target is its text.
+func (w *writer) addFile(name string, mode fs.FileMode, text io.Reader) error {
+	w.files++
+	switch {
+	case name == "":
+		return errors.New("a file in the archive has no name")
+	case w.single != "" && (w.files > 1 || !mode.IsRegular()):
+		return errNotSingle
+	case w.single != "":
+		return w.file(w.single, mode.Perm(), text)
+	}
+	if err := w.place(name); err != nil {
+		return err
+	}
+	switch mode.Type() {
+	case 0:
+		return w.file(name, mode.Perm(), text)
+	case fs.ModeSymlink:
+		target, err := io.ReadAll(io.LimitReader(text, maxName+1))
+		if err == nil && len(target) > maxName {
+			err = fmt.Errorf("the target of link %q is longer than %d bytes", name, maxName)
+		}
+		if err != nil {
+			return err
+		}
+		return w.root.Symlink(string(target), name)
+	}
+	return w.special(name)
+}
+
+func (w *writer) special(name string) error {
+	return fmt.Errorf("entry %q is neither a file, a directory nor a link", name)
+}
+
+// place makes the directories above a file, which need not be listed, and
+// removes a file that an earlier entry of the same name has left.
+func (w *writer) place(name string) error {
+	if dir := path.Dir(name); dir != "." {
+		if err := w.mkdirAll(dir); err != nil {
+			return err
+		}
+	}
+	if info, err := w.root.Lstat(name); err == nil && !info.IsDir() {
+		return w.root.Remove(name)
+	}
+	return nil
+}
+
+// mkdirAll makes a directory and those above it. Should a file be in the way,
+// the next step fails.
+func (w *writer) mkdirAll(name string) error {
+	for i, c := range name + "/" {
+		if c != '/' {
+			continue
+		}
+		switch err := w.root.Mkdir(name[:i], 0o755); {
+		case errors.Is(err, fs.ErrExist):
+		case err != nil:
+			return err
+		default:
+			if w.made++; w.made > 2*w.limits.Entries {
+				return fmt.Errorf("the archive contains too many directories: the limit is %d", 2*w.limits.Entries)
+			}
+		}
+	}
+	return nil
+}
+
+// file writes a file, and never more bytes than are left of the limit.
+func (w *writer) file(name string, mode fs.FileMode, text io.Reader) error {
+	f, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(reader{w.ctx, text}, min(w.left, math.MaxInt64-1)+1))
+	if w.left -= n; err == nil && w.left < 0 {
+		err = fmt.Errorf("the unpacked files are larger than the limit of %s", event.Size(w.limits.Size))
+	}
+	if err == nil {
+		err = f.Chmod(mode) // whatever the umask
+	}
+	return errors.Join(err, f.Close())
+}
+
+// A reader fails when its context ends.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
