@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,15 +40,28 @@ func (l *Log) file(s *stream) (*os.File, error) {
 
 func (l *Log) openWriter(s *stream) (*os.File, error) {
 	if s.fifo == nil {
-		err := unix.Mkfifo(filepath.Join(l.cfg.Dir, s.fifoName), 0o600)
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, fmt.Errorf("cannot make the FIFO %q: %w", s.fifoName, err)
+		if err := l.makeFIFO(s.fifoName); err != nil {
+			return nil, err
 		}
-		if s.fifo, err = l.openFIFO(s, unix.O_RDONLY|unix.O_NONBLOCK); err != nil {
+		var err error
+		if s.fifo, err = l.openFIFO(s, unix.O_RDONLY); err != nil {
 			return nil, err
 		}
 	}
 	return l.openFIFO(s, unix.O_RDWR)
+}
+
+// makeFIFO makes a FIFO in place of what an earlier engine has left, or a task
+// has made.
+func (l *Log) makeFIFO(name string) error {
+	err := l.dir.mkfifo(name)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := l.dir.clear(name); err != nil {
+		return err
+	}
+	return l.dir.mkfifo(name)
 }
 
 // Resume reads on from the FIFOs that an engine left when it died, for tasks
@@ -59,7 +73,7 @@ func (l *Log) Resume() error {
 		if l.closed || s.fifo != nil {
 			continue
 		}
-		f, err := l.openFIFO(s, unix.O_RDONLY|unix.O_NONBLOCK)
+		f, err := l.openFIFO(s, unix.O_RDONLY)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -72,38 +86,54 @@ func (l *Log) Resume() error {
 	return nil
 }
 
-// openFIFO goes around os.OpenFile, which would make the task's end of the
-// FIFO non-blocking, and would on macOS not wait for the engine's.
-func (l *Log) openFIFO(s *stream, flags int) (*os.File, error) {
-	dir, err := l.root.Open(".")
-	if err != nil {
+// openFIFO opens the engine's end of a FIFO, which never blocks, or the task's,
+// which does.
+func (l *Log) openFIFO(s *stream, access int) (f *os.File, err error) {
+	if st, err := l.dir.lstat(s.fifoName); err != nil {
 		return nil, err
+	} else if !isFIFO(st) {
+		return nil, fmt.Errorf("%q is not a FIFO of this user", s.fifoName)
 	}
-	defer dir.Close()
-	fd, err := unix.Openat(int(dir.Fd()), s.fifoName, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: s.fifoName, Err: err}
-	}
-	f := os.NewFile(uintptr(fd), filepath.Join(l.cfg.Dir, s.fifoName))
-	info, err := f.Stat()
-	if err == nil && info.Mode().Type() != fs.ModeNamedPipe {
-		err = fmt.Errorf("%q is not a FIFO", s.fifoName)
-	}
-	if err == nil && s.fifo != nil {
-		err = sameFIFO(s.fifo, info)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	err = l.dir.at("open", s.fifoName, func(at int) error {
+		fd, err := unix.Openat(at, s.fifoName, access|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		if err = s.checkFIFO(fd); err == nil && access == unix.O_RDWR {
+			err = unix.SetNonblock(fd, false)
+		}
+		if err != nil {
+			return errors.Join(err, unix.Close(fd))
+		}
+		f = os.NewFile(uintptr(fd), filepath.Join(l.cfg.Dir, s.fifoName))
+		return nil
+	})
+	return f, err
 }
 
-// sameFIFO guards against a FIFO that was replaced after the engine opened it:
-// nobody would read what a task writes there.
-func sameFIFO(reader *os.File, writer fs.FileInfo) error {
-	info, err := reader.Stat()
-	if err == nil && !os.SameFile(info, writer) {
-		err = fmt.Errorf("%q was replaced", writer.Name())
+func isFIFO(st *unix.Stat_t) bool {
+	return st.Mode&unix.S_IFMT == unix.S_IFIFO && int(st.Uid) == os.Geteuid()
+}
+
+// checkFIFO guards against a FIFO that was replaced: nobody would read what a
+// task writes there, or somebody else would.
+func (s *stream) checkFIFO(fd int) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
 	}
-	return err
+	if !isFIFO(&st) {
+		return errors.New("not a FIFO of this user")
+	}
+	if s.fifo == nil {
+		return nil
+	}
+	info, err := s.fifo.Stat()
+	if err != nil {
+		return err
+	}
+	if first := info.Sys().(*syscall.Stat_t); uint64(first.Dev) != uint64(st.Dev) || first.Ino != st.Ino { //nolint:unconvert // it is not the same type everywhere
+		return errors.New("it was replaced")
+	}
+	return nil
 }

@@ -10,9 +10,9 @@ import (
 
 // FollowTail returns the last lines of a stream, as Tail does, and a reader
 // that goes on behind them, which must be closed.
-func FollowTail(dir, task string, stream event.Stream, lines int) ([]byte, *Reader, error) {
+func FollowTail(path, task string, stream event.Stream, lines int) ([]byte, *Reader, error) {
 	for size := int64(tailBlock); ; size *= 4 {
-		r, err := OpenReader(dir, task, stream, size, io.SeekEnd)
+		r, err := OpenReader(path, task, stream, size, io.SeekEnd)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -10,8 +10,7 @@ package tasklog
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
 	"sync"
 	"time"
@@ -44,6 +43,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Task == "" || strings.ContainsRune(c.Task, '/'):
 		return fmt.Errorf("cannot log task %q: that is no file name", c.Task)
+	case len(c.Task) > MaxName:
+		return fmt.Errorf("cannot log task %q: the name is longer than %d bytes", c.Task, MaxName)
 	case c.Disabled:
 		return nil
 	case c.MaxFiles < 1 || c.MaxFileSize < 1:
@@ -55,8 +56,8 @@ func (c *Config) validate() error {
 // Log captures the output of one task over all its starts. It implements
 // drivers.Output. Its methods may be called from several goroutines at once.
 type Log struct {
-	cfg  Config
-	root *os.Root
+	cfg Config
+	dir dir
 
 	// mu is held from the reading of a piece until it is announced: that is
 	// what puts the pieces of both streams into one order.
@@ -67,25 +68,26 @@ type Log struct {
 }
 
 // New opens the log of a task and goes on behind what an earlier Log of the
-// same task and directory has written. A file is made when there is something
-// to write. The Log must be closed.
+// same task and directory has written. The first file of each stream exists from
+// now on, empty or not. The Log must be closed.
 func New(cfg Config) (*Log, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(cfg.Dir)
+	d, err := openDir(cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the logs of task %q: %w", cfg.Task, err)
 	}
-	l := &Log{cfg: cfg, root: root}
+	l := &Log{cfg: cfg, dir: d}
 	for i := range l.streams {
 		id := event.Stream(i)
 		s := &stream{id: id, fifoName: fifoName(cfg.Task, id)}
 		if !cfg.Disabled {
 			s.files = &files{
-				root: root, prefix: cfg.Task + "." + id.String(),
+				dir: d, prefix: cfg.Task + "." + id.String(),
 				maxFiles: cfg.MaxFiles, limit: cfg.MaxFileSize,
 			}
+			s.files.makeFirst()
 		}
 		l.streams[i] = s
 	}
@@ -134,7 +136,7 @@ func (l *Log) end(forGood bool) error {
 	for _, s := range l.streams {
 		errs = append(errs, l.closeStream(s, forGood))
 	}
-	errs = append(errs, l.root.Close())
+	errs = append(errs, l.dir.close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("cannot close the logs of task %q: %w", l.cfg.Task, err)
 	}
@@ -143,10 +145,18 @@ func (l *Log) end(forGood bool) error {
 
 // RemovePipes removes the FIFOs that the engine before this one has made for a
 // task that has ended.
-func RemovePipes(dir, task string) error {
+func RemovePipes(path, task string) error {
+	d, err := openDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.close()
 	var errs []error
 	for _, id := range []event.Stream{event.Stdout, event.Stderr} {
-		if err := os.Remove(filepath.Join(dir, fifoName(task, id))); !errors.Is(err, os.ErrNotExist) {
+		if err := d.remove(fifoName(task, id)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -163,7 +173,7 @@ func (l *Log) closeStream(s *stream, forGood bool) error {
 		err = s.fifo.Close()
 		s.readers.Wait()
 		if forGood {
-			if rmErr := l.root.Remove(s.fifoName); !errors.Is(rmErr, os.ErrNotExist) {
+			if rmErr := l.dir.remove(s.fifoName); !errors.Is(rmErr, fs.ErrNotExist) {
 				err = errors.Join(err, rmErr)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,6 +101,7 @@ func TestNewRefusesWhatItCannotDo(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"no directory": {Dir: filepath.Join(dir, "none"), Task: "web", MaxFiles: 1, MaxFileSize: 1},
 		"no task":      {Dir: dir, MaxFiles: 1, MaxFileSize: 1},
+		"a long name":  {Dir: dir, Task: strings.Repeat("x", MaxName+1), MaxFiles: 1, MaxFileSize: 1},
 		"a path":       {Dir: dir, Task: "../web", MaxFiles: 1, MaxFileSize: 1},
 		"no files":     {Dir: dir, Task: "web", MaxFileSize: 1},
 		"no size":      {Dir: dir, Task: "web", MaxFiles: 1},
@@ -114,7 +116,7 @@ func TestNewRefusesWhatItCannotDo(t *testing.T) {
 	}
 }
 
-func TestFilesAreMadeForOutput(t *testing.T) {
+func TestFilesExistFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	var r recorder
 	l := r.open(t, plenty)
@@ -127,8 +129,8 @@ func TestFilesAreMadeForOutput(t *testing.T) {
 	if info.Mode()&^0o644 != 0 || info.Mode()&0o600 != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	if _, indexes := onDisk(t, l.cfg.Dir, event.Stderr); len(indexes) > 0 {
-		t.Errorf("stderr has files %v", indexes)
+	if files, _ := onDisk(t, l.cfg.Dir, event.Stderr); len(files) != 1 || len(files[0]) != 0 {
+		t.Errorf("stderr has %d files, want an empty one", len(files))
 	}
 }
 
@@ -152,8 +154,8 @@ func TestLinkInTheLogsDirectoryIsNotFollowedOut(t *testing.T) {
 	if got := r.text(event.Stdout); got != "123\n456\n" {
 		t.Errorf("announced %q", got)
 	}
-	if len(r.reports) != 1 {
-		t.Errorf("reports: %v", r.reports)
+	if got := allOnDisk(t, dir, event.Stdout); got != "123\n456\n" {
+		t.Errorf("on disk %q", got)
 	}
 }
 

@@ -39,17 +39,22 @@ announce stdout 800 false
 
 func TestLossIsReportedOnceAndAtTheEnd(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "web.stdout.1"), 0o700); err != nil {
+	dir := filepath.Join(t.TempDir(), "logs")
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var r recorder
 	l := r.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 4})
 	stdout, stderr := writers(t, l)
-	for range 5 {
+	for i := range 5 {
 		write(t, stdout, "abc\n")
+		write(t, stderr, "abc\n"[i:min(i+1, 4)]) // one file in all
+		if i == 0 {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
-	write(t, stderr, "abc\n")
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -64,5 +69,51 @@ func TestLossIsReportedOnceAndAtTheEnd(t *testing.T) {
 	}
 	if got := r.text(event.Stdout); got != strings.Repeat("abc\n", 5) {
 		t.Errorf("announced %q", got)
+	}
+}
+
+// TestCutLineIsEndedByTheNextLog opens a log behind one that has lost output, as
+// after a kill: the line that was cut is not joined with the next one, and a line
+// that was not is continued.
+func TestCutLineIsEndedByTheNextLog(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		before string
+		lost   bool
+		want   string
+	}{
+		"cut":                {"23939", true, "23939\nback\n"},
+		"lost between lines": {"23939\n", true, "23939\nback\n"},
+		"under way":          {"23939", false, "23939back\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			var killed, next recorder
+			l := killed.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 1 << 20})
+			stdout, _ := writers(t, l)
+			write(t, stdout, tt.before)
+			if tt.lost { // as on a full disk: the file cannot be written
+				full, err := os.Open(filepath.Join(dir, "web.stdout.0"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer full.Close()
+				current := l.streams[event.Stdout].files.current
+				whole := current.file
+				current.file = full
+				write(t, stdout, "40\n")
+				current.file = whole
+			}
+			l = next.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 1 << 20})
+			stdout, _ = writers(t, l)
+			write(t, stdout, "back\n")
+			if got := allOnDisk(t, dir, event.Stdout); got != tt.want {
+				t.Errorf("on disk %q, want %q", got, tt.want)
+			}
+			if info, err := os.Stat(filepath.Join(dir, "web.stdout.0")); err != nil || info.Mode()&cutMark != 0 {
+				t.Errorf("the mark is left: %v, %v", info, err)
+			}
+		})
 	}
 }

@@ -2,36 +2,34 @@ package tasklog
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 )
 
+// MaxName is the longest name of a task, in bytes, whose files all have names
+// that file systems take, which is up to 255 bytes.
+const MaxName = 240
+
+// maxIndex is the highest number of a file. Tasks may make files with higher
+// ones, which are none of a log.
+const maxIndex = 1 << 50
+
 // fileName is the name of a file of a stream; the prefix is <task>.<stream>.
 func fileName(prefix string, index int) string { return fmt.Sprintf("%s.%d", prefix, index) }
 
 // list returns the numbers of a stream's files in ascending order.
-func list(root *os.Root, prefix string) ([]int, error) {
-	dir, err := root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
+func list(d dir, prefix string) ([]int, error) {
 	var indexes []int
-	for _, name := range names {
+	err := d.each(func(name string) {
 		digits, ok := strings.CutPrefix(name, prefix+".")
 		if !ok {
-			continue
+			return
 		}
-		if n, err := strconv.Atoi(digits); err == nil && n >= 0 && fileName(prefix, n) == name {
+		if n, err := strconv.Atoi(digits); err == nil && n >= 0 && n <= maxIndex && fileName(prefix, n) == name {
 			indexes = append(indexes, n)
 		}
-	}
+	})
 	slices.Sort(indexes)
-	return indexes, nil
+	return indexes, err
 }

@@ -1,6 +1,7 @@
 package tasklog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ import (
 // It holds the file that it reads, and those that Hold has opened. What is
 // rotated away before it is held is passed over, and Skipped counts it.
 type Reader struct {
-	root    *os.Root
+	dir     dir
 	prefix  string
 	file    *os.File // nil until there is one
 	index   int      // of file
@@ -48,12 +49,12 @@ const (
 // OpenReader opens a stream at an offset in bytes: from the beginning of its
 // oldest file with io.SeekStart, back from the end with io.SeekEnd. An offset
 // beyond either end is that end. There need not be any files yet.
-func OpenReader(dir, task string, stream event.Stream, offset int64, whence int) (*Reader, error) {
-	root, err := os.OpenRoot(dir)
+func OpenReader(path, task string, stream event.Stream, offset int64, whence int) (*Reader, error) {
+	d, err := openDir(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s of task %q: %w", stream, task, err)
 	}
-	r := &Reader{root: root, prefix: task + "." + stream.String(), last: -1}
+	r := &Reader{dir: d, prefix: task + "." + stream.String(), last: -1}
 	if err := r.seek(offset, whence); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot read %s of task %q: %w", stream, task, err), r.Close())
 	}
@@ -61,18 +62,14 @@ func OpenReader(dir, task string, stream event.Stream, offset int64, whence int)
 }
 
 func (r *Reader) seek(offset int64, whence int) error {
-	gone, indexes, err := r.list()
+	gone, files, err := r.list()
 	r.at = gone.bytes
-	if err != nil || len(indexes) == 0 {
+	if err != nil || len(files) == 0 {
 		return err
 	}
-	sizes := make([]int64, len(indexes))
 	var total int64
-	for i, index := range indexes {
-		if info, err := r.root.Stat(fileName(r.prefix, index)); err == nil {
-			sizes[i] = info.Size()
-			total += sizes[i]
-		}
+	for _, f := range files {
+		total += f.size
 	}
 	if whence == io.SeekEnd {
 		offset = total - offset
@@ -80,38 +77,62 @@ func (r *Reader) seek(offset int64, whence int) error {
 	offset = min(max(offset, 0), total)
 	r.at += offset
 	i := 0
-	for ; i < len(indexes)-1 && offset >= sizes[i]; i++ {
-		offset -= sizes[i]
+	for ; i < len(files)-1 && offset > 0 && offset >= files[i].size; i++ {
+		offset -= files[i].size
 	}
-	f, err := r.root.Open(fileName(r.prefix, indexes[i]))
-	if errors.Is(err, fs.ErrNotExist) {
+	f, _, err := r.dir.open(fileName(r.prefix, files[i].index), os.O_RDONLY)
+	if isGone(err) {
 		return nil // rotated away meanwhile: Read begins with the oldest there is
 	}
 	if err != nil {
 		return err
 	}
-	r.file, r.index, r.last = f, indexes[i], indexes[i]
+	r.file, r.index, r.last = f, files[i].index, files[i].index
 	_, err = f.Seek(offset, io.SeekStart)
 	return err
 }
 
+// isGone reports whether there is no file: what else a task has put in its
+// place is none.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errIrregular) }
+
+// listedFile is a file that is there to be read.
+type listedFile struct {
+	index int
+	size  int64
+}
+
+// maxLooks is how often a directory is looked at that changes meanwhile: a task
+// may change it without end.
+const maxLooks = 100
+
 // list returns what is gone of the stream, and the files that are not.
-func (r *Reader) list() (gone removed, indexes []int, err error) {
-	if gone, err = readMark(r.root, r.prefix); err != nil {
+func (r *Reader) list() (gone removed, files []listedFile, err error) {
+	if gone, err = readMark(r.dir, r.prefix); err != nil {
 		return gone, nil, err
 	}
-	for {
-		if indexes, err = list(r.root, r.prefix); err != nil {
+	var indexes []int
+	for range maxLooks {
+		if indexes, err = list(r.dir, r.prefix); err != nil {
 			return gone, nil, err
 		}
 		before := gone
-		if gone, err = readMark(r.root, r.prefix); err != nil {
+		if gone, err = readMark(r.dir, r.prefix); err != nil {
 			return gone, nil, err
 		}
-		if gone == before { // else they may not belong together
-			return gone, slices.DeleteFunc(indexes, func(i int) bool { return i < gone.below }), nil
+		if gone == before {
+			break // else they may not belong together
 		}
 	}
+	for _, index := range indexes {
+		if index < gone.below {
+			continue
+		}
+		if st, err := r.dir.lstat(fileName(r.prefix, index)); err == nil && isOwn(st, os.O_RDONLY) {
+			files = append(files, listedFile{index, st.Size})
+		}
+	}
+	return gone, files, nil
 }
 
 // Skipped is how many bytes were rotated away before they were read.
@@ -138,7 +159,7 @@ func (r *Reader) Close() error {
 	for _, h := range r.held {
 		err = errors.Join(err, h.file.Close())
 	}
-	return errors.Join(err, r.root.Close())
+	return errors.Join(err, r.dir.close())
 }
 
 // Read reads from one file at a time.
@@ -193,8 +214,8 @@ func (r *Reader) goOn() {
 		r.heldBytes -= sizeOf(next.file)
 	}
 	r.file, r.index = next.file, next.index
-	if next.start >= 0 {
-		r.skipped += max(0, next.start-r.at)
+	if next.start > r.at {
+		r.skipped += next.start - r.at
 		r.at = next.start
 	}
 }
@@ -226,13 +247,14 @@ func sizeOf(f *os.File) int64 {
 // openNext opens the file behind the last one.
 func (r *Reader) openNext() (heldFile, error) {
 	if r.last >= 0 {
-		f, err := r.root.Open(fileName(r.prefix, r.last+1))
-		if !errors.Is(err, fs.ErrNotExist) {
+		f, _, err := r.dir.open(fileName(r.prefix, r.last+1), os.O_RDONLY)
+		if !isGone(err) {
 			return heldFile{f, r.last + 1, -1}, err
 		}
-		// Only when the last file is gone can the one behind it be gone, too.
-		// For that alone the directory is read, which may be large.
-		if _, err := r.root.Lstat(fileName(r.prefix, r.last)); err == nil {
+		// Only when the last file is gone can the one behind it be gone, too, or
+		// passed over when something else is in its place. For that alone the
+		// directory is read, which may be large.
+		if _, lastErr := r.dir.lstat(fileName(r.prefix, r.last)); lastErr == nil && errors.Is(err, fs.ErrNotExist) {
 			return heldFile{}, io.EOF
 		}
 	}
@@ -241,25 +263,27 @@ func (r *Reader) openNext() (heldFile, error) {
 
 // openOldest opens the first file there is behind the last one.
 func (r *Reader) openOldest() (heldFile, error) {
-	for {
-		gone, indexes, err := r.list()
+	for range maxLooks {
+		gone, files, err := r.list()
 		if err != nil {
 			return heldFile{}, err
 		}
-		i, _ := slices.BinarySearch(indexes, r.last+1)
-		if i == len(indexes) {
+		i, _ := slices.BinarySearchFunc(files, r.last+1, func(f listedFile, index int) int { return cmp.Compare(f.index, index) })
+		if i == len(files) {
 			return heldFile{}, io.EOF
 		}
-		f, err := r.root.Open(fileName(r.prefix, indexes[i]))
-		if errors.Is(err, fs.ErrNotExist) {
+		index := files[i].index
+		f, _, err := r.dir.open(fileName(r.prefix, index), os.O_RDONLY)
+		if isGone(err) {
 			continue // rotated away meanwhile
 		}
 		if err != nil {
 			return heldFile{}, err
 		}
-		if indexes[i] == r.last+1 && r.last >= 0 {
-			return heldFile{f, indexes[i], -1}, nil
+		if index == r.last+1 && r.last >= 0 {
+			return heldFile{f, index, -1}, nil
 		}
-		return heldFile{f, indexes[i], gone.bytes}, nil
+		return heldFile{f, index, gone.bytes}, nil
 	}
+	return heldFile{}, io.EOF
 }

@@ -162,14 +162,14 @@ func TestReaderHolds(t *testing.T) {
 		text := fmt.Sprintf("%03d\n", i)
 		write(t, stdout, text)
 		reader.Hold()
-		if i < maxHeldFiles || i == 2*maxHeldFiles-1 {
+		if i <= maxHeldFiles || i == 2*maxHeldFiles-1 {
 			want += text
 		}
 	}
 	if got := readOn(t, reader); got != want {
 		t.Errorf("read %q", got)
 	}
-	if got, want := reader.Skipped(), int64(4*(maxHeldFiles-1)); got != want {
+	if got, want := reader.Skipped(), int64(4*(maxHeldFiles-2)); got != want {
 		t.Errorf("%d bytes were skipped, want %d", got, want)
 	}
 }

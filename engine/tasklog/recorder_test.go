@@ -108,7 +108,12 @@ func onDisk(t testing.TB, dir string, s event.Stream) (files [][]byte, indexes [
 		t.Fatal(err)
 	}
 	defer root.Close()
-	if indexes, err = list(root, "web."+s.String()); err != nil {
+	d, err := openDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close()
+	if indexes, err = list(d, "web."+s.String()); err != nil {
 		t.Fatal(err)
 	}
 	for _, index := range indexes {

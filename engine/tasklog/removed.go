@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // removed is a mark beside the files of a stream from which some were removed.
@@ -21,10 +22,10 @@ const markSize = 40
 
 func markName(prefix string) string { return "." + prefix + ".purged" }
 
-// readMark returns the mark of a stream.
-func readMark(root *os.Root, prefix string) (m removed, err error) {
-	f, err := root.Open(markName(prefix))
-	if errors.Is(err, fs.ErrNotExist) {
+// readMark returns the mark of a stream. What is not a mark counts as none.
+func readMark(d dir, prefix string) (m removed, err error) {
+	f, _, err := d.open(markName(prefix), unix.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errIrregular) {
 		return m, nil
 	}
 	if err != nil {
@@ -35,15 +36,19 @@ func readMark(root *os.Root, prefix string) (m removed, err error) {
 	if err != nil {
 		return m, err
 	}
-	if _, err := fmt.Sscanf(string(text), "%d %d\n", &m.below, &m.bytes); err != nil {
-		return removed{}, nil // the disk had no room for it
+	_, err = fmt.Sscanf(string(text), "%d %d\n", &m.below, &m.bytes)
+	if err != nil || m.below < 0 || m.below > maxIndex || m.bytes < 0 {
+		return removed{}, nil // the disk had no room for it, or a task has written it
 	}
 	return m, nil
 }
 
 // write leaves the mark.
-func (m removed) write(root *os.Root, prefix string) error {
-	f, err := root.OpenFile(markName(prefix), os.O_WRONLY|os.O_CREATE, 0o644)
+func (m removed) write(d dir, prefix string) error {
+	f, _, err := d.open(markName(prefix), unix.O_WRONLY|unix.O_CREAT)
+	if errors.Is(err, errIrregular) {
+		f, err = d.create(markName(prefix), unix.O_WRONLY)
+	}
 	if err != nil {
 		return err
 	}

@@ -2,46 +2,63 @@ package tasklog
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+
+	"golang.org/x/sys/unix"
 )
 
 // files are the numbered files of one stream. The highest is the one written;
 // it is opened when there is something to write. Numbers grow and are never
 // used again.
 type files struct {
-	root     *os.Root
+	dir      dir
 	prefix   string // <task>.<stream>
 	maxFiles int
 	limit    int64
 
+	isNew   bool    // this is the first Log of the stream: there is the first file and no other
 	removed removed // the files that were removed
 	index   int     // of current
 	current *file   // nil before the first write
 	size    int64
 	midLine bool // current ends within a line
+	marked  bool // current is marked as cut
+}
+
+// writing is how the file that is written is opened.
+const writing = unix.O_RDWR | unix.O_APPEND
+
+// makeFirst makes the first file when this stream never had one. That saves
+// looking through the directory later, which for a group of a thousand tasks
+// holds thousands of files. It is closed until there is something to write, when
+// any error shows.
+func (r *files) makeFirst() {
+	if _, err := r.dir.lstat(markName(r.prefix)); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	if f, _, err := r.dir.open(fileName(r.prefix, 0), writing|unix.O_CREAT|unix.O_EXCL); err == nil {
+		r.isNew = true
+		f.Close()
+	}
 }
 
 // openHighest opens the highest file there is, or makes the first.
 func (r *files) openHighest() error {
-	if r.openFirst() == nil {
-		return nil
-	}
-	indexes, err := list(r.root, r.prefix)
-	if err != nil {
-		return err
-	}
-	if r.removed, err = readMark(r.root, r.prefix); err != nil {
-		return err
-	}
 	index := 0
-	if len(indexes) > 0 {
-		index = indexes[len(indexes)-1]
-		r.removed.below = max(r.removed.below, indexes[0])
+	if !r.isNew {
+		var err error
+		if index, err = r.findHighest(); err != nil {
+			return err
+		}
 	}
-	f, size, err := r.open(index, os.O_CREATE)
+	f, size, err := r.dir.open(fileName(r.prefix, index), writing|unix.O_CREAT)
+	if errors.Is(err, errIrregular) {
+		r.index = index - 1
+		return r.rotate()
+	}
 	if err != nil {
 		return err
 	}
@@ -49,18 +66,24 @@ func (r *files) openHighest() error {
 	return nil
 }
 
-// openFirst makes the first file when this stream never had one. That saves
-// looking through the directory, which for a group of a thousand tasks holds
-// thousands of files.
-func (r *files) openFirst() error {
-	if _, err := r.root.Lstat(markName(r.prefix)); !errors.Is(err, fs.ErrNotExist) {
-		return fs.ErrExist
+// findHighest returns the number of the highest file that an earlier Log can have
+// made; 0 if there is none.
+func (r *files) findHighest() (int, error) {
+	indexes, err := list(r.dir, r.prefix)
+	if err != nil {
+		return 0, err
 	}
-	f, _, err := r.open(0, os.O_CREATE|os.O_EXCL)
-	if err == nil {
-		r.use(f, 0, 0)
+	if r.removed, err = readMark(r.dir, r.prefix); err != nil {
+		return 0, err
 	}
-	return err
+	for _, index := range slices.Backward(indexes) {
+		if st, err := r.dir.lstat(fileName(r.prefix, index)); err == nil && isOwn(st, writing) {
+			r.removed.below = min(max(r.removed.below, indexes[0]), index)
+			return index, nil
+		}
+	}
+	r.removed.below = 0
+	return 0, nil
 }
 
 // put writes as much of p as belongs into one file. It returns that file,
@@ -92,20 +115,22 @@ func (r *files) put(p []byte) (src *file, offset int64, n int, err error) {
 	return r.current, end - int64(n), n, err
 }
 
-// rotate goes on to the next file that is not full.
+// maxObstacles is how many directories in the places of files are passed over.
+const maxObstacles = 1000
+
+// rotate goes on to the next file. What a task has put in its place is removed
+// or, if it is a directory that is not empty, passed over.
 func (r *files) rotate() error {
 	for next := r.index + 1; ; next++ {
-		f, size, err := r.open(next, os.O_CREATE)
-		if err != nil {
+		f, err := r.dir.create(fileName(r.prefix, next), writing)
+		if err == nil {
+			r.use(f, next, 0)
+			r.purge()
+			return nil
+		}
+		if st, statErr := r.dir.lstat(fileName(r.prefix, next)); statErr != nil || isOwn(st, writing) || next == r.index+maxObstacles {
 			return err
 		}
-		if size >= r.limit {
-			f.Close()
-			continue
-		}
-		r.use(f, next, size)
-		r.purge()
-		return nil
 	}
 }
 
@@ -114,7 +139,7 @@ func (r *files) use(f *os.File, index int, size int64) {
 		r.current.Release()
 	}
 	r.current = newFile(f)
-	r.index, r.size, r.midLine = index, size, false
+	r.index, r.size, r.midLine, r.marked = index, size, false, isCut(f)
 	if size > 0 {
 		var last [1]byte
 		_, err := f.ReadAt(last[:], size-1)
@@ -122,33 +147,42 @@ func (r *files) use(f *os.File, index int, size int64) {
 	}
 }
 
-func (r *files) open(index, flags int) (*os.File, int64, error) {
-	f, err := r.root.OpenFile(fileName(r.prefix, index), os.O_RDWR|os.O_APPEND|flags, 0o644)
-	if err != nil {
-		return nil, 0, err
+// purge removes the oldest files. A file that somebody retains can be read on.
+// The mark comes first, for the next Log and for readers that are late.
+func (r *files) purge() {
+	below := r.index - r.maxFiles + 1
+	if below-r.removed.below > r.maxFiles {
+		r.purgeListed(below)
+		return
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%q is no regular file", f.Name())
+	for r.removed.below < below {
+		r.removeOldest(r.removed.below)
 	}
-	if err != nil {
-		return nil, 0, errors.Join(err, f.Close())
-	}
-	return f, info.Size(), nil
 }
 
-// purge removes the oldest files. A file that somebody retains can be read on.
-// The mark comes first, for openFirst and for readers that are late.
-func (r *files) purge() {
-	for r.removed.below <= r.index-r.maxFiles {
-		name := fileName(r.prefix, r.removed.below)
-		r.removed.below++
-		if info, err := r.root.Lstat(name); err == nil { // else somebody has removed it already
-			r.removed.bytes += info.Size()
-		}
-		_ = r.removed.write(r.root, r.prefix) // on a full disk the next one will do
-		_ = r.root.Remove(name)
+// purgeListed removes the files below a number that are far apart, since a task
+// has made some of them.
+func (r *files) purgeListed(below int) {
+	indexes, err := list(r.dir, r.prefix)
+	if err != nil {
+		return // the next time will do
 	}
+	for _, index := range indexes {
+		if index >= r.removed.below && index < below {
+			r.removeOldest(index)
+		}
+	}
+	r.removed.below = max(r.removed.below, below)
+}
+
+func (r *files) removeOldest(index int) {
+	name := fileName(r.prefix, index)
+	r.removed.below = index + 1
+	if st, err := r.dir.lstat(name); err == nil && isOwn(st, unix.O_RDONLY) { // else somebody has removed it already
+		r.removed.bytes += st.Size
+	}
+	_ = r.removed.write(r.dir, r.prefix) // on a full disk the next one will do
+	_ = r.dir.clear(name)
 }
 
 func (r *files) close() {

@@ -128,7 +128,7 @@ func TestRotation(t *testing.T) {
 		"one file":        {1, 4, []string{"abc\ndef\n", "ghi\n"}, []string{"ghi\n"}, 2},
 		"long line":       {9, 4, []string{"abcdefghij\n"}, []string{"abcd", "efgh", "ij\n"}, 0},
 		"full is enough":  {9, 4, []string{"abc\n"}, []string{"abc\n"}, 0},
-		"nothing":         {9, 4, nil, nil, 0},
+		"nothing":         {9, 4, nil, []string{""}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +183,7 @@ func TestRotationGoesOnWhereAnEarlierLogEnded(t *testing.T) {
 	}
 }
 
-func TestRotationSkipsFullFiles(t *testing.T) {
+func TestRotationGoesOnBehindTheHighestFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{"web.stdout.3": "full", "web.stdout.007": "", "web.stdout.x": "", "web.stderr.9": ""} {
@@ -203,8 +203,9 @@ func TestRotationSkipsFullFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, stdout, "abc\n")
-	if _, indexes := onDisk(t, dir, event.Stdout); !slices.Equal(indexes, []int{4, 5, 6}) {
-		t.Errorf("numbers %v, want 4, 5, 6", indexes)
+	files, indexes := onDisk(t, dir, event.Stdout)
+	if got := string(bytes.Join(files, []byte{'|'})); got != "full|abc\n|abc\n" || !slices.Equal(indexes, []int{3, 4, 5}) {
+		t.Errorf("files %q with numbers %v, want 3, 4, 5", got, indexes)
 	}
 }
 

@@ -23,7 +23,9 @@ type stream struct {
 // write puts p on disk and announces it. What the disk does not take is
 // announced from memory and counted. The lock is held.
 func (l *Log) write(s *stream, p []byte, at time.Time) {
-	l.endCutLine(s)
+	if s.files != nil {
+		s.files.endCutLine()
+	}
 	for s.files != nil && len(p) > 0 {
 		src, offset, n, err := s.files.put(p)
 		if n > 0 {
@@ -31,6 +33,7 @@ func (l *Log) write(s *stream, p []byte, at time.Time) {
 			p = p[n:]
 		}
 		if err != nil {
+			s.files.markCut(s.files.midLine)
 			l.failed(s, err, len(p))
 			break
 		}
@@ -40,14 +43,6 @@ func (l *Log) write(s *stream, p []byte, at time.Time) {
 		src := l.memory.put(p)
 		l.announce(s, src, 0, len(p), at)
 		src.Release()
-	}
-}
-
-// endCutLine ends on disk the line whose rest was lost: what comes now does not
-// belong to it. That is not announced, for the rest was.
-func (l *Log) endCutLine(s *stream) {
-	if s.failure != nil && s.files != nil && s.files.midLine {
-		_, _, _, _ = s.files.put([]byte{'\n'}) // what comes next will tell
 	}
 }
 

@@ -2,10 +2,8 @@ package tasklog
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
 
@@ -20,30 +18,30 @@ const tailBlock = 64 << 10
 // Tail returns the last lines of a stream that are on disk, oldest first, each
 // with its newline; the last one may lack it. Beyond 16 MiB it returns fewer
 // lines, and the first one without its beginning. No files are no error.
-func Tail(dir, task string, stream event.Stream, lines int) ([][]byte, error) {
+func Tail(path, task string, stream event.Stream, lines int) ([][]byte, error) {
 	if lines <= 0 {
 		return nil, nil
 	}
-	tail, err := readTail(dir, task+"."+stream.String(), lines)
+	tail, err := readTail(path, task+"."+stream.String(), lines)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s of task %q: %w", stream, task, err)
 	}
 	return tail, nil
 }
 
-func readTail(dir, prefix string, lines int) ([][]byte, error) {
-	root, err := os.OpenRoot(dir)
+func readTail(path, prefix string, lines int) ([][]byte, error) {
+	d, err := openDir(path)
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
-	indexes, err := list(root, prefix)
+	defer d.close()
+	indexes, err := list(d, prefix)
 	if err != nil {
 		return nil, err
 	}
 	t := &tailReader{lines: lines}
 	for _, index := range slices.Backward(indexes) {
-		if err := t.read(root, fileName(prefix, index)); err != nil {
+		if err := t.read(d, fileName(prefix, index)); err != nil {
 			return nil, err
 		}
 	}
@@ -61,23 +59,19 @@ type tailReader struct {
 // enough: the newline before the first wanted line was seen.
 func (t *tailReader) enough() bool { return t.newlines > t.lines || t.size >= maxTail }
 
-func (t *tailReader) read(root *os.Root, name string) error {
+func (t *tailReader) read(d dir, name string) error {
 	if t.enough() {
 		return nil
 	}
-	f, err := root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, size, err := d.open(name, os.O_RDONLY)
+	if isGone(err) {
 		return nil // rotated away meanwhile
 	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	for end := info.Size(); end > 0 && !t.enough(); {
+	for end := size; end > 0 && !t.enough(); {
 		block := make([]byte, min(end, tailBlock))
 		end -= int64(len(block))
 		n, err := f.ReadAt(block, end)

@@ -1,0 +1,174 @@
+package tasklog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// errIrregular is the error of a name that is not that of a regular file which
+// the engine may have made: of a link, a FIFO, a directory, a socket, a device,
+// or of a file that has a lease.
+var errIrregular = errors.New("not a regular file")
+
+// dir is the directory of an allocation's logs, in which tasks can create any
+// name. It is open, so that a task that replaces the directory replaces nothing
+// for us. No method follows a link or blocks on what a task has put there.
+//
+// One race remains: a device that takes the place of a regular file between the
+// check of its name and the opening is opened, and closed again.
+type dir struct{ file *os.File }
+
+// openDir opens <allocation>/alloc/logs. A task may have replaced one of the
+// last two elements of the path by a link, which is an error.
+func openDir(path string) (dir, error) {
+	shared, logs := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+	top, err := os.Open(filepath.Dir(filepath.Dir(path)))
+	if err != nil {
+		return dir{}, err
+	}
+	parent, err := dir{top}.sub(shared)
+	if err = errors.Join(err, top.Close()); err != nil {
+		return dir{}, err
+	}
+	d, err := parent.sub(logs)
+	return d, errors.Join(err, parent.close())
+}
+
+// sub opens a directory in d.
+func (d dir) sub(name string) (s dir, err error) {
+	err = d.at("open", name, func(at int) error {
+		fd, err := unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err == nil {
+			s.file = os.NewFile(uintptr(fd), name)
+		}
+		return err
+	})
+	return s, err
+}
+
+func (d dir) close() error {
+	if d.file == nil {
+		return nil
+	}
+	return d.file.Close()
+}
+
+// at calls f with the descriptor of the directory, again when a signal has
+// interrupted it.
+func (d dir) at(op, name string, f func(fd int) error) error {
+	conn, err := d.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	closed := conn.Control(func(fd uintptr) {
+		for err = f(int(fd)); errors.Is(err, unix.EINTR); {
+			err = f(int(fd))
+		}
+	})
+	if err = errors.Join(closed, err); err != nil {
+		return &fs.PathError{Op: op, Path: name, Err: err}
+	}
+	return nil
+}
+
+// open opens a regular file, and returns its size.
+func (d dir) open(name string, flags int) (f *os.File, size int64, err error) {
+	if flags&unix.O_EXCL == 0 { // else it is new
+		if st, err := d.lstat(name); err == nil && !isOwn(st, flags) {
+			return nil, 0, &fs.PathError{Op: "open", Path: name, Err: errIrregular}
+		}
+	}
+	err = d.at("open", name, func(at int) error {
+		fd, err := unix.Openat(at, name, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0o644)
+		switch {
+		case errors.Is(err, unix.ELOOP), errors.Is(err, unix.EAGAIN), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EISDIR):
+			return errIrregular
+		case err != nil:
+			return err
+		}
+		var st unix.Stat_t
+		if err = unix.Fstat(fd, &st); err == nil && !isOwn(&st, flags) {
+			err = errIrregular
+		}
+		if err == nil {
+			err = unix.SetNonblock(fd, false)
+		}
+		if err != nil {
+			return errors.Join(err, unix.Close(fd))
+		}
+		f, size = os.NewFile(uintptr(fd), name), st.Size
+		return nil
+	})
+	return f, size, err
+}
+
+// isOwn reports whether a file is a regular one and, if it is to be written, the
+// engine may have made it: it belongs to its user, and has no other name, which
+// could be in any directory.
+func isOwn(st *unix.Stat_t, flags int) bool {
+	regular := st.Mode&unix.S_IFMT == unix.S_IFREG
+	return regular && (flags&unix.O_ACCMODE == unix.O_RDONLY || st.Nlink <= 1 && int(st.Uid) == os.Geteuid())
+}
+
+// create makes a file. Whatever a task has put in its place is removed, unless
+// it is a directory that is not empty.
+func (d dir) create(name string, flags int) (f *os.File, err error) {
+	f, _, err = d.open(name, flags|unix.O_CREAT|unix.O_EXCL)
+	if !errors.Is(err, fs.ErrExist) {
+		return f, err
+	}
+	if err := d.clear(name); err != nil {
+		return nil, err
+	}
+	f, _, err = d.open(name, flags|unix.O_CREAT|unix.O_EXCL)
+	return f, err
+}
+
+// clear removes a file or an empty directory.
+func (d dir) clear(name string) error {
+	err := d.remove(name)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if st, statErr := d.lstat(name); statErr != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return err
+	}
+	return d.at("remove", name, func(at int) error { return unix.Unlinkat(at, name, unix.AT_REMOVEDIR) })
+}
+
+func (d dir) remove(name string) error {
+	return d.at("remove", name, func(at int) error { return unix.Unlinkat(at, name, 0) })
+}
+
+func (d dir) lstat(name string) (*unix.Stat_t, error) {
+	var st unix.Stat_t
+	err := d.at("stat", name, func(at int) error { return unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW) })
+	return &st, err
+}
+
+// each calls f with the names in the directory.
+func (d dir) each(f func(name string)) error {
+	again, err := d.sub(".") // with a position of its own
+	if err != nil {
+		return err
+	}
+	defer again.close()
+	for {
+		names, err := again.file.Readdirnames(1024)
+		for _, name := range names {
+			f(name)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("cannot read the directory of the logs: %w", err)
+		}
+	}
+}
