@@ -35,7 +35,7 @@ func TestEveryByteOfAProcessIsCaptured(t *testing.T) {
 				if got := r.text(s); got != want {
 					t.Errorf("%s: announced %d bytes, which differ from the %d written", s, len(got), len(want))
 				}
-				if got := allOnDisk(t, l.cfg.Dir, s); got != want {
+				if got := allOnDisk(t, l.cfg.Dir.Name(), s); got != want {
 					t.Errorf("%s: %d bytes on disk, which differ from the %d written", s, len(got), len(want))
 				}
 			}
@@ -51,7 +51,7 @@ func TestRestartsGoOnInTheSameFile(t *testing.T) {
 		runTask(t, l, command("count", 2))
 	}
 	want := strings.Repeat("0\n1\nend\n", 3)
-	if got := allOnDisk(t, l.cfg.Dir, event.Stdout); got != want {
+	if got := allOnDisk(t, l.cfg.Dir.Name(), event.Stdout); got != want {
 		t.Errorf("on disk %q, want %q", got, want)
 	}
 	if got := r.text(event.Stdout); got != want {
@@ -86,7 +86,7 @@ func TestTaskEndOfFIFO(t *testing.T) {
 	if flags&unix.O_ACCMODE != unix.O_RDWR || flags&unix.O_NONBLOCK != 0 {
 		t.Errorf("flags %#x, want read and write, blocking", flags)
 	}
-	name := filepath.Join(l.cfg.Dir, ".web.stdout.fifo")
+	name := filepath.Join(l.cfg.Dir.Name(), ".web.stdout.fifo")
 	info, err := os.Stat(name)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestReplacedFIFOIsRefused(t *testing.T) {
 	var r recorder
 	l := r.open(t, plenty)
 	runTask(t, l, command("count", 1))
-	name := filepath.Join(l.cfg.Dir, ".web.stderr.fifo")
+	name := filepath.Join(l.cfg.Dir.Name(), ".web.stderr.fifo")
 	for what, replace := range map[string]func() error{
 		"link": func() error { return os.Symlink("/dev/null", name) },
 		"file": func() error { return os.WriteFile(name, nil, 0o600) },
@@ -214,7 +214,7 @@ func TestOutputSurvivesTheEngine(t *testing.T) {
 			close(end)
 		}
 	}}
-	l := r.open(t, Config{Dir: dir, MaxFiles: 100, MaxFileSize: 1 << 20})
+	l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 100, MaxFileSize: 1 << 20})
 	if err := l.Resume(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestOutputSurvivesTheEngine(t *testing.T) {
 func TestLeaveKeepsTheOutputForTheNext(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	cfg := Config{Dir: dir, Task: "web", MaxFiles: 1, MaxFileSize: 1 << 20}
+	cfg := Config{Dir: at(t, dir), Task: "web", MaxFiles: 1, MaxFileSize: 1 << 20}
 	first, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,12 @@ var errIrregular = errors.New("not a regular file")
 // check of its name and the opening is opened, and closed again.
 type dir struct{ file *os.File }
 
+// dirOf returns a descriptor of its own of a directory.
+func dirOf(root *os.Root) (dir, error) {
+	f, err := root.Open(".")
+	return dir{f}, err
+}
+
 // openDir opens <allocation>/alloc/logs. A task may have replaced one of the
 // last two elements of the path by a link, which is an error.
 func openDir(path string) (dir, error) {

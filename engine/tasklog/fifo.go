@@ -105,7 +105,7 @@ func (l *Log) openFIFO(s *stream, access int) (f *os.File, err error) {
 		if err != nil {
 			return errors.Join(err, unix.Close(fd))
 		}
-		f = os.NewFile(uintptr(fd), filepath.Join(l.cfg.Dir, s.fifoName))
+		f = os.NewFile(uintptr(fd), filepath.Join(l.cfg.Dir.Name(), s.fifoName))
 		return nil
 	})
 	return f, err

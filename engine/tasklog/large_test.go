@@ -55,7 +55,7 @@ func TestLargeOutputOverARestart(t *testing.T) {
 	var seen, told int64
 	mib, ended := make(chan bool, largeSize>>20), make(chan struct{})
 	l, err := New(Config{
-		Dir: dir, Task: "web", MaxFiles: 100, MaxFileSize: 1 << 20,
+		Dir: at(t, dir), Task: "web", MaxFiles: 100, MaxFileSize: 1 << 20,
 		Announce: func(stream event.Stream, _ event.Source, _, n int64, _ time.Time) {
 			if stream == event.Stderr {
 				close(ended)
@@ -108,8 +108,12 @@ func TestLargeOutputOverARestart(t *testing.T) {
 // the middle.
 func largeEngine(args []string) error {
 	var seen, told int64
+	root, err := os.OpenRoot(args[0])
+	if err != nil {
+		return err
+	}
 	log, err := New(Config{
-		Dir: args[0], Task: "web", MaxFiles: 100, MaxFileSize: 1 << 20,
+		Dir: root, Task: "web", MaxFiles: 100, MaxFileSize: 1 << 20,
 		Announce: func(_ event.Stream, _ event.Source, _, n int64, _ time.Time) {
 			for seen += n; told < seen>>20; told++ {
 				fmt.Println(told)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -20,7 +21,7 @@ import (
 
 // Config says what to capture and where to put it.
 type Config struct {
-	Dir         string // the logs directory of the allocation; it must exist
+	Dir         *os.Root // the logs directory of the allocation, which New does not keep
 	Task        string
 	MaxFiles    int   // per stream, at least 1
 	MaxFileSize int64 // bytes, at least 1; no file grows larger
@@ -74,7 +75,7 @@ func New(cfg Config) (*Log, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	d, err := openDir(cfg.Dir)
+	d, err := dirOf(cfg.Dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the logs of task %q: %w", cfg.Task, err)
 	}
@@ -145,18 +146,10 @@ func (l *Log) end(forGood bool) error {
 
 // RemovePipes removes the FIFOs that the engine before this one has made for a
 // task that has ended.
-func RemovePipes(path, task string) error {
-	d, err := openDir(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer d.close()
+func RemovePipes(logs *os.Root, task string) error {
 	var errs []error
 	for _, id := range []event.Stream{event.Stdout, event.Stderr} {
-		if err := d.remove(fifoName(task, id)); !errors.Is(err, fs.ErrNotExist) {
+		if err := logs.Remove(fifoName(task, id)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

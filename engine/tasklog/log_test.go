@@ -39,10 +39,10 @@ func TestWritersCaptureInTheOrderOfWriting(t *testing.T) {
 	if !slices.Equal(order, want) {
 		t.Errorf("announced %q, want %q", order, want)
 	}
-	if got := allOnDisk(t, l.cfg.Dir, event.Stdout); got != "a\nb\nc" {
+	if got := allOnDisk(t, l.cfg.Dir.Name(), event.Stdout); got != "a\nb\nc" {
 		t.Errorf("stdout on disk: %q", got)
 	}
-	if got := allOnDisk(t, l.cfg.Dir, event.Stderr); got != "Ea\nEb\nEc" {
+	if got := allOnDisk(t, l.cfg.Dir.Name(), event.Stderr); got != "Ea\nEb\nEc" {
 		t.Errorf("stderr on disk: %q", got)
 	}
 }
@@ -99,12 +99,11 @@ func TestNewRefusesWhatItCannotDo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, cfg := range map[string]Config{
-		"no directory": {Dir: filepath.Join(dir, "none"), Task: "web", MaxFiles: 1, MaxFileSize: 1},
-		"no task":      {Dir: dir, MaxFiles: 1, MaxFileSize: 1},
-		"a long name":  {Dir: dir, Task: strings.Repeat("x", MaxName+1), MaxFiles: 1, MaxFileSize: 1},
-		"a path":       {Dir: dir, Task: "../web", MaxFiles: 1, MaxFileSize: 1},
-		"no files":     {Dir: dir, Task: "web", MaxFileSize: 1},
-		"no size":      {Dir: dir, Task: "web", MaxFiles: 1},
+		"no task":     {Dir: at(t, dir), MaxFiles: 1, MaxFileSize: 1},
+		"a long name": {Dir: at(t, dir), Task: strings.Repeat("x", MaxName+1), MaxFiles: 1, MaxFileSize: 1},
+		"a path":      {Dir: at(t, dir), Task: "../web", MaxFiles: 1, MaxFileSize: 1},
+		"no files":    {Dir: at(t, dir), Task: "web", MaxFileSize: 1},
+		"no size":     {Dir: at(t, dir), Task: "web", MaxFiles: 1},
 	} {
 		if l, err := New(cfg); err == nil {
 			l.Close()
@@ -122,14 +121,14 @@ func TestFilesExistFromTheBeginning(t *testing.T) {
 	l := r.open(t, plenty)
 	stdout, _ := writers(t, l)
 	write(t, stdout, "a\n")
-	info, err := os.Stat(filepath.Join(l.cfg.Dir, "web.stdout.0"))
+	info, err := os.Stat(filepath.Join(l.cfg.Dir.Name(), "web.stdout.0"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Mode()&^0o644 != 0 || info.Mode()&0o600 != 0o600 {
 		t.Errorf("mode %v", info.Mode())
 	}
-	if files, _ := onDisk(t, l.cfg.Dir, event.Stderr); len(files) != 1 || len(files[0]) != 0 {
+	if files, _ := onDisk(t, l.cfg.Dir.Name(), event.Stderr); len(files) != 1 || len(files[0]) != 0 {
 		t.Errorf("stderr has %d files, want an empty one", len(files))
 	}
 }
@@ -145,7 +144,7 @@ func TestLinkInTheLogsDirectoryIsNotFollowedOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r recorder
-	l := r.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 4})
+	l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 2, MaxFileSize: 4})
 	stdout, _ := writers(t, l)
 	write(t, stdout, "123\n456\n")
 	if data, err := os.ReadFile(victim); err != nil || len(data) > 0 {
@@ -165,7 +164,7 @@ func TestTruncatedFileIsReadRight(t *testing.T) {
 	l := r.open(t, plenty)
 	stdout, _ := writers(t, l)
 	write(t, stdout, "before\n")
-	if err := os.Truncate(filepath.Join(l.cfg.Dir, "web.stdout.0"), 0); err != nil {
+	if err := os.Truncate(filepath.Join(l.cfg.Dir.Name(), "web.stdout.0"), 0); err != nil {
 		t.Fatal(err)
 	}
 	write(t, stdout, "after\n")
@@ -184,7 +183,7 @@ func TestDisabledLeavesNoFiles(t *testing.T) {
 			t.Errorf("%s: announced %d bytes, which differ", event.Stream(s), len(got))
 		}
 	}
-	entries, err := os.ReadDir(l.cfg.Dir)
+	entries, err := os.ReadDir(l.cfg.Dir.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestLossIsReportedOnceAndAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r recorder
-	l := r.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 4})
+	l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 2, MaxFileSize: 4})
 	stdout, stderr := writers(t, l)
 	for i := range 5 {
 		write(t, stdout, "abc\n")
@@ -90,7 +90,7 @@ func TestCutLineIsEndedByTheNextLog(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			var killed, next recorder
-			l := killed.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 1 << 20})
+			l := killed.open(t, Config{Dir: at(t, dir), MaxFiles: 2, MaxFileSize: 1 << 20})
 			stdout, _ := writers(t, l)
 			write(t, stdout, tt.before)
 			if tt.lost { // as on a full disk: the file cannot be written
@@ -105,7 +105,7 @@ func TestCutLineIsEndedByTheNextLog(t *testing.T) {
 				write(t, stdout, "40\n")
 				current.file = whole
 			}
-			l = next.open(t, Config{Dir: dir, MaxFiles: 2, MaxFileSize: 1 << 20})
+			l = next.open(t, Config{Dir: at(t, dir), MaxFiles: 2, MaxFileSize: 1 << 20})
 			stdout, _ = writers(t, l)
 			write(t, stdout, "back\n")
 			if got := allOnDisk(t, dir, event.Stdout); got != tt.want {

@@ -13,7 +13,7 @@ import (
 
 func openReader(t testing.TB, l *Log, offset int64, whence int) *Reader {
 	t.Helper()
-	r, err := OpenReader(l.cfg.Dir, "web", event.Stdout, offset, whence)
+	r, err := OpenReader(l.cfg.Dir.Name(), "web", event.Stdout, offset, whence)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestReaderCountsWhatIsGone(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 3))
 		var rec recorder
-		cfg := Config{Dir: t.TempDir(), MaxFiles: 1 + random.IntN(4), MaxFileSize: int64(1 + random.IntN(500))}
+		cfg := Config{Dir: at(t, t.TempDir()), MaxFiles: 1 + random.IntN(4), MaxFileSize: int64(1 + random.IntN(500))}
 		l := rec.open(t, cfg)
 		var written int64
 		type following struct {

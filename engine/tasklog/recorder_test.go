@@ -64,8 +64,8 @@ func (r *recorder) text(s event.Stream) string {
 // open opens a log that r hears of. The test closes it at its end.
 func (r *recorder) open(t testing.TB, cfg Config) *Log {
 	t.Helper()
-	if cfg.Dir == "" {
-		cfg.Dir = t.TempDir()
+	if cfg.Dir == nil {
+		cfg.Dir = at(t, t.TempDir())
 	}
 	cfg.Task, cfg.Announce, cfg.Report = "web", r.announce, r.report
 	l, err := New(cfg)
@@ -81,6 +81,17 @@ func (r *recorder) open(t testing.TB, cfg Config) *Log {
 		}
 	})
 	return l
+}
+
+// at opens a directory for the time of the test.
+func at(t testing.TB, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { root.Close() })
+	return root
 }
 
 // writers returns the log's writers in memory.

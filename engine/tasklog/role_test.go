@@ -165,8 +165,12 @@ func spew([]string) error {
 // fillDisk is a task's log on a file system that is full at 1000 bytes, until
 // it no longer is. It prints what is reported and what is announced.
 func fillDisk(args []string) error {
+	root, err := os.OpenRoot(args[0])
+	if err != nil {
+		return err
+	}
 	log, err := New(Config{
-		Dir: args[0], Task: "web", MaxFiles: 2, MaxFileSize: 1 << 20,
+		Dir: root, Task: "web", MaxFiles: 2, MaxFileSize: 1 << 20,
 		Announce: func(s event.Stream, src event.Source, off, n int64, _ time.Time) {
 			_, inMemory := src.(*piece)
 			fmt.Println("announce", s, n, inMemory)
@@ -201,8 +205,12 @@ func fillDisk(args []string) error {
 // dyingEngine runs a task and is killed when it has seen some output.
 func dyingEngine(args []string) error {
 	var seen int64
+	root, err := os.OpenRoot(args[0])
+	if err != nil {
+		return err
+	}
 	log, err := New(Config{
-		Dir: args[0], Task: "web", MaxFiles: 100, MaxFileSize: 1 << 20,
+		Dir: root, Task: "web", MaxFiles: 100, MaxFileSize: 1 << 20,
 		Announce: func(_ event.Stream, _ event.Source, _, n int64, _ time.Time) {
 			if seen += n; seen > 1<<20 {
 				_ = unix.Kill(os.Getpid(), unix.SIGKILL)

@@ -138,7 +138,7 @@ func TestRotation(t *testing.T) {
 			for _, text := range tt.writes {
 				write(t, stdout, text)
 			}
-			files, indexes := onDisk(t, l.cfg.Dir, event.Stdout)
+			files, indexes := onDisk(t, l.cfg.Dir.Name(), event.Stdout)
 			var got []string
 			for i, file := range files {
 				got = append(got, string(file))
@@ -162,7 +162,7 @@ func TestRotationGoesOnWhereAnEarlierLogEnded(t *testing.T) {
 	var want strings.Builder
 	for life := range 5 {
 		var r recorder
-		l := r.open(t, Config{Dir: dir, MaxFiles: 3, MaxFileSize: 10})
+		l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 3, MaxFileSize: 10})
 		stdout, _ := writers(t, l)
 		for i := range 7 {
 			text := string(rune('a'+life)) + string(rune('0'+i)) + "..\n"
@@ -196,7 +196,7 @@ func TestRotationGoesOnBehindTheHighestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r recorder
-	l := r.open(t, Config{Dir: dir, MaxFiles: 3, MaxFileSize: 4})
+	l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 3, MaxFileSize: 4})
 	stdout, _ := writers(t, l)
 	write(t, stdout, "abc\n")
 	if err := os.WriteFile(filepath.Join(dir, "web.stdout.5"), []byte("full"), 0o600); err != nil {
@@ -214,7 +214,7 @@ func TestLineUnderWayIsContinuedAfterReopening(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{strings.Repeat("x", 40<<10), "rest\n"} {
 		var r recorder
-		l := r.open(t, Config{Dir: dir, MaxFiles: 3, MaxFileSize: 50 << 10})
+		l := r.open(t, Config{Dir: at(t, dir), MaxFiles: 3, MaxFileSize: 50 << 10})
 		stdout, _ := writers(t, l)
 		write(t, stdout, text)
 		if err := l.Close(); err != nil {
@@ -271,7 +271,7 @@ func TestRotationMatchesItsModelOnDisk(t *testing.T) {
 			text = append(text, piece...)
 			write(t, stdout, piece)
 		}
-		files, _ := onDisk(t, l.cfg.Dir, event.Stdout)
+		files, _ := onDisk(t, l.cfg.Dir.Name(), event.Stdout)
 		checkFiles(t, files, text, int(limit))
 		if rec.text(event.Stdout) != string(text) {
 			t.Error("what was announced differs")

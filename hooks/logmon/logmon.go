@@ -4,10 +4,12 @@ package logmon
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/engine/tasklog"
 	"taskrun/hooks"
@@ -26,7 +28,11 @@ func (h *hook) Name() string { return "logmon" }
 // Prestart opens the log at the first start; it stays open over all others.
 func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	if h.log == nil {
-		log, err := tasklog.New(h.config())
+		dir, err := h.task.Dir.Logs()
+		if err != nil {
+			return drivers.Recoverable(err)
+		}
+		log, err := tasklog.New(h.config(dir))
 		if err != nil {
 			return drivers.Recoverable(err)
 		}
@@ -41,10 +47,10 @@ func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hoo
 	return nil
 }
 
-func (h *hook) config() tasklog.Config {
+func (h *hook) config(dir *os.Root) tasklog.Config {
 	spec := h.task.Task.LogConfig
 	return tasklog.Config{
-		Dir:         allocdir.SharedOf(h.task.AllocDir).Logs,
+		Dir:         dir,
 		Task:        h.task.Task.Name,
 		MaxFiles:    *spec.MaxFiles,
 		MaxFileSize: int64(*spec.MaxFileSizeMB) << 20,
@@ -69,7 +75,14 @@ func (h *hook) Shutdown() {
 // Stop ends the capture. What the task wrote was drained at its end.
 func (h *hook) Stop(context.Context) error {
 	if h.log == nil { // the task was dead when this engine took it up, or never ran
-		return tasklog.RemovePipes(allocdir.SharedOf(h.task.AllocDir).Logs, h.task.Task.Name)
+		dir, err := h.task.Dir.Logs()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // nor was the allocation prepared
+		}
+		if err != nil {
+			return err
+		}
+		return tasklog.RemovePipes(dir, h.task.Task.Name)
 	}
 	return h.log.Close()
 }
