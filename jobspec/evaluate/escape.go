@@ -3,6 +3,7 @@ package evaluate
 import (
 	"cmp"
 	"slices"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
@@ -80,11 +81,13 @@ func character(source []byte) (raw, decoded int) {
 		return 2, 1
 	}
 	r := hexRune(source)
-	if r >= 0xd800 && r < 0xdc00 && len(source) >= 12 && source[6] == '\\' && source[7] == 'u' {
-		return 12, 4 // a surrogate pair
+	if len(source) >= 12 && source[6] == '\\' && source[7] == 'u' {
+		if pair := utf16.DecodeRune(r, hexRune(source[6:])); pair != utf8.RuneError {
+			return 12, utf8.RuneLen(pair)
+		}
 	}
 	if !utf8.ValidRune(r) {
-		r = utf8.RuneError // what half a pair decodes to
+		r = utf8.RuneError // half of a surrogate pair decodes to this
 	}
 	return min(6, len(source)), utf8.RuneLen(r)
 }

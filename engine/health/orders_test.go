@@ -1,0 +1,198 @@
+package health
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// The orders to a deployment, told by what becomes of it.
+func TestOrders(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	later := begin.Add(5 * time.Minute)
+	// Of two groups with canaries, all allocations of the first are healthy.
+	deployment := func() *Deployment {
+		d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{
+			"one": {Desired: 2, Canaries: 1, Healthy: []string{"1", "2"}, Progress: time.Minute, Deadline: begin.Add(time.Minute)},
+			"two": {Desired: 2, Canaries: 1, Healthy: []string{"3"}, Progress: time.Minute, Deadline: begin.Add(time.Minute)},
+		}}
+		d.describe()
+		return d
+	}
+	for name, tt := range map[string]struct {
+		order func(d *Deployment) error
+		err   string
+		want  string
+	}{
+		"promote all that are healthy": {func(d *Deployment) error {
+			d.Report("two", "4", Healthy, false, begin)
+			return d.Promote(nil, later)
+		}, "", "successful: Deployment completed successfully"},
+		"promote before all are placed": {
+			func(d *Deployment) error { return d.Promote(nil, later) },
+			"", "running: Deployment is running",
+		},
+		"promote one group": {
+			func(d *Deployment) error { return d.Promote([]string{"one"}, later) },
+			"", "running: Deployment is running but requires manual promotion",
+		},
+		"promote one group after the other": {func(d *Deployment) error {
+			if err := d.Promote([]string{"one"}, later); err != nil {
+				return err
+			}
+			return d.Promote([]string{"two"}, later)
+		}, "", "running: Deployment is running"},
+		"promote a group twice": {func(d *Deployment) error {
+			if err := d.Promote([]string{"one"}, later); err != nil {
+				return err
+			}
+			return d.Promote([]string{"one"}, later)
+		}, "no canaries to promote", "running: Deployment is running but requires manual promotion"},
+		"promote an unknown group": {
+			func(d *Deployment) error { return d.Promote([]string{"other"}, later) },
+			"no canaries to promote", "running: Deployment is running but requires manual promotion",
+		},
+		"promote too early": {func(d *Deployment) error {
+			d.Groups["one"].Healthy, d.Groups["two"].Healthy = nil, nil
+			return d.Promote(nil, later)
+		}, "Task group \"one\" has 0/1 healthy allocations\nTask group \"two\" has 0/1 healthy allocations", "running: Deployment is running but requires manual promotion"},
+		"promote while paused": {func(d *Deployment) error {
+			if err := d.Pause(true, begin); err != nil {
+				return err
+			}
+			return d.Promote(nil, later)
+		}, "", "paused: Deployment is paused"},
+		"resume when all are healthy": {func(d *Deployment) error {
+			d.Report("two", "4", Healthy, false, begin)
+			if err := d.Pause(true, begin); err != nil {
+				return err
+			}
+			if err := d.Promote(nil, begin); err != nil {
+				return err
+			}
+			return d.Pause(false, later)
+		}, "", "successful: Deployment completed successfully"},
+		"resume what promotes itself": {func(d *Deployment) error {
+			if err := d.Pause(true, begin); err != nil {
+				return err
+			}
+			d.Groups["one"].AutoPromote, d.Groups["two"].AutoPromote = true, true
+			return d.Pause(false, later)
+		}, "", "running: Deployment is running"},
+		"resume what only half promotes itself": {func(d *Deployment) error {
+			if err := d.Pause(true, begin); err != nil {
+				return err
+			}
+			d.Groups["one"].AutoPromote = true
+			return d.Pause(false, later)
+		}, "", "running: Deployment is running but requires manual promotion"},
+		"resume what runs": {
+			func(d *Deployment) error { return d.Pause(false, later) },
+			"", "running: Deployment is running but requires manual promotion",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := deployment()
+			err := tt.order(d)
+			if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+				t.Errorf("error %v, want %q", err, tt.err)
+			}
+			if got := d.Status + ": " + d.Description; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The groups that an order is about have their time once more, and no others.
+func TestOrdersMoveDeadlines(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	later := begin.Add(5 * time.Minute)
+	for name, tt := range map[string]struct {
+		order    func(d *Deployment) error
+		one, two time.Time
+	}{
+		"promote": {func(d *Deployment) error { return d.Promote([]string{"one"}, later) }, later.Add(time.Minute), begin},
+		"pause":   {func(d *Deployment) error { return d.Pause(true, later) }, begin, begin},
+		"resume": {func(d *Deployment) error {
+			d.Status = DeploymentPaused
+			return d.Pause(false, later)
+		}, later.Add(time.Minute), later.Add(time.Minute)},
+	} {
+		d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{
+			"one": {Desired: 2, Canaries: 1, Healthy: []string{"1"}, Progress: time.Minute, Deadline: begin},
+			"two": {Desired: 2, Canaries: 1, Healthy: []string{"2"}, Progress: time.Minute, Deadline: begin},
+		}}
+		if err := tt.order(d); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if one, two := d.Groups["one"].Deadline, d.Groups["two"].Deadline; one != tt.one || two != tt.two {
+			t.Errorf("%s: deadlines %v and %v, want %v and %v", name, one, two, tt.one, tt.two)
+		}
+	}
+}
+
+// What fails a deployment reverts it when a group that failed wants that.
+func TestRevert(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, fail := range map[string]func(d *Deployment){
+		"by hand":   func(d *Deployment) { _ = d.Fail() },
+		"unhealthy": func(d *Deployment) { d.Report("reverts", "1", Unhealthy, false, begin) },
+		"late":      func(d *Deployment) { d.Tick(begin) },
+	} {
+		for _, reverts := range []bool{true, false} {
+			d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{
+				"reverts": {Desired: 1, Progress: time.Minute, Deadline: begin, AutoRevert: reverts},
+				"other":   {Desired: 1, Progress: time.Minute, Deadline: begin.Add(time.Hour)},
+			}}
+			fail(d)
+			if d.Status != DeploymentFailed || d.Revert != reverts {
+				t.Errorf("%s: %s, reverts %t, want %t", name, d.Status, d.Revert, reverts)
+			}
+		}
+	}
+}
+
+// Tick says when the next deadline passes, of the groups that are waited for.
+func TestTick(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{
+		"late":    {Desired: 1, Progress: time.Minute, Deadline: begin.Add(3 * time.Minute)},
+		"early":   {Desired: 2, Healthy: []string{"1"}, Progress: time.Minute, Deadline: begin.Add(2 * time.Minute)},
+		"healthy": {Desired: 1, Healthy: []string{"1"}, Progress: time.Minute, Deadline: begin.Add(time.Minute)},
+		"never":   {Desired: 1, Deadline: begin},
+	}}
+	if again := d.Tick(begin); again != begin.Add(2*time.Minute) {
+		t.Errorf("again at %v", again)
+	}
+	d.Status = DeploymentPaused
+	if again := d.Tick(begin.Add(time.Hour)); !again.IsZero() || d.Status != DeploymentPaused {
+		t.Errorf("a paused deployment is %s, and looked at again at %v", d.Status, again)
+	}
+}
+
+// An allocation counts once, for the last verdict on it.
+func TestReportOnce(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{"g": {Desired: 3, Progress: time.Minute, Deadline: begin}}}
+	for i, v := range []Verdict{Healthy, Healthy, Unhealthy, Unhealthy, Unknown, Healthy} {
+		d.Report("g", "1", v, true, begin.Add(time.Duration(i)*time.Second))
+	}
+	g := d.Groups["g"]
+	if got := strings.Join(g.Healthy, ",") + "/" + strings.Join(g.Unhealthy, ","); got != "1/" {
+		t.Errorf("healthy and unhealthy are %s", got)
+	}
+	if want := begin.Add(5*time.Second + time.Minute); g.Deadline != want {
+		t.Errorf("the deadline is %v, want %v", g.Deadline, want)
+	}
+	d.Report("g", "1", Healthy, false, begin.Add(time.Hour))
+	if len(g.Healthy) != 1 || g.Deadline.After(begin.Add(time.Hour)) {
+		t.Error("the same word twice is progress")
+	}
+}
