@@ -122,6 +122,7 @@ func (s *stand) command(args ...string) *exec.Cmd {
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "XDG_RUNTIME_DIR=" + s.path("run"), "TASKRUN_DATA_DIR=" + s.path("data"),
 		"GORACE=atexit_sleep_ms=0",
+		"GOCOVERDIR=" + s.dir, // of tests that count what is covered
 	}
 	if s.uid != os.Geteuid() {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(s.uid), Gid: uint32(s.uid)}}

@@ -157,6 +157,11 @@ func await(ctx context.Context, req *restartRequest) error {
 	case err := <-req.done:
 		return err
 	case <-ctx.Done():
+	}
+	select {
+	case err := <-req.done: // it had been answered before
+		return err
+	default:
 		return context.Cause(ctx)
 	}
 }

@@ -1,0 +1,206 @@
+package runner_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
+	"taskrun/engine/runner"
+	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
+)
+
+// What a hook gave for a task's first start is there for the second one, though
+// the hook gave nothing then; a new answer takes the place of the old one.
+func TestMountsAndDevicesStay(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		mounts  []drivers.Mount
+		devices []drivers.Device
+	}
+	first := answer{[]drivers.Mount{{HostPath: "/a", TaskPath: "/b"}}, []drivers.Device{{HostPath: "/dev/a"}}}
+	second := answer{[]drivers.Mount{{HostPath: "/c", TaskPath: "/d"}}, []drivers.Device{{HostPath: "/dev/c"}}}
+	for name, tt := range map[string]struct{ again, want answer }{
+		"nothing":        {answer{}, first},
+		"mounts only":    {answer{mounts: second.mounts}, answer{second.mounts, first.devices}},
+		"devices only":   {answer{devices: second.devices}, answer{first.mounts, second.devices}},
+		"another answer": {second, second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				answers := []answer{first, tt.again}
+				starts := 0
+				giver := &recorder{name: "giver", prestart: func(_ context.Context, _ *hooks.PrestartRequest, r *hooks.PrestartResponse) error {
+					r.Mounts, r.Devices = answers[starts].mounts, answers[starts].devices
+					starts++
+					return nil
+				}}
+				s := newSetting(t, mockTask(map[string]any{"run_for": "1s", "exit_code": 1}, 1), nil, giver)
+				d := &listener{Driver: s.driver}
+				s.config.Drivers["mock_driver"] = d
+				s.alloc = runner.New(s.config)
+				s.alloc.Run(t.Context())
+				if starts != 2 {
+					t.Fatalf("%d starts, want 2", starts)
+				}
+				if diff := cmp.Diff(tt.want.mounts, d.last.Mounts); diff != "" {
+					t.Errorf("mounts (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.want.devices, d.last.Devices); diff != "" {
+					t.Errorf("devices (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// networker is a driver that makes the networks of its groups.
+type networker struct {
+	listener
+	name string
+	must bool
+}
+
+func (d *networker) Info() drivers.Info {
+	info := d.listener.Info()
+	info.Name = d.name
+	return info
+}
+
+func (d *networker) Capabilities() drivers.Capabilities {
+	c := d.listener.Capabilities()
+	c.MustInitiateNetwork = d.must
+	return c
+}
+
+func (*networker) CreateNetwork(context.Context, *drivers.NetworkRequest) (*drivers.NetworkIsolation, error) {
+	return nil, errors.New("the hook calls it")
+}
+func (*networker) DestroyNetwork(context.Context, *drivers.NetworkIsolation) error { return nil }
+
+// networkHook sets the network of a group, as the network hook does.
+type networkHook struct {
+	hooks.Alloc
+	network *drivers.NetworkIsolation
+}
+
+func (*networkHook) Name() string { return "network" }
+func (h *networkHook) Prerun(context.Context) error {
+	h.SetNetwork(h.network)
+	return nil
+}
+
+// The driver that must make the network of a group is handed to the hook that
+// has it made. Its tasks are started in it, and those of other drivers are not;
+// all of them are told its address.
+func TestGroupNetwork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil)
+		in := &networker{listener: listener{Driver: mock.New()}, name: "in", must: true}
+		out := &networker{listener: listener{Driver: mock.New()}, name: "out"}
+		s.config.Drivers = map[string]drivers.Driver{"out": out, "in": in}
+		s.config.Group.Tasks = nil
+		for _, name := range []string{"out", "in"} {
+			task := mockTask(map[string]any{"run_for": "1s"}, 0)
+			task.Name, task.Driver = name, name
+			s.config.Group.Tasks = append(s.config.Group.Tasks, task)
+		}
+		s.config.Job.Canonicalize()
+		network := &drivers.NetworkIsolation{Driver: "in", IP: "10.0.0.7", Interface: "eth0"}
+		var hook *networkHook
+		s.config.Hooks.Alloc = append(s.config.Hooks.Alloc, func(info hooks.Alloc) hooks.AllocHook {
+			hook = &networkHook{info, network}
+			return hook
+		})
+		s.config.Ports = []taskenv.Port{{Label: "p", Value: 80}}
+		s.config.Group.Networks = []*api.NetworkResource{{DNS: &api.DNSConfig{Servers: []string{"10.0.0.1"}}}}
+		s.alloc = runner.New(s.config)
+		s.alloc.Run(t.Context())
+		if hook.Network != drivers.NetworkManager(in) {
+			t.Errorf("the network is made by %v", hook.Network)
+		}
+		if hook.Isolation() != network {
+			t.Errorf("the group is in %v", hook.Isolation())
+		}
+		if in.last == nil || out.last == nil {
+			t.Fatal("a task was not started")
+		}
+		if in.last.Network != network {
+			t.Errorf("a task of the driver was started in %v", in.last.Network)
+		}
+		if out.last.Network != nil {
+			t.Errorf("a task of another driver was started in %v", out.last.Network)
+		}
+		for _, d := range []*networker{in, out} {
+			if ip := d.last.Env["NOMAD_ALLOC_IP_p"]; ip != "10.0.0.7" {
+				t.Errorf("%s: the address of the group is %q", d.name, ip)
+			}
+			if dns := d.last.DNS; dns == nil || len(dns.Servers) != 1 || dns.Servers[0] != "10.0.0.1" {
+				t.Errorf("%s: the servers for names are %v", d.name, dns)
+			}
+		}
+	})
+}
+
+// Without a driver that must make it, nobody makes the network of a group.
+func TestNoNetworkManager(t *testing.T) {
+	t.Parallel()
+	s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil)
+	s.config.Drivers["mock_driver"] = &networker{listener: listener{Driver: mock.New()}, name: "mock_driver"}
+	var manager drivers.NetworkManager
+	s.config.Hooks.Alloc = append(s.config.Hooks.Alloc, func(info hooks.Alloc) hooks.AllocHook {
+		manager = info.Network
+		return nil
+	})
+	runner.New(s.config)
+	if manager != nil {
+		t.Errorf("it is made by %v", manager)
+	}
+}
+
+// A restart that is given up on tells so, for each task whose old run had not
+// ended; tasks that do not run do not count.
+func TestRestartGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newSetting(t, mockTask(map[string]any{"run_for": "1h", "kill_after": "3s"}, 0), nil)
+		short := mockTask(map[string]any{"run_for": "1s"}, 0)
+		short.Name, short.Lifecycle = "short", &api.TaskLifecycle{Hook: "prestart"}
+		s.config.Group.Tasks = append(s.config.Group.Tasks, short)
+		s.config.Job.Canonicalize()
+		s.alloc = runner.New(s.config)
+		done := make(chan runner.Result, 1)
+		go func() { done <- s.alloc.Run(context.WithoutCancel(t.Context())) }()
+		pass(5 * time.Second)
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no time"))
+		defer cancel()
+		err := s.alloc.Restart(ctx, false)
+		if want := "failed to restart task t: no time"; err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+		pass(5 * time.Second)
+		if err := s.alloc.Restart(t.Context(), false); err != nil {
+			t.Errorf("a restart that ends: %v", err)
+		}
+		if err := s.alloc.RestartTask(t.Context(), "short", "", false); !errors.Is(err, runner.ErrTaskNotRunning) {
+			t.Errorf("a task that has ended: %v", err)
+		}
+		if err := s.alloc.RestartTask(t.Context(), "nope", "", false); err == nil {
+			t.Error("an unknown task was restarted")
+		}
+		s.alloc.Stop()
+		<-done
+		if err := s.alloc.Restart(t.Context(), false); !errors.Is(err, runner.ErrAllocEnded) {
+			t.Errorf("an allocation that has ended: %v", err)
+		}
+	})
+}
