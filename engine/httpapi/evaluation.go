@@ -73,6 +73,7 @@ func (t *tracker) evaluateLocked(trigger, job, subject string) string {
 // kind. The lock is held.
 func (t *tracker) keepEvaluation(id, job, trigger, kind string) {
 	if len(t.evaluations) == keptEvaluations {
+		t.forget(evaluationTopic(t.evaluations[0].id))
 		t.evaluations = slices.Delete(t.evaluations, 0, 1)
 	}
 	t.evaluations = append(t.evaluations, evaluationRecord{id, job, trigger, time.Now(), t.now})
@@ -107,8 +108,8 @@ func (t *tracker) forgetEvaluations(over func(evaluationRecord) bool) {
 		if !over(e) {
 			return false
 		}
-		t.change(evaluationsTopic(""), jobEvaluationsTopic(e.job), evaluationTopic(e.id))
-		delete(t.indexes, evaluationTopic(e.id))
+		t.change(evaluationsTopic(""), jobEvaluationsTopic(e.job))
+		t.forget(evaluationTopic(e.id))
 		return true
 	})
 }

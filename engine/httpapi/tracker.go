@@ -64,6 +64,7 @@ type tracker struct {
 	mu          sync.Mutex
 	now         uint64
 	indexes     map[topic]uint64
+	forgotten   uint64 // index at which something was forgotten last
 	waiting     map[topic]*waiters
 	allocs      map[string]*allocRecord
 	pruneAt     int                          // how many allocs there are when those are dropped that the engine has forgotten
@@ -83,7 +84,7 @@ func newTracker(e *engine.Engine, node string) *tracker {
 	ctx, cancel := context.WithCancel(context.Background())
 	t := &tracker{
 		engine: e, sub: e.Subscribe(false), cancel: cancel, ended: make(chan struct{}),
-		now: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
+		now: firstIndex, forgotten: firstIndex, indexes: map[topic]uint64{}, waiting: map[topic]*waiters{},
 		allocs: map[string]*allocRecord{}, pruneAt: 64, deployments: map[string]*deploymentRecord{}, deployed: map[string]string{},
 		versions: map[string]bool{}, registered: map[string]uint64{}, adopted: map[string]uint64{}, feed: newFeed(),
 	}
@@ -214,7 +215,7 @@ func (t *tracker) prune() {
 	for id, r := range t.allocs {
 		if r.ended && !known[id] {
 			delete(t.allocs, id)
-			delete(t.indexes, allocTopic(id))
+			t.forget(allocTopic(id))
 		}
 	}
 	t.pruneAt = max(64, 2*len(t.allocs))
@@ -248,6 +249,15 @@ func (t *tracker) change(topics ...topic) {
 	}
 }
 
+// forget drops the index of what is gone, and wakes those who wait for its
+// change. What has no index of its own has the present one from now on, so that
+// nobody waits for what is gone. The lock is held.
+func (t *tracker) forget(name topic) {
+	t.change(name)
+	delete(t.indexes, name)
+	t.forgotten = t.now
+}
+
 // alloc returns what is known of an allocation.
 func (t *tracker) alloc(id string) allocRecord {
 	t.mu.Lock()
@@ -272,7 +282,12 @@ func (t *tracker) index(name topic) uint64 {
 	return t.indexOf(name)
 }
 
-func (t *tracker) indexOf(name topic) uint64 { return max(t.indexes[name], firstIndex) }
+func (t *tracker) indexOf(name topic) uint64 {
+	if index, ok := t.indexes[name]; ok {
+		return index
+	}
+	return t.forgotten
+}
 
 // wait returns the topic's index, as soon as it is greater than after or the
 // time has passed. An index that is still to come is of an earlier engine: who
