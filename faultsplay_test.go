@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/drivers/docker/dockertest"
 	"taskrun/scripts/differ/recording"
 )
 
@@ -142,7 +143,7 @@ func (p *player) read(file string) string {
 	if err != nil {
 		p.Fatal(err)
 	}
-	return strings.ReplaceAll(string(text), "@R@", p.dir)
+	return strings.NewReplacer("@R@", p.dir, `"busybox:1"`, fmt.Sprintf("%q", dockertest.Image)).Replace(string(text))
 }
 
 func (p *player) write(file, text string) {

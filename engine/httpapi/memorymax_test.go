@@ -47,7 +47,7 @@ func TestMemoryMax(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, warnings := range []string{validated.Warnings, plan.Warnings, registered.Warnings} {
-			if told := strings.Contains(warnings, `Memory oversubscription is not enabled; Task "g.t" memory_max value will be ignored`); told == enabled {
+			if told := strings.Contains(warnings, `Memory oversubscription is not enabled; Task "g.t" memory_max value will be ignored. Update the Scheduler Configuration to allow oversubscription.`); told == enabled {
 				t.Errorf("enabled %t: warnings %q", enabled, warnings)
 			}
 		}

@@ -96,13 +96,15 @@ func (s *Server) checkJob(job *api.Job) (warnings, faults []string) {
 	}
 	job.Canonicalize()
 	jobspec.Register(job)
-	problems := append(validate.Job(job), validate.Allocations(job, s.engine.MaxAllocs())...)
-	for _, p := range append(problems, placement.IgnoredMemoryMax(job, s.cfg.Node)...) {
+	for _, p := range append(validate.Job(job), validate.Allocations(job, s.engine.MaxAllocs())...) {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p.Error())
 		} else {
 			warnings = append(warnings, p.Error())
 		}
+	}
+	for _, p := range placement.IgnoredMemoryMax(job, s.cfg.Node) {
+		warnings = append(warnings, p.Summary+". Update the Scheduler Configuration to allow oversubscription.")
 	}
 	return few(warnings), few(faults)
 }

@@ -37,6 +37,16 @@ func Need(t testing.TB) *client.Client {
 	return cli
 }
 
+// CgroupVersion returns the version of the cgroups that the engine uses.
+func CgroupVersion(t testing.TB) string {
+	t.Helper()
+	engine, err := Need(t).Info(t.Context(), client.InfoOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return engine.Info.CgroupVersion
+}
+
 // Engine returns a client of the engine at DOCKER_HOST, which has the image.
 var Engine = sync.OnceValues(func() (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -57,6 +57,7 @@ func normalOutput(s string) string {
 	s = sizes.ReplaceAllString(s, "SIZE  ")
 	s = times.ReplaceAllString(s, "TIME")
 	s = numbers.ReplaceAllString(s, "${1}N")
+	s = strings.ReplaceAll(s, "\r\n", "\n") // as it was recorded
 	return ports.ReplaceAllString(strings.TrimSuffix(s, "\n"), "PORT")
 }
 
