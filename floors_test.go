@@ -20,7 +20,7 @@ type floor struct {
 
 // leaves are the parts of the engine that import nothing above themselves, so
 // that hooks and drivers can use them.
-const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/variable engine/check"
+const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/variable engine/check engine/workload"
 
 // floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
 // jobspec. For each package the first row that matches counts. Whoever needs a
@@ -34,7 +34,7 @@ var floors = []floor{
 	{"cmd/client", "engine/execwire", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/*", "engine/event engine/health jobspec", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own"},
-	{"cmd", "cmd/... engine engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/secrets hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
+	{"cmd", "cmd/... engine engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/secrets hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role, and what templates will miss is told before a run"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/execwire", "", "", "messages of sessions, for both ends"},
@@ -42,6 +42,7 @@ var floors = []floor{
 	{"engine/tasklog", "engine/event", "drivers", "output is announced as events"},
 	{"engine/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
 	{"engine/variable", "", "", "variables in memory; whoever reads them comes to it"},
+	{"engine/workload", "engine/event", "", "who a task is, and the tokens that prove it; their IDs are those of events"},
 	{"engine/hoststats", "", "", "measures the machine, knows no jobs"},
 	{"engine/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
@@ -125,6 +126,8 @@ var homes = []home{
 	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
 	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},
 	{"github.com/hashicorp/go-envparse", "hooks/template", "", "the files of templates with env = true"},
+
+	{"github.com/go-jose/go-jose/v4", "engine/workload", "", "tokens of workload identities; Consul's client has it in already"},
 
 	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
 	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},

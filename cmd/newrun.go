@@ -13,8 +13,10 @@ import (
 	"taskrun/engine/httpapi"
 	"taskrun/engine/service"
 	"taskrun/engine/variable"
+	"taskrun/engine/workload"
 	hooks "taskrun/hooks/catalog"
 	hooklent "taskrun/hooks/lent"
+	"taskrun/hooks/taskapi"
 	"taskrun/jobspec"
 )
 
@@ -47,12 +49,21 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 	if opts.rehearse { // which depends on nobody else
 		elsewhere = nil
 	}
+	keys := workload.NewKeyring()
+	if b.detached { // a later engine must know the tokens of this one
+		keys = workload.OpenKeyring(filepath.Join(b.dataDir, "workload-identity.jwk"))
+	}
+	var server *httpapi.Server
+	var taskAPI taskapi.Serve
+	if !opts.rehearse { // of which nobody else is to hear
+		taskAPI = func(l net.Listener) { server.ServeTask(l) }
+	}
 	r.engine = engine.New(engine.Config{
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
 			DataDir: b.dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
-			Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
+			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 		}),
 		Node:         node,
 		HostEnv:      a.environ,
@@ -78,9 +89,9 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 	if b.detached {
 		linger = lingerTime
 	}
-	if !opts.rehearse { // of which nobody else is to hear
-		socket, warning, r.serve, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
-			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, StopRun: r.ordered, Linger: linger, Sources: sources(files),
+	if !opts.rehearse {
+		server, socket, warning, r.serve, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
+			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: sources(files),
 		})
 	}
 	if warning != "" {

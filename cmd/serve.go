@@ -23,7 +23,8 @@ const lingerTime = 30 * time.Second
 // run without jobs. A run without a socket is a run all the same: the warning
 // says why there is none. end must be called when the engine is closed. A port,
 // if there is one, is served too.
-func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (socket, warning string, begin, end func()) {
+// The tasks' sockets are served from the beginning to the end.
+func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	dir := a.sockets()
 	listener, socket, err := httpapi.Listen(dir, name)
 	if err != nil {
@@ -36,10 +37,7 @@ func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpap
 	if port != nil {
 		listeners = append(listeners, port)
 	}
-	if len(listeners) == 0 {
-		return "", warning, func() {}, func() {}
-	}
-	server := httpapi.New(e, cfg)
+	server = httpapi.New(e, cfg)
 	var serving sync.WaitGroup
 	var once sync.Once
 	begin = func() {
@@ -49,7 +47,7 @@ func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpap
 			}
 		})
 	}
-	return socket, warning, begin, func() {
+	return server, socket, warning, begin, func() {
 		once.Do(func() {}) // from now on it does not begin
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime+cfg.Linger)
 		defer cancel()

@@ -12,6 +12,20 @@ import (
 // relative to the task's directory, which no link leads out of. The file is
 // replaced as a whole.
 func WriteSecret(allocDir, task, name string, text []byte, owner *Owner) error {
+	return replace(allocDir, task, name, text, 0o600, owner)
+}
+
+// WriteToken writes the token of a workload identity as WriteSecret writes a
+// secret, but with the mode and the group that Nomad gives it: without an owner,
+// all who can reach the file may read it.
+func WriteToken(allocDir, task, name string, text []byte, owner *Owner) error {
+	if owner == nil {
+		return replace(allocDir, task, name, text, 0o644, nil)
+	}
+	return replace(allocDir, task, name, text, 0o600, &Owner{UID: owner.UID, GID: -1})
+}
+
+func replace(allocDir, task, name string, text []byte, mode fs.FileMode, owner *Owner) error {
 	root, err := os.OpenRoot(TaskOf(allocDir, task).Dir)
 	if err != nil {
 		return err
@@ -29,6 +43,9 @@ func WriteSecret(allocDir, task, name string, text []byte, owner *Owner) error {
 		_, err = f.Write(text)
 		if err == nil && owner != nil {
 			err = f.Chown(owner.UID, owner.GID)
+		}
+		if err == nil && mode != 0o600 {
+			err = f.Chmod(mode)
 		}
 		if closed := f.Close(); err == nil {
 			err = closed

@@ -34,6 +34,9 @@ func TestWriteSecret(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "t/local/link")); err != nil {
 		t.Fatal(err)
 	}
+	if err := allocdir.WriteToken(dir, "t", "local/link/x", nil, nil); err == nil {
+		t.Error("a token was written outside")
+	}
 	for _, name := range []string{"../x", "local/link/x", "/../x", "secrets"} {
 		if err := allocdir.WriteSecret(dir, "t", name, []byte("x"), nil); err == nil {
 			t.Errorf("%q was written", name)

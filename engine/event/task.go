@@ -29,6 +29,7 @@ func newEvent(kind, message string, details ...string) *api.TaskEvent {
 	for i := 0; i < len(details); i += 2 {
 		e.Details[details[i]] = details[i+1]
 	}
+	e.Message = e.Details["message"] // of which it is the newer form
 	return e
 }
 

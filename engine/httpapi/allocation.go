@@ -25,8 +25,15 @@ func (s *Server) getAllocation(_ http.ResponseWriter, r *request) (any, error) {
 	return alloc, nil
 }
 
+// allocation is an allocation with what Nomad's client has no fields for.
+type allocation struct {
+	*api.Allocation
+	SharedResources *api.Resources
+	SigningKeyID    string // of its workload identities
+}
+
 // allocation describes an allocation in Nomad's words, without its job.
-func (s *Server) allocation(a engine.Alloc) *api.Allocation {
+func (s *Server) allocation(a engine.Alloc) *allocation {
 	known := s.tracker.alloc(a.ID)
 	group := a.Job.LookupTaskGroup(a.Group)
 	alloc := &api.Allocation{
@@ -54,7 +61,11 @@ func (s *Server) allocation(a engine.Alloc) *api.Allocation {
 		}
 	}
 	addResources(alloc, group, a)
-	return alloc
+	shared := &api.Resources{
+		CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), IOPS: new(0),
+		DiskMB: alloc.Resources.DiskMB, Networks: alloc.Resources.Networks,
+	}
+	return &allocation{Allocation: alloc, SharedResources: shared, SigningKeyID: s.cfg.Keys.ID()}
 }
 
 // allocStub is an allocation as lists show it.

@@ -14,3 +14,5 @@ func ReadPaths() (paths []string) {
 	}
 	return paths
 }
+
+const ConnectionsPerTask = connectionsPerTask

@@ -181,6 +181,7 @@ func (s *Server) statFile(_ http.ResponseWriter, r *request) (any, error) {
 		return nil, fileError(err, p.root.Name())
 	}
 	answer := newFileInfo(info)
+	answer.ContentType = "application/octet-stream" // also of directories, as in Nomad
 	if info.Mode().IsRegular() {
 		f, _, err := p.open()
 		if err != nil {

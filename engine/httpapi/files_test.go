@@ -92,6 +92,9 @@ func TestFiles(t *testing.T) {
 	if got := strings.Join(names, " "); err != nil || got != "host in lines out page.html pipe secret" {
 		t.Errorf("list %q, %v", got, err)
 	}
+	if info, _, err := files.Stat(alloc, "t/local", nil); err != nil || !info.IsDir || info.ContentType != "application/octet-stream" {
+		t.Errorf("a directory: %+v, %v", info, err)
+	}
 	if info, _, err := files.Stat(alloc, "t/local/in", nil); err != nil || info.Size != 8 || info.ContentType != "text/plain; charset=utf-8" {
 		t.Errorf("stat %+v, %v", info, err)
 	}

@@ -89,6 +89,7 @@ func (s *Server) withState(run *run, j *api.Job) *api.Job {
 	registered := max(created, s.tracker.registeredAt(*j.ID))
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
 	job.Status, job.Stop = new(s.jobStatus(run, j)), new(s.engine.Stopped(*j.ID))
+	s.addPolicies(&job)
 	return &job
 }
 

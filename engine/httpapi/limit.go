@@ -61,8 +61,7 @@ type limitedListener struct {
 	maxStrangers int
 }
 
-func withLimit(l net.Listener) *limitedListener {
-	n := connections()
+func withLimit(l net.Listener, n int) *limitedListener {
 	_, guarded := l.(*tokenListener)
 	return &limitedListener{
 		Listener: l, slots: make(chan struct{}, n), refusing: make(chan struct{}, refusals),

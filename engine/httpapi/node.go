@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-
-	"github.com/hashicorp/nomad/api"
 )
 
 // getNode answers GET /v1/node/:id.
@@ -16,7 +14,7 @@ func (s *Server) getNode(_ http.ResponseWriter, r *request) (any, error) {
 
 // nodeAllocations answers GET /v1/node/:id/allocations.
 func (s *Server) nodeAllocations(_ http.ResponseWriter, r *request) (any, error) {
-	list := []*api.Allocation{}
+	list := []*allocation{}
 	if r.id != s.cfg.Node.ID {
 		return list, nil
 	}

@@ -14,6 +14,8 @@ import (
 type request struct {
 	*http.Request
 	server *Server
+	caller *caller // nil: the user
+	route  string
 	id     string // in the path
 	query  url.Values
 	header http.Header // of the answer

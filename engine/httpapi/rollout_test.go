@@ -184,6 +184,13 @@ func TestScale(t *testing.T) {
 	if _, _, err := f.client.Scaling().GetPolicy("nope", nil); err == nil {
 		t.Error("there is another one")
 	}
+	shown, _, err := f.client.Jobs().Info("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := shown.TaskGroups[0].Scaling; p.ID != policies[0].ID || p.Target["Group"] != "g" || p.Target["Job"] != "job" || p.Target["Namespace"] != "default" {
+		t.Errorf("the policy in the job: %+v", p)
+	}
 	f.running("t")
 	d, _, err := f.client.Jobs().LatestDeployment("job", nil)
 	if err != nil {

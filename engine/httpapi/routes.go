@@ -121,20 +121,20 @@ var routes = []struct {
 	{"PUT", "/v1/system/reconcile/summaries", (*Server).reconcileSummaries},
 }
 
-// find returns the handler of a path and the ID in it.
-func find(method, path string) (handler, string, error) {
-	err := errNotFound
+// find returns the handler of a path, its route, and the ID in it.
+func find(method, path string) (serve handler, route, id string, err error) {
+	err = errNotFound
 	for _, r := range routes {
 		id, ok := match(r.path, path)
 		switch {
 		case !ok:
 		case r.method == method:
-			return r.handler, id, nil
+			return r.handler, r.path, id, nil
 		default:
 			err = fail(http.StatusMethodNotAllowed, "Invalid method")
 		}
 	}
-	return nil, "", err
+	return nil, "", "", err
 }
 
 // match returns what the pattern's star, if it has one, stands for in a path.

@@ -18,17 +18,41 @@ func (s *Server) scalingPolicies(r *request) (list []*api.ScalingPolicy) {
 		}
 		for _, g := range j.TaskGroups {
 			if g.Scaling != nil {
-				list = append(list, s.scalingPolicy(j, g.Scaling, "Group", *g.Name))
+				list = append(list, g.Scaling)
 			}
 			for _, t := range g.Tasks {
-				for _, p := range t.ScalingPolicies {
-					list = append(list, s.scalingPolicy(j, p, "Group", *g.Name, "Task", t.Name))
-				}
+				list = append(list, t.ScalingPolicies...)
 			}
 		}
 	}
 	slices.SortFunc(list, func(a, b *api.ScalingPolicy) int { return cmp.Compare(a.ID, b.ID) })
 	return list
+}
+
+// addPolicies replaces the scaling blocks of a job with the policies that
+// Nomad's server makes of them. It writes to the job alone, which is a copy.
+func (s *Server) addPolicies(j *api.Job) {
+	j.TaskGroups = slices.Clone(j.TaskGroups)
+	scaled := func(t *api.Task) bool { return len(t.ScalingPolicies) > 0 }
+	for i, group := range j.TaskGroups {
+		if group.Scaling == nil && !slices.ContainsFunc(group.Tasks, scaled) {
+			continue
+		}
+		g := *group
+		if g.Scaling != nil {
+			g.Scaling = s.scalingPolicy(j, g.Scaling, "Group", *g.Name)
+		}
+		g.Tasks = slices.Clone(g.Tasks)
+		for k, task := range g.Tasks {
+			t := *task
+			t.ScalingPolicies = nil
+			for _, p := range task.ScalingPolicies {
+				t.ScalingPolicies = append(t.ScalingPolicies, s.scalingPolicy(j, p, "Group", *g.Name, "Task", t.Name))
+			}
+			g.Tasks[k] = &t
+		}
+		j.TaskGroups[i] = &g
+	}
 }
 
 // scalingPolicy describes a policy, whose target is given in pairs.

@@ -22,6 +22,7 @@ import (
 
 	"taskrun/engine"
 	"taskrun/engine/hoststats"
+	"taskrun/engine/workload"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	Node    *taskenv.Node // of which nothing may be written any more
 	Version string        // of taskrun
 	DataDir string        // where the runs are
+	// Keys verify the tokens of workload identities that tasks send.
+	Keys *workload.Keyring
 	// Sources is what the jobs were made of, by ID, where that is known.
 	Sources map[string]*api.JobSubmission
 	// StopRun, if set, stops or kills everything that the engine runs.
@@ -78,6 +81,9 @@ type Server struct {
 // New returns a server of an engine, and follows the engine's events from then
 // on: call it before Submit. It must be shut down.
 func New(e *engine.Engine, cfg Config) *Server {
+	if cfg.Keys == nil {
+		cfg.Keys = workload.NewKeyring()
+	}
 	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}}
 	s.jobs, s.preparing = make(chan struct{}, jobsAtOnce), make(chan struct{}, preparedAtOnce)
 	for id, source := range cfg.Sources {
@@ -104,7 +110,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 // such as Listen returns, or one of ListenTCP: whoever is answered can run
 // commands. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
-	limited := withLimit(l)
+	limited := withLimit(l, connections())
 	defer limited.refused.Wait()
 	if err := s.http.Serve(limited); !errors.Is(err, http.ErrServerClosed) {
 		return err
@@ -154,8 +160,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		// body then, and would wait for it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	}
-	if err := guard(r); err != nil {
+	caller, err := s.caller(r)
+	if err != nil {
 		return err
+	}
+	if caller == nil { // else no page can be at the other end of the socket
+		if err := guard(r); err != nil {
+			return err
+		}
 	}
 	if err := checkToken(r); err != nil {
 		return err
@@ -163,13 +175,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := admit(r); err != nil {
 		return err
 	}
-	serve, id, err := find(r.Method, r.URL.Path)
+	serve, route, id, err := find(r.Method, r.URL.Path)
 	if err != nil {
 		return err
 	}
-	req := &request{Request: r, server: s, id: id, query: r.URL.Query(), header: w.Header()}
+	req := &request{Request: r, server: s, caller: caller, route: route, id: id, query: r.URL.Query(), header: w.Header()}
 	if err := s.checkRegion(req); err != nil {
 		return err
+	}
+	if caller != nil && !caller.may(req) {
+		return fail(http.StatusForbidden, "Permission denied")
 	}
 	return serve(s, w, req)
 }

@@ -47,10 +47,14 @@ func (s *Server) context(l net.Listener) context.Context {
 	if limited, ok := l.(*limitedListener); ok {
 		l = limited.Listener
 	}
-	if l, ok := l.(*tokenListener); ok {
+	switch l := l.(type) {
+	case *tokenListener:
 		return context.WithValue(s.ctx, tokenKey{}, l.token)
+	case *taskListener:
+		return context.WithValue(s.ctx, taskKey{}, true)
+	default:
+		return s.ctx
 	}
-	return s.ctx
 }
 
 // checkToken refuses a request that lacks the token of its listener, if that
@@ -60,12 +64,19 @@ func checkToken(r *http.Request) error {
 	if !ok {
 		return nil
 	}
-	sent := r.Header.Get("X-Nomad-Token")
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && sent == "" {
-		sent = bearer
-	}
-	if subtle.ConstantTimeCompare([]byte(sent), []byte(want)) != 1 {
+	if subtle.ConstantTimeCompare([]byte(sentToken(r)), []byte(want)) != 1 {
 		return fail(http.StatusForbidden, "Permission denied")
 	}
 	return nil
+}
+
+// sentToken returns the token of a request, where Nomad's clients put it.
+func sentToken(r *http.Request) string {
+	if token := r.Header.Get("X-Nomad-Token"); token != "" {
+		return token
+	}
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return bearer
+	}
+	return ""
 }

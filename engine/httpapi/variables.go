@@ -21,6 +21,9 @@ func (s *Server) listVariables(_ http.ResponseWriter, r *request) (any, error) {
 	namespace, prefix := cmp.Or(r.query.Get("namespace"), api.DefaultNamespace), r.query.Get("prefix")
 	list := []*api.VariableMetadata{}
 	for _, v := range s.engine.Variables().All() {
+		if r.caller != nil && !r.caller.mayRead(v.Namespace, v.Path) {
+			continue
+		}
 		if (namespace == "*" || v.Namespace == namespace) && strings.HasPrefix(v.Path, prefix) {
 			list = append(list, v.Metadata())
 		}

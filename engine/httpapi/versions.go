@@ -44,6 +44,7 @@ func (s *Server) jobVersions(_ http.ResponseWriter, r *request) (any, error) {
 			index := s.tracker.adoptedAt(version(r.id, *j.Version))
 			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
 			shown.Status, shown.Stop = newest.Status, new(false)
+			s.addPolicies(&shown)
 			if withDiffs {
 				answer.Diffs = append(answer.Diffs, update.Diff(j, kept[i-1]))
 			}

@@ -54,6 +54,7 @@ var differs = map[string]string{
 	"ModifyTime":         "a time",
 	"SubmitTime":         "a time",
 	"ID":                 "random",
+	"SigningKeyID":       "random",
 	"DeploymentID":       "random",
 	"NodeID":             "that of the machine",
 	"CreateIndex":        "an index",
@@ -74,7 +75,7 @@ var differs = map[string]string{
 // missing are recorded keys that the types of Nomad's client do not have, so
 // that no client reads them.
 var missing = []string{
-	".SigningKeyID", ".SharedResources", ".TaskLifecycles", ".ReservedCores", ".SecretsMB", ".CSIPluginConfig",
+	".TaskLifecycles", ".ReservedCores", ".SecretsMB", ".CSIPluginConfig",
 	".Paused", ".DesiredTransition", ".AutoPromote", ".EvalPriority", ".Services[0].Namespace",
 	"[0].Multiregion", "[0].NodePool", "[0].Hash",
 }

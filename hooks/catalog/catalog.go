@@ -4,6 +4,7 @@ package catalog
 
 import (
 	"taskrun/engine/service"
+	"taskrun/engine/workload"
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
 	"taskrun/hooks/artifact"
@@ -16,6 +17,7 @@ import (
 	"taskrun/hooks/network"
 	"taskrun/hooks/secrets"
 	"taskrun/hooks/services"
+	"taskrun/hooks/taskapi"
 	"taskrun/hooks/taskdir"
 	"taskrun/hooks/template"
 	"taskrun/hooks/vault"
@@ -36,6 +38,10 @@ type Options struct {
 	Services *service.Catalog
 	// Elsewhere returns services that other engines offer, see Known.
 	Elsewhere func() []*service.Instance
+	// Keys sign the tokens of workload identities. nil: keys of their own.
+	Keys *workload.Keyring
+	// TaskAPI serves the socket of a task. nil: tasks have none.
+	TaskAPI taskapi.Serve
 	// Unprobed: the checks of services pass without a look.
 	Unprobed bool
 	// Offline: no artifact is downloaded.
@@ -56,13 +62,20 @@ func New(opts Options) hooks.Catalog {
 	}
 	download := artifact.New(artifact.Config{})
 	if opts.Offline {
-		download = func(hooks.Task) hooks.TaskHook { return nil }
+		download = none
+	}
+	if opts.Keys == nil {
+		opts.Keys = workload.NewKeyring()
+	}
+	api := none
+	if opts.TaskAPI != nil {
+		api = taskapi.New(opts.TaskAPI)
 	}
 	return hooks.Catalog{
 		Alloc: []hooks.AllocFactory{allocdir.New, migratedisk.New, network.New, offered.Alloc},
 		Task: []hooks.TaskFactory{
 			taskdir.New,
-			identity.New,
+			identity.New(opts.Keys).Task,
 			consul.New(func() string { return opts.Lent.Lent().ConsulToken }),
 			vault.New(func() string { return opts.Lent.Lent().VaultToken }),
 			secrets.New(opts.Lent.Lent),
@@ -70,8 +83,11 @@ func New(opts Options) hooks.Catalog {
 			dispatchpayload.New,
 			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
 			download,
+			api,
 			template.New(template.Config{Lent: opts.Lent, Services: Known(opts.Services, opts.Elsewhere)}),
 			offered.Task,
 		},
 	}
 }
+
+func none(hooks.Task) hooks.TaskHook { return nil }

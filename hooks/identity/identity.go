@@ -1,7 +1,7 @@
 // Package identity is the task hook that gives a task the tokens of its
-// workload identities, as files and variables, and renews those that expire.
-// The tokens have the form of Nomad's and say that they are local: there is no
-// cluster that would accept them.
+// workload identities, as files and variables, and renews those that expire
+// when Nomad does. The tokens have the form of Nomad's, and no cluster accepts
+// them.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/identity.
 package identity
 
@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -20,69 +21,109 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
+	"taskrun/engine/workload"
 	"taskrun/hooks"
 )
 
+// Hooks makes the hooks of one engine.
+type Hooks struct {
+	keys *workload.Keyring
+
+	mu     sync.Mutex
+	allocs map[string]*renewal // by ID, while a task has tokens that expire
+}
+
 type hook struct {
+	hooks      *Hooks
 	task       hooks.Task
 	identities []*api.WorkloadIdentity // that the task can see
 	owner      *allocdir.Owner
 	region     string
 
 	mu       sync.Mutex
-	tokens   map[string]string // of env = true, by name
+	tokens   map[string]string // by name
 	cancel   context.CancelFunc
 	renewing sync.WaitGroup
 }
 
-// New makes the hook of a task; nil when the task sees none of its identities.
-func New(t hooks.Task) hooks.TaskHook {
-	all := slices.Clone(t.Task.Identities)
-	if t.Task.Identity != nil {
-		all = append([]*api.WorkloadIdentity{t.Task.Identity}, all...)
-	}
+// New returns the hooks whose tokens are signed with keys.
+func New(keys *workload.Keyring) *Hooks { return &Hooks{keys: keys, allocs: map[string]*renewal{}} }
+
+// Task makes the hook of a task; nil when the task sees none of its identities.
+// It is a hooks.TaskFactory.
+func (h *Hooks) Task(t hooks.Task) hooks.TaskHook {
+	all := identities(t.Task)
 	all = slices.DeleteFunc(all, func(id *api.WorkloadIdentity) bool { return !id.Env && !id.File })
 	if len(all) == 0 {
 		return nil
 	}
-	return &hook{task: t, identities: all, tokens: map[string]string{}, cancel: func() {}}
+	return &hook{hooks: h, task: t, identities: all, cancel: func() {}}
+}
+
+// identities returns a new list of a task's identities, the default one first.
+func identities(t *api.Task) []*api.WorkloadIdentity {
+	if t.Identity == nil {
+		return slices.Clone(t.Identities)
+	}
+	return append([]*api.WorkloadIdentity{t.Identity}, t.Identities...)
 }
 
 func (h *hook) Name() string { return "identity" }
 
-func isDefault(id *api.WorkloadIdentity) bool { return id.Name == "" || id.Name == "default" }
-
-func nameOf(id *api.WorkloadIdentity) string { return cmp.Or(id.Name, "default") }
-
-// Prestart gives the tokens, before the first start new ones.
+// Prestart gives the tokens: before the first start new ones, unless an earlier
+// engine has left some that are still good.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
-	if h.region == "" {
+	if h.tokens == nil {
 		if err := h.begin(ctx, req); err != nil {
+			h.tokens = nil
 			return err
 		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	resp.IdentityTokens = make(map[string]string, len(h.tokens))
-	for name, token := range h.tokens {
+	resp.State = maps.Clone(h.tokens)
+	resp.IdentityTokens = map[string]string{}
+	for _, id := range h.identities {
+		if !id.Env {
+			continue
+		}
+		token, name := h.tokens[workload.Name(id)], workload.Name(id)
+		if name == workload.DefaultName {
+			name = ""
+		}
 		resp.IdentityTokens[name] = token
 	}
 	return nil
 }
 
-func (h *hook) begin(ctx context.Context, req *hooks.PrestartRequest) (err error) {
+func (h *hook) begin(ctx context.Context, req *hooks.PrestartRequest) error {
 	region, _ := req.Env.Lookup("NOMAD_REGION")
-	h.region = cmp.Or(region, "global")
-	if h.owner, err = allocdir.OwnerOf(h.task.Task.User); err != nil {
-		return err
+	h.region, h.tokens = cmp.Or(region, "global"), map[string]string{}
+	if h.task.Driver.FSIsolation != drivers.FSIsolationImage { // whose users nobody here knows
+		h.owner, _ = allocdir.OwnerOf(h.task.Task.User) // an unknown one the driver refuses
+	}
+	now := time.Now()
+	oldest := now
+	for _, id := range h.identities {
+		if kept, err := h.hooks.keys.Verify(req.State[workload.Name(id)], now); err == nil {
+			h.tokens[workload.Name(id)] = req.State[workload.Name(id)]
+			if issued := kept.IssuedAt.Time(); issued.Before(oldest) {
+				oldest = issued
+			}
+			continue
+		}
+		if err := h.issue(id, now); err != nil {
+			return fmt.Errorf("identity %q: %w", workload.Name(id), err)
+		}
 	}
 	ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, id := range h.identities {
-		if err := h.issue(id, time.Now()); err != nil {
-			return fmt.Errorf("identity %q: %w", nameOf(id), err)
-		}
 		if id.TTL > 0 {
-			h.renewing.Go(func() { h.renew(ctx, id) })
+			renewed, leave := h.hooks.join(h.task, now.Sub(oldest))
+			h.renewing.Go(func() {
+				defer leave()
+				h.renew(ctx, id, renewed)
+			})
 		}
 	}
 	return nil
@@ -90,40 +131,34 @@ func (h *hook) begin(ctx context.Context, req *hooks.PrestartRequest) (err error
 
 // issue makes a new token and puts it where the task finds it.
 func (h *hook) issue(id *api.WorkloadIdentity, now time.Time) error {
-	text, err := token(h.task, id, h.region, now)
+	t, name := h.task, workload.Name(id)
+	holder := workload.Task{Region: h.region, Alloc: t.Alloc.ID, Group: *t.Group.Name, Name: t.Task.Name, Job: t.Job}
+	token, err := h.hooks.keys.Sign(workload.NewClaims(holder, id, now))
 	if err != nil {
 		return err
 	}
-	if id.Env {
-		name := id.Name
-		if isDefault(id) {
-			name = ""
-		}
-		h.mu.Lock()
-		h.tokens[name] = text
-		h.mu.Unlock()
-	}
+	h.mu.Lock()
+	h.tokens[name] = token
+	h.mu.Unlock()
 	if !id.File {
 		return nil
 	}
-	file := filepath.Join("secrets", "nomad_"+id.Name+".jwt")
-	if isDefault(id) {
+	file := filepath.Join("secrets", "nomad_"+name+".jwt")
+	if name == workload.DefaultName {
 		file = filepath.Join("secrets", "nomad_token")
 	}
-	return allocdir.WriteSecret(h.task.AllocDir, h.task.Task.Name, cmp.Or(id.Filepath, file), []byte(text), h.owner)
+	return allocdir.WriteToken(t.AllocDir, t.Task.Name, cmp.Or(id.Filepath, file), []byte(token), h.owner)
 }
 
-// renew replaces a token when half of its time is over, and has the task know.
-func (h *hook) renew(ctx context.Context, id *api.WorkloadIdentity) {
-	ticker := time.NewTicker(max(id.TTL/2, time.Second))
-	defer ticker.Stop()
+// renew replaces a token each time when it is due, and has the task know.
+func (h *hook) renew(ctx context.Context, id *api.WorkloadIdentity, due <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case now := <-ticker.C:
-			if err := h.issue(id, now); err != nil {
-				h.task.Emit(event.HookFailed(h.Name(), fmt.Errorf("cannot renew identity %q: %w", nameOf(id), err)))
+		case <-due:
+			if err := h.issue(id, time.Now()); err != nil {
+				h.task.Emit(event.HookFailed(h.Name(), fmt.Errorf("cannot renew identity %q: %w", workload.Name(id), err)))
 				continue
 			}
 			h.tell(ctx, id)
@@ -132,7 +167,7 @@ func (h *hook) renew(ctx context.Context, id *api.WorkloadIdentity) {
 }
 
 func (h *hook) tell(ctx context.Context, id *api.WorkloadIdentity) {
-	name := nameOf(id)
+	name := workload.Name(id)
 	switch id.ChangeMode {
 	case "restart":
 		_ = h.task.Control.Restart(ctx, event.IdentityRestart(name)) // a task that does not run starts with the new one

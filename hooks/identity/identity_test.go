@@ -2,15 +2,14 @@ package identity
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
-	"slices"
-	"strings"
+	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,8 +18,10 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"go.uber.org/goleak"
 
+	"taskrun/drivers"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
+	"taskrun/engine/workload"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -39,7 +40,22 @@ type control struct {
 func (c *control) note(e *api.TaskEvent, more string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lines = append(c.lines, fmt.Sprintf("%v %s: %s%s", time.Since(c.begin), e.Type, e.DisplayMessage, more))
+	c.lines = append(c.lines, fmt.Sprintf("%s: %s%s", e.Type, e.DisplayMessage, more))
+}
+
+// check compares what was done to the task since the last check.
+func (c *control) check(t *testing.T, want map[string]bool) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	got := map[string]bool{}
+	for _, line := range c.lines {
+		got[line] = true
+	}
+	c.lines = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("after %v: %s", time.Since(c.begin), diff)
+	}
 }
 
 func (c *control) Restart(_ context.Context, e *api.TaskEvent) error {
@@ -76,15 +92,21 @@ func newTask(t *testing.T, c hooks.Control, identities ...*api.WorkloadIdentity)
 	}
 }
 
-func start(t *testing.T, h hooks.TaskHook) map[string]string {
+// start calls the hook as before a start, with what it had stored.
+func start(t *testing.T, h hooks.TaskHook, state map[string]string) hooks.PrestartResponse {
 	t.Helper()
 	var resp hooks.PrestartResponse
 	env := taskenv.NewBuilder(&taskenv.Node{Region: "here"}, taskenv.AllocInfo{}, nil, nil, nil).Build()
-	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{Env: env}, &resp); err != nil {
+	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{Env: env, State: state}, &resp); err != nil {
 		t.Fatal(err)
 	}
-	return resp.IdentityTokens
+	return resp
 }
+
+// keys is one keyring for all tests: to make a key takes a while.
+var keys = workload.NewKeyring()
+
+func newHooks() *Hooks { return New(keys) }
 
 func read(t *testing.T, task hooks.Task, name string) string {
 	t.Helper()
@@ -95,83 +117,147 @@ func read(t *testing.T, task hooks.Task, name string) string {
 	return string(text)
 }
 
-func TestATokenIsNomadsInForm(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		task := newTask(t, nil, &api.WorkloadIdentity{Name: "aws", Audience: []string{"a", "b"}, Env: true, TTL: time.Hour})
-		task.Job.ParentID = new("parent")
-		h := New(task)
-		token := start(t, h)["aws"]
-		h.(hooks.TaskShutdown).Shutdown()
-		parts := strings.Split(token, ".")
-		if len(parts) != 3 {
-			t.Fatalf("no JWT: %q", token)
-		}
-		payload, err := base64.RawURLEncoding.DecodeString(parts[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got map[string]any
-		if err := json.Unmarshal(payload, &got); err != nil {
-			t.Fatal(err)
-		}
-		now := float64(time.Now().Unix())
-		want := map[string]any{
-			"iss": "taskrun.invalid", "sub": "here:default:parent:g:t:aws", "aud": []any{"a", "b"},
-			"iat": now, "nbf": now, "exp": now + 3600, "jti": got["jti"],
-			"nomad_namespace": "default", "nomad_job_id": "parent", "nomad_allocation_id": "alloc-id", "nomad_task": "t",
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-	})
-}
-
 func TestATaskThatSeesNoneHasNoHook(t *testing.T) {
 	t.Parallel()
-	if h := New(newTask(t, nil, &api.WorkloadIdentity{Name: "x"})); h != nil {
+	if h := newHooks().Task(newTask(t, nil, &api.WorkloadIdentity{Name: "x"})); h != nil {
 		t.Errorf("got %v", h)
 	}
 }
 
-// TestRenewal lets half of the time of tokens pass again and again.
+// TestRenewal lets the time of tokens pass: those of an allocation are renewed
+// together, when half of the shortest is over.
 func TestRenewal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := &control{begin: time.Now()}
 		c.running.Store(true)
 		task := newTask(t, c,
-			&api.WorkloadIdentity{Name: "noop", File: true, TTL: time.Minute},
+			&api.WorkloadIdentity{Name: "noop", File: true, TTL: time.Hour},
+			&api.WorkloadIdentity{Name: "stays", File: true},
 			&api.WorkloadIdentity{Name: "restart", Env: true, TTL: 2 * time.Minute, ChangeMode: "restart"},
 			&api.WorkloadIdentity{Name: "signal", File: true, Filepath: "local/token", TTL: 2 * time.Minute, ChangeMode: "signal", ChangeSignal: "SIGHUP"})
-		h := New(task)
-		before := start(t, h)["restart"]
-		noop, signal := read(t, task, "secrets/nomad_noop.jwt"), read(t, task, "local/token")
-		<-time.After(61 * time.Second)
+		h := newHooks().Task(task)
+		before := start(t, h, nil).IdentityTokens["restart"]
+		noop, stays, signal := read(t, task, "secrets/nomad_noop.jwt"), read(t, task, "secrets/nomad_stays.jwt"), read(t, task, "local/token")
+		<-time.After(67 * time.Second)
 		synctest.Wait()
-		if read(t, task, "secrets/nomad_noop.jwt") == noop || read(t, task, "local/token") == signal || start(t, h)["restart"] == before {
+		if read(t, task, "secrets/nomad_noop.jwt") == noop || read(t, task, "local/token") == signal || start(t, h, nil).IdentityTokens["restart"] == before {
 			t.Error("a token was not renewed")
 		}
-		want := map[string]bool{
-			"1m0s Restart Signaled: Identity[restart]: new token acquired":         true,
-			"1m0s Signaling: Identity[signal]: new Identity token acquired SIGHUP": true,
+		if read(t, task, "secrets/nomad_stays.jwt") != stays {
+			t.Error("a token without a ttl was renewed")
 		}
-		c.mu.Lock()
-		lines := slices.Clone(c.lines)
-		c.mu.Unlock()
-		for _, line := range lines {
-			if !want[line] {
-				t.Errorf("unexpected: %s", line)
-			}
-			delete(want, line)
-		}
-		if len(want) > 0 {
-			t.Errorf("missing: %v", want)
-		}
+		c.check(t, map[string]bool{
+			"Restart Signaled: Identity[restart]: new token acquired":         true,
+			"Signaling: Identity[signal]: new Identity token acquired SIGHUP": true,
+		})
 		c.running.Store(false)
 		<-time.After(time.Minute)
 		if err := h.(hooks.TaskStop).Stop(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// TestRenewalIsNeverBeforeTenSeconds takes a ttl that is over by then.
+func TestRenewalIsNeverBeforeTenSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &control{begin: time.Now()}
+		h := newHooks().Task(newTask(t, c, &api.WorkloadIdentity{Name: "short", Env: true, TTL: 6 * time.Second, ChangeMode: "restart"}))
+		start(t, h, nil)
+		defer h.(hooks.TaskShutdown).Shutdown()
+		<-time.After(10*time.Second - time.Nanosecond)
+		synctest.Wait()
+		c.check(t, map[string]bool{})
+		<-time.After(time.Second)
+		synctest.Wait()
+		c.check(t, map[string]bool{"Restart Signaled: Identity[short]: new token acquired": true})
+	})
+}
+
+// TestRenewalIsThatOfTheAllocation lets a task without a short ttl of its own
+// follow the ttl of another task of its group.
+func TestRenewalIsThatOfTheAllocation(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made, task := newHooks(), newTask(t, nil, &api.WorkloadIdentity{Name: "long", File: true, TTL: time.Hour})
+		other := api.NewTask("other", "mock_driver")
+		other.Identities = []*api.WorkloadIdentity{{Name: "unseen", TTL: 30 * time.Second}}
+		task.Group.Tasks = append(task.Group.Tasks, other)
+		h := made.Task(task)
+		start(t, h, nil)
+		token := read(t, task, "secrets/nomad_long.jwt")
+		<-time.After(17 * time.Second)
+		synctest.Wait()
+		if read(t, task, "secrets/nomad_long.jwt") == token {
+			t.Error("it was not renewed with those of the other task")
+		}
+		h.(hooks.TaskShutdown).Shutdown()
+		if len(made.allocs) > 0 {
+			t.Error("the renewal has not ended with its last task")
+		}
+	})
+}
+
+// TestARecoveredTaskKeepsItsTokens begins as a later engine does.
+func TestARecoveredTaskKeepsItsTokens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		made := newHooks()
+		task := newTask(t, &control{begin: time.Now()},
+			&api.WorkloadIdentity{Env: true}, &api.WorkloadIdentity{Name: "old", Env: true, TTL: 15 * time.Second}, &api.WorkloadIdentity{Name: "file", File: true, TTL: time.Minute})
+		first := made.Task(task)
+		left := start(t, first, nil)
+		first.(hooks.TaskShutdown).Shutdown()
+		file := read(t, task, "secrets/nomad_file.jwt")
+		<-time.After(20 * time.Second)
+		next := made.Task(task)
+		again := start(t, next, left.State)
+		defer next.(hooks.TaskShutdown).Shutdown()
+		if again.IdentityTokens[""] != left.IdentityTokens[""] || read(t, task, "secrets/nomad_file.jwt") != file {
+			t.Error("a token that was still good was replaced")
+		}
+		if again.IdentityTokens["old"] == left.IdentityTokens["old"] {
+			t.Error("a token that had expired was kept")
+		}
+	})
+}
+
+// TestTokenFilesHaveNomadsModes looks at the modes of files for everybody who
+// can reach them, and as root at those for the task's user.
+func TestTokenFilesHaveNomadsModes(t *testing.T) {
+	t.Parallel()
+	task := newTask(t, nil, &api.WorkloadIdentity{File: true}, &api.WorkloadIdentity{Name: "x", File: true, Filepath: "local/deep/tok"})
+	check := func(mode os.FileMode, uid int) {
+		t.Helper()
+		for _, name := range []string{"secrets/nomad_token", "local/deep/tok"} {
+			info, err := os.Stat(filepath.Join(task.AllocDir, "t", name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := info.Sys().(*syscall.Stat_t); info.Mode() != mode || int(s.Uid) != uid || int(s.Gid) != os.Getegid() {
+				t.Errorf("%s is %v of %d:%d, want %v of %d:%d", name, info.Mode(), s.Uid, s.Gid, mode, uid, os.Getegid())
+			}
+		}
+	}
+	start(t, newHooks().Task(task), nil)
+	check(0o644, os.Geteuid())
+	task.Task.User = "taskrun-no-such-user" // which the driver tells
+	start(t, newHooks().Task(task), nil)
+	check(0o644, os.Geteuid())
+	nobody, err := user.Lookup("nobody")
+	if os.Geteuid() != 0 || err != nil {
+		t.Skip("the files of a user: that takes root and the user nobody")
+	}
+	uid, err := strconv.Atoi(nobody.Uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	task.Task.User = "nobody"
+	start(t, newHooks().Task(task), nil)
+	check(0o600, uid)
+	task.Driver.FSIsolation = drivers.FSIsolationImage // in which nobody may be another
+	start(t, newHooks().Task(task), nil)
+	check(0o644, os.Geteuid())
 }

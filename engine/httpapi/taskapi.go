@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/workload"
+)
+
+// connectionsPerTask is how many connections a task may have to its socket at a
+// time.
+const connectionsPerTask = 16
+
+// caller is the task that a request comes from.
+type caller struct {
+	claims workload.Claims
+	group  string
+	job    string // of its allocation; claims name the parent
+}
+
+// ServeTask answers what a task asks at its socket, until the listener is
+// closed: with the rights of the workload identity whose token a request
+// carries, and with none if there is no token. When it returns no connection is
+// left.
+func (s *Server) ServeTask(l net.Listener) {
+	t := &taskListener{limitedListener: withLimit(l, connectionsPerTask), open: map[net.Conn]bool{}}
+	_ = s.http.Serve(t)
+	_ = t.Close()
+	t.closed.Wait()
+	t.refused.Wait()
+}
+
+// taskListener closes its connections with itself.
+type taskListener struct {
+	*limitedListener
+
+	mu     sync.Mutex
+	ended  bool
+	open   map[net.Conn]bool
+	closed sync.WaitGroup // over open
+}
+
+type taskConn struct {
+	net.Conn
+	listener *taskListener
+	once     sync.Once
+}
+
+// Accept implements net.Listener.
+func (l *taskListener) Accept() (net.Conn, error) {
+	conn, err := l.limitedListener.Accept()
+	if err != nil {
+		_ = l.Close() // with all connections, also when the server has not asked for that
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	l.open[conn] = true
+	l.closed.Add(1)
+	return &taskConn{Conn: conn, listener: l}, nil
+}
+
+// Close implements net.Listener.
+func (l *taskListener) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	for conn := range l.open {
+		_ = conn.Close()
+	}
+	return l.Listener.Close()
+}
+
+// Close implements net.Conn.
+func (c *taskConn) Close() error {
+	c.once.Do(func() {
+		c.listener.mu.Lock()
+		delete(c.listener.open, c.Conn)
+		c.listener.mu.Unlock()
+		c.listener.closed.Done()
+	})
+	return c.Conn.Close()
+}
+
+type taskKey struct{}
+
+// caller returns the task whose token a request at the socket of a task
+// carries; nil for a request of the user.
+func (s *Server) caller(r *http.Request) (*caller, error) {
+	if r.Context().Value(taskKey{}) == nil {
+		return nil, nil
+	}
+	token := sentToken(r)
+	if token == "" {
+		return nil, fail(http.StatusUnauthorized, "Unauthorized")
+	}
+	claims, err := s.cfg.Keys.Verify(token, time.Now())
+	if err != nil {
+		return nil, fail(http.StatusForbidden, "Forbidden")
+	}
+	a, ok := s.engine.Alloc(claims.Allocation)
+	if !ok || a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed {
+		return nil, fail(http.StatusForbidden, "Forbidden")
+	}
+	return &caller{claims: claims, group: a.Group, job: *a.Job.ID}, nil
+}
+
+// callerRights tell what a task may read: what Nomad's default policy for
+// workloads allows, and its own job. The rest is denied.
+var callerRights = map[string]func(*caller, *request) bool{
+	"/v1/services":  anything,
+	"/v1/service/*": anything,
+
+	"/v1/vars": anything, // the list leaves out what it may not read
+	"/v1/var/*": func(c *caller, r *request) bool {
+		return c.mayRead(cmp.Or(r.query.Get("namespace"), api.DefaultNamespace), r.id)
+	},
+
+	"/v1/job/*":             (*caller).ownsJob,
+	"/v1/job/*/allocations": (*caller).ownsJob,
+	"/v1/job/*/evaluations": (*caller).ownsJob,
+	"/v1/job/*/deployments": (*caller).ownsJob,
+	"/v1/job/*/deployment":  (*caller).ownsJob,
+	"/v1/job/*/summary":     (*caller).ownsJob,
+	"/v1/job/*/versions":    (*caller).ownsJob,
+	"/v1/job/*/scale":       (*caller).ownsJob,
+	"/v1/job/*/submission":  (*caller).ownsJob,
+	"/v1/job/*/services":    (*caller).ownsJob,
+	"/v1/job/*/actions":     (*caller).ownsJob,
+
+	"/v1/allocation/*":               (*caller).ownsAlloc,
+	"/v1/allocation/*/services":      (*caller).ownsAlloc,
+	"/v1/client/allocation/*/checks": (*caller).ownsAlloc,
+	"/v1/client/allocation/*/stats":  (*caller).ownsAlloc,
+}
+
+// may reports whether a task may do what it asks for.
+func (c *caller) may(r *request) bool {
+	allowed := callerRights[r.route]
+	return r.Method == http.MethodGet && allowed != nil && allowed(c, r)
+}
+
+func anything(*caller, *request) bool { return true }
+
+// mayRead reports whether a variable belongs to the task.
+func (c *caller) mayRead(namespace, path string) bool {
+	job := "nomad/jobs/" + c.claims.Job
+	group := job + "/" + c.group
+	own := []string{"nomad/jobs", job, group, group + "/" + c.claims.Task}
+	return namespace == c.claims.Namespace && slices.Contains(own, path)
+}
+
+func (c *caller) ownsJob(r *request) bool {
+	return (r.id == c.job || r.id == c.claims.Job) && r.inNamespace(c.claims.Namespace)
+}
+
+func (c *caller) ownsAlloc(r *request) bool {
+	a, ok := r.server.engine.Alloc(r.id)
+	return ok && *a.Job.ID == c.job
+}

@@ -1,0 +1,116 @@
+package identity
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks"
+)
+
+// minWait is how long Nomad's client waits before it renews a token, at least.
+const minWait = 10 * time.Second
+
+// renewal tells the tasks of one allocation when to renew their tokens: as in
+// Nomad all at once, when half of the shortest lifetime is over.
+type renewal struct {
+	mu     sync.Mutex
+	due    map[chan struct{}]bool
+	cancel context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+// join returns a channel that receives each time when the tokens of a task's
+// allocation are due. The first tokens have that age. leave must be called.
+func (h *Hooks) join(t hooks.Task, age time.Duration) (due <-chan struct{}, leave func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.allocs[t.Alloc.ID]
+	if r == nil {
+		r = &renewal{due: map[chan struct{}]bool{}}
+		var ctx context.Context
+		ctx, r.cancel = context.WithCancel(context.Background())
+		ttl := shortest(t.Group)
+		r.ended.Go(func() { r.run(ctx, ttl, age) })
+		h.allocs[t.Alloc.ID] = r
+	}
+	ch := make(chan struct{}, 1)
+	r.mu.Lock()
+	r.due[ch] = true
+	r.mu.Unlock()
+	return ch, func() { h.leave(t.Alloc.ID, r, ch) }
+}
+
+func (h *Hooks) leave(alloc string, r *renewal, ch chan struct{}) {
+	h.mu.Lock()
+	r.mu.Lock()
+	delete(r.due, ch)
+	last := len(r.due) == 0
+	r.mu.Unlock()
+	if last {
+		delete(h.allocs, alloc)
+	}
+	h.mu.Unlock()
+	if last {
+		r.cancel()
+		r.ended.Wait()
+	}
+}
+
+func (r *renewal) run(ctx context.Context, ttl, age time.Duration) {
+	timer := time.NewTimer(wait(ttl - age))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			r.tell()
+			timer.Reset(wait(ttl))
+		}
+	}
+}
+
+// tell wakes all tasks. One that is still busy with the last renewal finds
+// this one afterwards.
+func (r *renewal) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for ch := range r.due {
+		select {
+		case ch <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// wait returns how long a token with so much time left is kept: half of it, but
+// no less than minWait, and up to a tenth more.
+func wait(left time.Duration) time.Duration {
+	half := max(left/2, minWait)
+	return half + rand.N(half/10)
+}
+
+// shortest returns the shortest lifetime of the identities of a group that
+// expire, whether tasks see them or not.
+func shortest(g *api.TaskGroup) (ttl time.Duration) {
+	add := func(id *api.WorkloadIdentity) {
+		if id != nil && id.TTL > 0 && (ttl == 0 || id.TTL < ttl) {
+			ttl = id.TTL
+		}
+	}
+	services := g.Services
+	for _, t := range g.Tasks {
+		for _, id := range identities(t) {
+			add(id)
+		}
+		services = append(services[:len(services):len(services)], t.Services...)
+	}
+	for _, s := range services {
+		add(s.Identity)
+	}
+	return ttl
+}

@@ -1,0 +1,85 @@
+// Package taskapi is the task hook that makes the socket of the task API,
+// secrets/api.sock, at which a task reaches Nomad's HTTP API with the tokens of
+// its workload identities.
+// See https://developer.hashicorp.com/nomad/api-docs/task-api.
+package taskapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"time"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+)
+
+// name is the socket's among the secrets of the task.
+const name = "api.sock"
+
+// Serve answers what comes in at a listener until that is closed. It returns
+// when nothing of it is left.
+type Serve func(net.Listener)
+
+type hook struct {
+	task  hooks.Task
+	serve Serve
+
+	listener net.Listener // nil: none
+	served   chan struct{}
+}
+
+// New makes the factory of hooks.
+func New(serve Serve) hooks.TaskFactory {
+	return func(t hooks.Task) hooks.TaskHook { return &hook{task: t, serve: serve} }
+}
+
+func (h *hook) Name() string { return "api" }
+
+// Prestart makes the socket, which stays over all starts. As in Nomad a task
+// starts without it when it cannot be made.
+func (h *hook) Prestart(context.Context, *hooks.PrestartRequest, *hooks.PrestartResponse) error {
+	if h.listener != nil {
+		return nil
+	}
+	var owner *allocdir.Owner
+	if h.task.Driver.FSIsolation != drivers.FSIsolationImage { // whose users nobody here knows
+		owner, _ = allocdir.OwnerOf(h.task.Task.User) // an unknown one the driver refuses
+	}
+	l, err := h.task.Dir.ListenSecret(h.task.Task.Name, name, owner)
+	if err != nil {
+		h.task.Publish(time.Now(), event.Notice{Text: fmt.Sprintf("task %q has no task API: %v", h.task.Task.Name, err)})
+		return nil
+	}
+	h.listener, h.served = l, make(chan struct{})
+	go func() {
+		defer close(h.served)
+		h.serve(l)
+	}()
+	return nil
+}
+
+// Stop removes the socket.
+func (h *hook) Stop(context.Context) error {
+	h.Shutdown()
+	err := h.task.Dir.RemoveSecret(h.task.Task.Name, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Shutdown ends the answers and leaves the socket, which the next engine
+// replaces.
+func (h *hook) Shutdown() {
+	if h.listener == nil {
+		return
+	}
+	_ = h.listener.Close()
+	<-h.served
+	h.listener = nil
+}
