@@ -20,23 +20,27 @@ func Abandon(runDir string, pid int) error {
 	allocs, err := subdirs(filepath.Join(runDir, "alloc"))
 	errs := []error{err}
 	for _, id := range allocs {
-		dir := filepath.Join(runDir, "alloc", id)
-		errs = append(errs, RemoveSecrets(dir), removePipes(SharedOf(dir).Logs))
+		dir := At(filepath.Join(runDir, "alloc", id))
+		errs = append(errs, dir.RemoveSecrets(), dir.removePipes(), dir.Close())
 	}
 	// Nobody will take the run up again, and the environment of tasks is in it.
 	errs = append(errs, os.RemoveAll(filepath.Join(runDir, RecoveryDir)))
 	return errors.Join(append(errs, emptyLock(jobDirOf(runDir), pid))...)
 }
 
-func removePipes(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (d *Dir) removePipes() error {
+	logs, err := d.Logs()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
-	var errs []error
+	entries, err := fs.ReadDir(logs.FS(), ".")
+	errs := []error{err}
 	for _, e := range entries {
 		if e.Type() == fs.ModeNamedPipe {
-			errs = append(errs, os.Remove(filepath.Join(dir, e.Name())))
+			errs = append(errs, logs.Remove(e.Name()))
 		}
 	}
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package allocdir
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/user"
@@ -8,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"syscall"
 	"testing"
 )
 
@@ -16,15 +16,24 @@ import (
 func newAlloc(t testing.TB, tasks ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "9f8a")
-	if _, err := Build(dir); err != nil {
+	buildAlloc(t, dir, nil, tasks...)
+	return dir
+}
+
+// buildAlloc builds an allocation with tasks of one owner.
+func buildAlloc(t testing.TB, path string, owner *Owner, tasks ...string) *Dir {
+	t.Helper()
+	d := At(path)
+	t.Cleanup(func() { _ = d.Close() })
+	if err := d.Build(); err != nil {
 		t.Fatal(err)
 	}
 	for _, task := range tasks {
-		if _, err := BuildTask(dir, task, nil); err != nil {
+		if err := d.BuildTask(task, owner); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return dir
+	return d
 }
 
 // tree returns the mode of everything below dir.
@@ -49,34 +58,46 @@ func tree(t testing.TB, dir string) map[string]fs.FileMode {
 	return modes
 }
 
-func TestLayoutIsNomads(t *testing.T) {
+// TestModes holds the table in modes.go to what is made.
+func TestModes(t *testing.T) {
 	t.Parallel()
-	want := map[string]fs.FileMode{
-		".": 0o755, "alloc": 0o777, "alloc/data": 0o777, "alloc/logs": 0o777, "alloc/tmp": 0o777,
-		"web": 0o777, "web/local": 0o777, "web/tmp": 0o777 | fs.ModeSticky, "web/secrets": 0o700, "web/private": 0o700,
+	const sticky = fs.ModeSticky
+	open, isolated := newAlloc(t, "web"), newAlloc(t, "web")
+	d := At(isolated)
+	defer d.Close()
+	if err := errors.Join(d.Isolate("web"), d.BuildTask("db", nil)); err != nil {
+		t.Fatal(err)
 	}
-	got := tree(t, newAlloc(t, "web"))
-	for name, mode := range want {
-		if got[name] != mode|fs.ModeDir {
-			t.Errorf("%s: mode %v, want %v", name, got[name], mode|fs.ModeDir)
+	for path, want := range map[string]map[string]fs.FileMode{
+		open: {
+			".": 0o700, "alloc": 0o777, "alloc/data": 0o777, "alloc/logs": 0o777, "alloc/tmp": 0o777,
+			"web": 0o777, "web/local": 0o777, "web/tmp": 0o777 | sticky, "web/secrets": 0o700, "web/private": 0o700,
+		},
+		isolated: {
+			".": 0o700, "alloc": 0o777 | sticky, "alloc/data": 0o777 | sticky, "alloc/logs": 0o755, "alloc/tmp": 0o777 | sticky,
+			"web": 0o700, "web/local": 0o777, "web/tmp": 0o777 | sticky, "web/secrets": 0o777, "web/private": 0o700,
+			"db": 0o700, "db/local": 0o777, "db/tmp": 0o777 | sticky, "db/secrets": 0o700, "db/private": 0o700,
+		},
+	} {
+		got := tree(t, path)
+		for name, mode := range want {
+			if got[name] != mode|fs.ModeDir {
+				t.Errorf("%s: mode %v, want %v", name, got[name], mode|fs.ModeDir)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("got %v, want %v", got, want)
 		}
 	}
-	if len(got) != len(want) {
-		t.Errorf("got %v, want %v", got, want)
+	if err := d.Isolate("nobody"); err == nil {
+		t.Error("a task without directories was prepared")
 	}
 }
 
 func TestPathsAreThoseThatAreBuilt(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "9f8a")
-	shared, err := Build(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	task, err := BuildTask(dir, "web", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := newAlloc(t, "web")
+	shared, task := SharedOf(dir), TaskOf(dir, "web")
 	for _, path := range []string{
 		shared.Dir, shared.Data, shared.Logs, shared.Tmp,
 		task.Dir, task.Local, task.Tmp, task.Secrets, task.Private,
@@ -84,9 +105,6 @@ func TestPathsAreThoseThatAreBuilt(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			t.Errorf("%q: %v", path, err)
 		}
-	}
-	if shared != SharedOf(dir) || task != TaskOf(dir, "web") {
-		t.Error("SharedOf and TaskOf name other paths")
 	}
 }
 
@@ -100,12 +118,7 @@ func TestBuildingAgainChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, dir)
-	if _, err := Build(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := BuildTask(dir, "web", nil); err != nil {
-		t.Fatal(err)
-	}
+	buildAlloc(t, dir, nil, "web")
 	after := tree(t, dir)
 	for name, mode := range before {
 		if after[name] != mode {
@@ -141,7 +154,7 @@ func TestBuildFailsClearly(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := BuildTask(dir, tt.task, nil)
+		err := At(dir).BuildTask(tt.task, nil)
 		if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}
@@ -175,30 +188,6 @@ func TestTaskNamesMayHoldDots(t *testing.T) {
 	}
 }
 
-func TestOwnerGetsTheTaskDirectories(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give a directory away")
-	}
-	dir := newAlloc(t)
-	task, err := BuildTask(dir, "web", &Owner{UID: 4321, GID: 4322})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{task.Dir, task.Local, task.Tmp, task.Secrets, task.Private} {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if st := info.Sys().(*syscall.Stat_t); st.Uid != 4321 || st.Gid != 4322 {
-			t.Errorf("%s belongs to %d:%d", path, st.Uid, st.Gid)
-		}
-	}
-	if info, err := os.Stat(task.Tmp); err != nil || info.Mode() != fs.ModeDir|fs.ModeSticky|0o777 {
-		t.Errorf("mode of tmp: %v, %v", info.Mode(), err)
-	}
-}
-
 func TestOwnerOf(t *testing.T) {
 	t.Parallel()
 	if owner, err := OwnerOf(""); owner != nil || err != nil {
@@ -229,39 +218,33 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		b.StopTimer()
-		dir := filepath.Join(b.TempDir(), "9f8a")
+		d := At(filepath.Join(b.TempDir(), "9f8a"))
 		b.StartTimer()
-		if _, err := Build(dir); err != nil {
+		if err := d.Build(); err != nil {
 			b.Fatal(err)
 		}
 		for i := range 1000 {
-			if _, err := BuildTask(dir, strconv.Itoa(i), nil); err != nil {
+			if err := d.BuildTask(strconv.Itoa(i), nil); err != nil {
 				b.Fatal(err)
 			}
 		}
+		b.StopTimer()
+		_ = d.Close()
+		b.StartTimer()
 	}
 }
 
-func TestIsolateOpensSecretsAndClosesTheWay(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "alloc")
-	if _, err := Build(dir); err != nil {
-		t.Fatal(err)
-	}
-	task, err := BuildTask(dir, "web", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Isolate(dir, "web"); err != nil {
-		t.Fatal(err)
-	}
-	for path, want := range map[string]os.FileMode{task.Dir: 0o700, task.Secrets: 0o777, task.Local: 0o777} {
-		info, err := os.Stat(path)
-		if err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v, %v, want %v", path, info.Mode().Perm(), err, want)
+// BenchmarkBuildAllocs makes the directories of 1000 allocations of one task.
+func BenchmarkBuildAllocs(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		parent := b.TempDir()
+		b.StartTimer()
+		for i := range 1000 {
+			d := At(filepath.Join(parent, strconv.Itoa(i)))
+			if err := errors.Join(d.Build(), d.BuildTask("web", nil), d.Close()); err != nil {
+				b.Fatal(err)
+			}
 		}
-	}
-	if err := Isolate(dir, "nobody"); err == nil {
-		t.Error("a task without directories was prepared")
 	}
 }

@@ -48,7 +48,7 @@ func CleanVolumes(dataDir string) error {
 		return fmt.Errorf("cannot remove volumes: %w", err)
 	}
 	defer r.close()
-	return r.remove("volumes")
+	return errors.Join(r.remove("host_volumes"), r.remove("volumes"))
 }
 
 // Used is how much of the disk a data directory takes, in bytes.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Dir is the directory of an allocation, held by descriptors: of itself, of the
@@ -17,9 +18,10 @@ import (
 type Dir struct {
 	path string
 
-	mu     sync.Mutex
-	closed bool
-	open   map[string]*os.Root // by path in the allocation; "" is the allocation itself
+	mu      sync.Mutex
+	closed  bool
+	guarded bool                // see modes.go; known once alloc is open
+	open    map[string]*os.Root // by path in the allocation; "" is the allocation itself
 }
 
 // At returns the directory of an allocation. Nothing is opened yet, and nothing
@@ -135,7 +137,29 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openDir(parent, base)
+	root, err := openDir(parent, base)
+	if err == nil && (name == "alloc" || name == "alloc/logs") {
+		err = d.checkShared(root, name)
+	}
+	return root, err
+}
+
+// checkShared refuses a directory that a task has put in the place of the
+// engine's; see admitAlone.
+func (d *Dir) checkShared(dir *os.Root, name string) error {
+	info, err := dir.Stat(".")
+	if err == nil {
+		if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid != 0 && uid != os.Geteuid() {
+			err = fmt.Errorf("it belongs to another user (uid %d)", uid)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, dir.Close())
+	}
+	if name == sharedEntry.name {
+		d.guarded = info.Mode()&sticky != 0
+	}
+	return nil
 }
 
 // openDir opens a directory that must be where a task may be able to write. The

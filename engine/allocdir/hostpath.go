@@ -3,9 +3,12 @@ package allocdir
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxCopy is the largest file that is copied in place of one of the machine.
@@ -23,6 +26,10 @@ func HostPathDir(dataDir, path string) string {
 func MakeHostPath(dataDir, path string) (string, error) {
 	base := filepath.Join(dataDir, "host")
 	if err := makePrivate(base); err != nil {
+		return "", err
+	}
+	// Containers reach what is in it by a mount, and nobody else needs to.
+	if err := os.Chmod(base, 0o700); err != nil {
 		return "", err
 	}
 	root, err := os.OpenRoot(base)
@@ -58,7 +65,7 @@ func copyInto(root *os.Root, name, path string, info fs.FileInfo) error {
 	if info.Size() > maxCopy {
 		return errors.New("the file is too large to be copied")
 	}
-	text, err := os.ReadFile(path)
+	text, err := readRegular(path)
 	if err != nil {
 		return err
 	}
@@ -66,4 +73,25 @@ func copyInto(root *os.Root, name, path string, info fs.FileInfo) error {
 		return err
 	}
 	return root.WriteFile(name, text, info.Mode().Perm())
+}
+
+// readRegular reads a file that another user may replace by anything.
+func readRegular(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file any more")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxCopy+1))
+	if err == nil && len(text) > maxCopy {
+		err = errors.New("the file is too large to be copied")
+	}
+	return text, err
 }

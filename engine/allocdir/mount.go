@@ -42,6 +42,18 @@ func findMounts(table, dir string) []string {
 	return mounts
 }
 
+// mountsBelow returns those of the mount points that are in a directory, as paths
+// in it.
+func mountsBelow(mounts []string, dir string) []string {
+	var below []string
+	for _, m := range mounts {
+		if inside, ok := strings.CutPrefix(m, dir+"/"); ok {
+			below = append(below, inside)
+		}
+	}
+	return below
+}
+
 // unescapeMount undoes the octal escapes of blanks and backslashes.
 func unescapeMount(s string) string {
 	var b strings.Builder

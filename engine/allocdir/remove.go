@@ -23,29 +23,36 @@ func Remove(allocDir string) error {
 	return errors.Join(removeStaging(allocDir), r.remove(filepath.Base(allocDir)))
 }
 
-// RemoveSecrets removes secrets and private of every task of an allocation, and
+// RemoveSecrets removes secrets and private of every task of the allocation, and
 // what is staged for it.
-func RemoveSecrets(allocDir string) error {
-	entries, err := os.ReadDir(allocDir)
+func (d *Dir) RemoveSecrets() error {
+	alloc, err := d.Alloc()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	staged := removeStaging(allocDir)
-	if err != nil {
-		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, errors.Join(err, staged))
+	errs := []error{removeStaging(d.path)}
+	var entries []fs.DirEntry
+	var mounts []string
+	if err == nil {
+		entries, err = fs.ReadDir(alloc.FS(), ".")
 	}
-	r, err := newRemover(allocDir)
-	if err != nil {
-		return fmt.Errorf("cannot remove the secrets in %q: %w", allocDir, err)
+	if err == nil {
+		mounts, err = mountsIn(d.path)
 	}
-	defer r.close()
-	errs := []error{staged}
+	if err != nil {
+		return fmt.Errorf("cannot remove the secrets in %q: %w", d.path, errors.Join(append(errs, err)...))
+	}
 	for _, e := range entries {
-		if e.IsDir() && e.Name() != "alloc" {
-			errs = append(errs,
-				r.remove(filepath.Join(e.Name(), "secrets")),
-				r.remove(filepath.Join(e.Name(), "private")))
+		if !e.IsDir() || e.Name() == sharedEntry.name {
+			continue
 		}
+		task, err := d.Task(e.Name())
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		r := remover{root: task, dir: filepath.Join(d.path, e.Name()), mounts: mountsBelow(mounts, e.Name())}
+		errs = append(errs, r.remove("secrets"), r.remove("private"))
 	}
 	return errors.Join(errs...)
 }
@@ -53,6 +60,7 @@ func RemoveSecrets(allocDir string) error {
 // remover removes what is in a directory. It follows no link out of it.
 type remover struct {
 	root   *os.Root
+	dir    string   // its path, for messages
 	mounts []string // what is mounted in root, as paths in it
 }
 
@@ -65,7 +73,7 @@ func newRemover(dir string) (*remover, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &remover{root: root, mounts: mounts}, nil
+	return &remover{root: root, dir: dir, mounts: mounts}, nil
 }
 
 func (r *remover) close() { _ = r.root.Close() }
@@ -82,7 +90,7 @@ func (r *remover) remove(name string) error {
 		err = r.root.RemoveAll(name)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot remove %q: %w", filepath.Join(r.root.Name(), name), err)
+		return fmt.Errorf("cannot remove %q: %w", filepath.Join(r.dir, name), err)
 	}
 	return nil
 }
@@ -93,7 +101,7 @@ func (r *remover) checkMounts(name string) error {
 	for _, mount := range r.mounts {
 		if mount == name || strings.HasPrefix(mount, name+"/") {
 			return fmt.Errorf("cannot remove %q: a file system is mounted on %q",
-				filepath.Join(r.root.Name(), name), filepath.Join(r.root.Name(), mount))
+				filepath.Join(r.dir, name), filepath.Join(r.dir, mount))
 		}
 	}
 	return nil

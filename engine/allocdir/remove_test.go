@@ -45,7 +45,7 @@ func TestRemoveSecrets(t *testing.T) {
 			if err := prepare(web); err != nil {
 				t.Fatal(err)
 			}
-			if err := RemoveSecrets(dir); err != nil {
+			if err := At(dir).RemoveSecrets(); err != nil {
 				t.Fatal(err)
 			}
 			for _, task := range []string{"web", "db"} {
@@ -70,7 +70,7 @@ func TestRemoveSecrets(t *testing.T) {
 
 func TestRemoveSecretsOfNothing(t *testing.T) {
 	t.Parallel()
-	if err := RemoveSecrets(filepath.Join(t.TempDir(), "none")); err != nil {
+	if err := At(filepath.Join(t.TempDir(), "none")).RemoveSecrets(); err != nil {
 		t.Error(err)
 	}
 }

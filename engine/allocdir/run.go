@@ -7,7 +7,7 @@
 //	    <task>/{local,tmp,secrets,private}       of one task
 //	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/.staging-<alloc ID>/   the engine's, see Staging
 //	<data>/jobs/<job ID, escaped>/sticky/<group>[<index>]   link to an allocation
-//	<data>/volumes/<source, escaped>/            a volume without a folder of its own
+//	<data>/host_volumes/<source, escaped>/data/  a volume without a folder of its own
 //
 // Inside an allocation the names and modes are Nomad's
 // (https://developer.hashicorp.com/nomad/docs/concepts/filesystem), except that
@@ -52,7 +52,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find data directory %q: %w", dataDir, err)
 	}
-	if err := checkOwner(dataDir); err != nil {
+	if err := checkTrusted(dataDir); err != nil { // before anything is made
 		return nil, err
 	}
 	r := &Run{Dir: RunDir(dataDir, jobID, runID), jobDir: jobDir(dataDir, jobID)}
@@ -62,7 +62,11 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if r.lock, err = lockJob(r.jobDir, jobID); err != nil {
 		return nil, err
 	}
-	if err := makePrivate(filepath.Join(r.Dir, "alloc")); err != nil {
+	err = makePrivate(r.allocs())
+	if err == nil {
+		err = checkTrusted(r.allocs())
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
@@ -80,6 +84,9 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 		return nil, fmt.Errorf("cannot open run %q: %w", dir, err)
 	}
 	r := &Run{Dir: dir, jobDir: filepath.Dir(filepath.Dir(dir))}
+	if err := checkTrusted(r.allocs()); err != nil {
+		return nil, err
+	}
 	jobID, err := url.PathUnescape(filepath.Base(r.jobDir))
 	if err != nil || filepath.Base(filepath.Dir(dir)) != "runs" {
 		return nil, fmt.Errorf("cannot open run %q: that is no directory of a run", dir)
@@ -115,7 +122,9 @@ func (r *Run) ShareLock() (*os.File, error) {
 func (r *Run) PortsFile() string { return filepath.Join(r.jobDir, "ports") }
 
 // AllocDir is the directory of an allocation; Build makes it.
-func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.Dir, "alloc", allocID) }
+func (r *Run) AllocDir(allocID string) string { return filepath.Join(r.allocs(), allocID) }
+
+func (r *Run) allocs() string { return filepath.Join(r.Dir, "alloc") }
 
 // Leave closes the run without giving up the lock of the job's name, for those
 // that have inherited it. Without any it is given up all the same.

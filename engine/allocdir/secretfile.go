@@ -11,26 +11,25 @@ import (
 // WriteSecret writes a file that only the task's user may read; name is
 // relative to the task's directory, which no link leads out of. The file is
 // replaced as a whole.
-func WriteSecret(allocDir, task, name string, text []byte, owner *Owner) error {
-	return replace(allocDir, task, name, text, 0o600, owner)
+func (d *Dir) WriteSecret(task, name string, text []byte, owner *Owner) error {
+	return d.replace(task, name, text, 0o600, owner)
 }
 
 // WriteToken writes the token of a workload identity as WriteSecret writes a
 // secret, but with the mode and the group that Nomad gives it: without an owner,
 // all who can reach the file may read it.
-func WriteToken(allocDir, task, name string, text []byte, owner *Owner) error {
+func (d *Dir) WriteToken(task, name string, text []byte, owner *Owner) error {
 	if owner == nil {
-		return replace(allocDir, task, name, text, 0o644, nil)
+		return d.replace(task, name, text, 0o644, nil)
 	}
-	return replace(allocDir, task, name, text, 0o600, &Owner{UID: owner.UID, GID: -1})
+	return d.replace(task, name, text, 0o600, &Owner{UID: owner.UID, GID: -1})
 }
 
-func replace(allocDir, task, name string, text []byte, mode fs.FileMode, owner *Owner) error {
-	root, err := os.OpenRoot(TaskOf(allocDir, task).Dir)
+func (d *Dir) replace(task, name string, text []byte, mode fs.FileMode, owner *Owner) error {
+	root, err := d.Task(task)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("cannot write %q: %w", name, err)
 	}

@@ -1,6 +1,7 @@
 package allocdir_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,14 +12,13 @@ import (
 func TestWriteSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := allocdir.Build(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := allocdir.BuildTask(dir, "t", nil); err != nil {
+	d := allocdir.At(dir)
+	defer d.Close()
+	if err := errors.Join(d.Build(), d.BuildTask("t", nil)); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one", "another"} {
-		if err := allocdir.WriteSecret(dir, "t", "secrets/deep/token", []byte(text), nil); err != nil {
+		if err := d.WriteSecret("t", "secrets/deep/token", []byte(text), nil); err != nil {
 			t.Fatal(err)
 		}
 		file := filepath.Join(dir, "t/secrets/deep/token")
@@ -34,11 +34,11 @@ func TestWriteSecret(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "t/local/link")); err != nil {
 		t.Fatal(err)
 	}
-	if err := allocdir.WriteToken(dir, "t", "local/link/x", nil, nil); err == nil {
+	if err := d.WriteToken("t", "local/link/x", nil, nil); err == nil {
 		t.Error("a token was written outside")
 	}
 	for _, name := range []string{"../x", "local/link/x", "/../x", "secrets"} {
-		if err := allocdir.WriteSecret(dir, "t", name, []byte("x"), nil); err == nil {
+		if err := d.WriteSecret("t", name, []byte("x"), nil); err == nil {
 			t.Errorf("%q was written", name)
 		}
 	}

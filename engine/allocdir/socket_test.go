@@ -1,6 +1,7 @@
 package allocdir_test
 
 import (
+	"errors"
 	"io/fs"
 	"net"
 	"os"
@@ -16,16 +17,12 @@ import (
 func taskDirs(t *testing.T) (dir *allocdir.Dir, task allocdir.Task) {
 	t.Helper()
 	allocDir := filepath.Join(t.TempDir(), "a-rather-long-name-so-that-no-path-of-a-socket-in-it-would-fit-into-sun_path-of-108-bytes")
-	if _, err := allocdir.Build(allocDir); err != nil {
-		t.Fatal(err)
-	}
-	task, err := allocdir.BuildTask(allocDir, "t", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir = allocdir.At(allocDir)
 	t.Cleanup(func() { _ = dir.Close() })
-	return dir, task
+	if err := errors.Join(dir.Build(), dir.BuildTask("t", nil)); err != nil {
+		t.Fatal(err)
+	}
+	return dir, allocdir.TaskOf(allocDir, "t")
 }
 
 // dial connects to a socket by a short path, as a task does from its directory.

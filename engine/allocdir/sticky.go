@@ -6,7 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // StickyLink is the path of the link to the allocation that has the sticky data
@@ -22,18 +23,21 @@ func (r *Run) StickyLink(jobID, group string, index int) string {
 
 // Inherit moves what sticks, alloc/data and every task's local, out of the
 // allocation that the link leads to, and then makes it lead to this one. The
-// directories of this one and of its tasks must exist. What cannot be moved
-// stays where it is; the error tells of it, and the link is changed all the
-// same. Links that a task has put in place of a directory are not followed.
-func Inherit(link, allocDir string, tasks []string) error {
+// directories of this one and of its tasks must exist, and no task may have been
+// started. What cannot be moved stays where it is and is reported; the link is
+// changed all the same. Only directories are moved: nothing that a task has put
+// in the place of one.
+func (d *Dir) Inherit(link string, tasks []string) error {
 	var errs []error
-	if from, ok := previous(link); ok && from != allocDir {
-		errs = append(errs, move(from, allocDir, "alloc/data"))
+	if path, ok := previous(link); ok && path != d.path {
+		from := At(path)
+		errs = append(errs, move(from, d, "alloc", sharedEntries[0]))
 		for _, task := range tasks {
-			errs = append(errs, move(from, allocDir, filepath.Join(task, "local")))
+			errs = append(errs, move(from, d, task, taskEntries[0]))
 		}
+		errs = append(errs, from.Close())
 	}
-	return errors.Join(append(errs, setLink(link, allocDir))...)
+	return errors.Join(append(errs, setLink(link, d.path))...)
 }
 
 // previous returns the allocation that a link leads to, if it is still there.
@@ -47,42 +51,65 @@ func previous(link string) (allocDir string, ok bool) {
 	return dir, err == nil && info.IsDir()
 }
 
-// move moves a directory into the place of the empty one of another allocation
-// of the same job.
-func move(from, to, dir string) error {
-	common := from
-	for !strings.HasPrefix(to, common+string(filepath.Separator)) {
-		common = filepath.Dir(common)
+// move moves a directory of the shared or a task's directory into the place of
+// the empty one of another allocation. A missing one is no error.
+func move(from, to *Dir, part string, e entry) error {
+	source, err := from.get(part)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	root, err := os.OpenRoot(common)
 	if err == nil {
-		defer func() { _ = root.Close() }()
-		err = moveDir(root, filepath.Join(from[len(common)+1:], dir), filepath.Join(to[len(common)+1:], dir))
+		var dest *os.Root
+		if dest, err = to.get(part); err == nil {
+			err = moveDir(source, dest, filepath.Join(to.path, part), e)
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("cannot move %q out of %q: %w", dir, from, err)
+		return fmt.Errorf("cannot move %q out of %q: %w", filepath.Join(part, e.name), from.path, err)
 	}
 	return nil
 }
 
-// moveDir moves a directory to where an empty one is. A missing one is no error.
-func moveDir(root *os.Root, from, to string) error {
-	info, err := root.Lstat(from)
+var errNoDir = errors.New("it is no directory any more")
+
+// moveDir moves a directory between two that are open; path is that of dest. A
+// user of the source may replace it at any time, but cannot reach the
+// destination yet: the look at what has arrived decides.
+func moveDir(source, dest *os.Root, path string, e entry) error {
+	info, err := source.Lstat(e.name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return errors.New("it is no directory any more")
+		return errNoDir
 	}
-	if err := root.Remove(to); err != nil {
+	if err := dest.Remove(e.name); err != nil {
 		return err
 	}
-	if err := root.Rename(from, to); err != nil {
-		return errors.Join(err, makeDir(root, entry{to, 0o777}, nil))
+	if err = rename(source, dest, e.name); err == nil {
+		if info, err = dest.Lstat(e.name); err == nil && info.IsDir() {
+			return nil
+		}
+		err = errors.Join(errNoDir, err, dest.Remove(e.name))
 	}
-	return nil
+	return errors.Join(err, makeDir(dest, path, e.name, e.mode))
+}
+
+// rename moves what has a name in one directory to the same name in another.
+func rename(source, dest *os.Root, name string) error {
+	from, err := source.Open(".")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := dest.Open(".")
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	return os.NewSyscallError("renameat", unix.Renameat(int(from.Fd()), name, int(to.Fd()), name))
 }
 
 // setLink makes a link lead to an allocation, by a relative path.

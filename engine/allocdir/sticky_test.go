@@ -1,6 +1,7 @@
 package allocdir_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,21 +10,29 @@ import (
 )
 
 // slot is a run with an allocation whose directories exist.
-func slot(t *testing.T, dataDir, run, alloc string) (r *allocdir.Run, dir string) {
+func slot(t *testing.T, dataDir, run, alloc string) (r *allocdir.Run, dir *allocdir.Dir) {
 	t.Helper()
 	r, err := allocdir.OpenRun(dataDir, "job", run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-	dir = r.AllocDir(alloc)
-	if _, err := allocdir.Build(dir); err != nil {
+	return r, made(t, r, alloc, "t")
+}
+
+// made is the directory of an allocation with tasks.
+func made(t *testing.T, r *allocdir.Run, alloc string, tasks ...string) *allocdir.Dir {
+	t.Helper()
+	dir := allocdir.At(r.AllocDir(alloc))
+	t.Cleanup(func() { _ = dir.Close() })
+	err := dir.Build()
+	for _, task := range tasks {
+		err = errors.Join(err, dir.BuildTask(task, nil))
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := allocdir.BuildTask(dir, "t", nil); err != nil {
-		t.Fatal(err)
-	}
-	return r, dir
+	return dir
 }
 
 func write(t *testing.T, path, text string) {
@@ -46,12 +55,12 @@ func TestInheritMovesDataAndLocal(t *testing.T) {
 	data := t.TempDir()
 	r, first := slot(t, data, "1", "a")
 	link := r.StickyLink("job", "g", 0)
-	if err := allocdir.Inherit(link, first, []string{"t"}); err != nil {
+	if err := first.Inherit(link, []string{"t"}); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(first, "alloc/data/x"), "shared")
-	write(t, filepath.Join(first, "t/local/y"), "own")
-	write(t, filepath.Join(first, "t/secrets/z"), "secret")
+	write(t, filepath.Join(first.Path(), "alloc/data/x"), "shared")
+	write(t, filepath.Join(first.Path(), "t/local/y"), "own")
+	write(t, filepath.Join(first.Path(), "t/secrets/z"), "secret")
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,15 +69,15 @@ func TestInheritMovesDataAndLocal(t *testing.T) {
 	if again := r.StickyLink("job", "g", 0); again != link {
 		t.Errorf("the link of another run is %s, not %s", again, link)
 	}
-	if err := allocdir.Inherit(link, second, []string{"t"}); err != nil {
+	if err := second.Inherit(link, []string{"t"}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"alloc/data/x": "shared", "t/local/y": "own", "t/secrets/z": "?"} {
-		if got := read(filepath.Join(second, name)); got != want {
+		if got := read(filepath.Join(second.Path(), name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if got := read(filepath.Join(first, "alloc/data/x")); got != "?" {
+	if got := read(filepath.Join(first.Path(), "alloc/data/x")); got != "?" {
 		t.Errorf("the data is in the old allocation as well: %q", got)
 	}
 }
@@ -81,40 +90,31 @@ func TestInheritFollowsNoLink(t *testing.T) {
 	write(t, filepath.Join(foreign, "x"), "foreign")
 	r, first := slot(t, data, "1", "a")
 	link := r.StickyLink("job", "g", 0)
-	if err := allocdir.Inherit(link, first, nil); err != nil {
+	if err := first.Inherit(link, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(first, "t/local")); err != nil {
+	if err := os.Remove(filepath.Join(first.Path(), "t/local")); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(foreign, filepath.Join(first, "t/local")); err != nil {
+	if err := os.Symlink(foreign, filepath.Join(first.Path(), "t/local")); err != nil {
 		t.Fatal(err)
 	}
-	second := r.AllocDir("b")
-	if _, err := allocdir.Build(second); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := allocdir.BuildTask(second, "t", nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := allocdir.Inherit(link, second, []string{"t"}); err == nil {
+	second := made(t, r, "b", "t")
+	if err := second.Inherit(link, []string{"t"}); err == nil {
 		t.Error("a link was moved into the place of a directory")
 	}
-	if info, err := os.Lstat(filepath.Join(second, "t/local")); err != nil || !info.IsDir() {
+	if info, err := os.Lstat(filepath.Join(second.Path(), "t/local")); err != nil || !info.IsDir() {
 		t.Errorf("local is no directory: %v, %v", info, err)
 	}
 	if got := read(filepath.Join(foreign, "x")); got != "foreign" {
 		t.Errorf("the foreign file is %q", got)
 	}
 
-	if err := os.RemoveAll(second); err != nil {
+	if err := os.RemoveAll(second.Path()); err != nil {
 		t.Fatal(err)
 	}
-	third := r.AllocDir("c")
-	if _, err := allocdir.Build(third); err != nil {
-		t.Fatal(err)
-	}
-	if err := allocdir.Inherit(link, third, nil); err != nil {
+	third := made(t, r, "c")
+	if err := third.Inherit(link, nil); err != nil {
 		t.Errorf("the allocation before is gone: %v", err)
 	}
 }
@@ -128,30 +128,5 @@ func TestStickyLinkOfAChildGoesWithTheRun(t *testing.T) {
 	}
 	if rel, err := filepath.Rel(r.Dir, own); err != nil || filepath.IsLocal(rel) {
 		t.Errorf("the link of the job is in the run: %s", own)
-	}
-}
-
-func TestMakeVolume(t *testing.T) {
-	t.Parallel()
-	data := filepath.Join(t.TempDir(), "data")
-	for _, source := range []string{"db", "../x", "..", "a/b[0]", ".hidden"} {
-		dir, err := allocdir.MakeVolume(data, source)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if filepath.Dir(dir) != filepath.Join(data, "volumes") {
-			t.Errorf("volume %q is at %s", source, dir)
-		}
-		info, err := os.Stat(dir)
-		if err != nil || info.Mode().Perm() != 0o777 {
-			t.Errorf("volume %q: %v, %v", source, info.Mode(), err)
-		}
-		write(t, filepath.Join(dir, "x"), source)
-		if again, err := allocdir.MakeVolume(data, source); err != nil || again != dir || read(filepath.Join(dir, "x")) != source {
-			t.Errorf("volume %q did not stay: %v", source, err)
-		}
-	}
-	if info, err := os.Stat(data); err != nil || info.Mode().Perm()&0o066 != 0 {
-		t.Errorf("the data directory is open to others: %v, %v", info.Mode(), err)
 	}
 }

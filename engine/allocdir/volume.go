@@ -1,25 +1,81 @@
 package allocdir
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// VolumeDir is the directory for a volume that has none of its own, named by
-// its source. It belongs to no run and is never removed.
+// VolumeDir returns the directory of a volume that has no folder of its own,
+// named by its source. It belongs to no run and is never removed.
 func VolumeDir(dataDir, source string) string {
-	return filepath.Join(dataDir, "volumes", escape(source))
+	return filepath.Join(dataDir, "host_volumes", escape(source), volumeEntry.name)
 }
 
-// MakeVolume makes the directory of a volume, for tasks of any user, and
-// returns it. One that exists stays as it is.
-func MakeVolume(dataDir, source string) (string, error) {
+// MakeVolume makes the directory of a volume and returns it; one that exists
+// stays as it is. The directory above it is closed to other users, except for
+// the owner, if there is one, and those of earlier calls. Several programs may
+// do this at once.
+func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 	dir := VolumeDir(dataDir, source)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	if err := makePrivate(filepath.Dir(dir)); err != nil {
+	path := filepath.Dir(dir)
+	if err := makePrivate(filepath.Dir(path)); err != nil {
 		return "", err
 	}
-	return dir, build(filepath.Dir(dir), entry{filepath.Base(dir), 0o777}, nil, nil)
+	parent, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	defer parent.Close()
+	if err := makeDir(parent, filepath.Dir(path), filepath.Base(path), gateMode); err != nil {
+		return "", err
+	}
+	gate, err := openDir(parent, filepath.Base(path))
+	if err != nil {
+		return "", fmt.Errorf("cannot open directory %q: %w", path, err)
+	}
+	defer gate.Close()
+	if err := adopt(filepath.Join(dataDir, "volumes", escape(source)), gate, dir); err != nil {
+		return "", err
+	}
+	if err := makeDir(gate, path, volumeEntry.name, volumeEntry.mode); err != nil {
+		return "", err
+	}
+	if owner == nil || owner.UID == os.Geteuid() {
+		return dir, nil
+	}
+	err = letIn(gate, ".", gateMode, owner.UID, gateAccess)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = errors.New("its file system has no POSIX ACLs: choose another --data-dir")
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot give user %d access to directory %q: %w", owner.UID, path, err)
+	}
+	return dir, nil
+}
+
+// adopt moves a volume from where earlier versions of taskrun kept it, unless
+// there is one. Moving is one step, so that of several programs one does it, and
+// takes the place of an empty directory at most.
+func adopt(old string, gate *os.Root, dir string) error {
+	if _, err := gate.Lstat(volumeEntry.name); err == nil {
+		return nil
+	}
+	info, err := os.Lstat(old)
+	if err != nil || !info.IsDir() {
+		return nil
+	}
+	err = os.Rename(old, dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return nil // another program was faster
+	}
+	if err == nil && info.Mode().Perm() == volumeEntry.mode.Perm() {
+		err = gate.Chmod(volumeEntry.name, volumeEntry.mode)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot move volume %q to %q: %w", old, dir, err)
+	}
+	return nil
 }

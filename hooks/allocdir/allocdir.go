@@ -9,21 +9,18 @@ import (
 	"taskrun/hooks"
 )
 
-type hook struct{ dir string }
+type hook struct{ dir *allocdir.Dir }
 
 // New makes the hook of an allocation.
-func New(a hooks.Alloc) hooks.AllocHook { return &hook{dir: a.AllocDir} }
+func New(a hooks.Alloc) hooks.AllocHook { return &hook{dir: a.Dir} }
 
 func (h *hook) Name() string { return "alloc_dir" }
 
 // Prerun makes the directories that the tasks share.
-func (h *hook) Prerun(context.Context) error {
-	_, err := allocdir.Build(h.dir)
-	return err
-}
+func (h *hook) Prerun(context.Context) error { return h.dir.Build() }
 
 // Postrun removes what only the tasks might see.
-func (h *hook) Postrun(context.Context) error { return allocdir.RemoveSecrets(h.dir) }
+func (h *hook) Postrun(context.Context) error { return h.dir.RemoveSecrets() }
 
 // Destroy removes the directories.
-func (h *hook) Destroy(context.Context) error { return allocdir.Remove(h.dir) }
+func (h *hook) Destroy(context.Context) error { return allocdir.Remove(h.dir.Path()) }

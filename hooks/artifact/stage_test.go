@@ -35,6 +35,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type stage struct {
 	cfg   artifact.Config
 	alloc string
+	dir   *allocdir.Dir
 	dirs  allocdir.Task
 	task  *api.Task
 	hook  hooks.TaskPrestart
@@ -47,13 +48,12 @@ type stage struct {
 func newStage(t *testing.T, artifacts ...*api.TaskArtifact) *stage {
 	t.Helper()
 	s := &stage{alloc: filepath.Join(t.TempDir(), "alloc-id"), task: &api.Task{Name: "t"}}
-	if _, err := allocdir.Build(s.alloc); err != nil {
+	s.dir = allocdir.At(s.alloc)
+	t.Cleanup(func() { _ = s.dir.Close() })
+	if err := errors.Join(s.dir.Build(), s.dir.BuildTask("t", nil)); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if s.dirs, err = allocdir.BuildTask(s.alloc, "t", nil); err != nil {
-		t.Fatal(err)
-	}
+	s.dirs = allocdir.TaskOf(s.alloc, "t")
 	s.add(artifacts...)
 	return s
 }
@@ -69,7 +69,7 @@ func (s *stage) add(artifacts ...*api.TaskArtifact) {
 func (s *stage) get(ctx context.Context) (*hooks.PrestartResponse, error) {
 	if s.hook == nil {
 		s.hook = artifact.New(s.cfg)(hooks.Task{
-			Task: s.task, AllocDir: s.alloc,
+			Task: s.task, AllocDir: s.alloc, Dir: s.dir,
 			Emit: func(e *api.TaskEvent) { s.events = append(s.events, e) },
 			Publish: func(_ time.Time, body event.Body) {
 				s.mu.Lock()

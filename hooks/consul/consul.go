@@ -49,5 +49,5 @@ func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks
 	if err != nil {
 		return err
 	}
-	return allocdir.WriteSecret(h.task.AllocDir, h.task.Task.Name, filepath.Join("secrets", "consul_token"), []byte(token), owner)
+	return h.task.Dir.WriteSecret(h.task.Task.Name, filepath.Join("secrets", "consul_token"), []byte(token), owner)
 }

@@ -1,6 +1,7 @@
 package consul
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,14 +14,12 @@ import (
 
 func newTask(t *testing.T, task *api.Task) hooks.Task {
 	t.Helper()
-	dir := t.TempDir()
-	if _, err := allocdir.Build(dir); err != nil {
+	dir := allocdir.At(t.TempDir())
+	t.Cleanup(func() { _ = dir.Close() })
+	if err := errors.Join(dir.Build(), dir.BuildTask(task.Name, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := allocdir.BuildTask(dir, task.Name, nil); err != nil {
-		t.Fatal(err)
-	}
-	return hooks.Task{Task: task, AllocDir: dir}
+	return hooks.Task{Task: task, AllocDir: dir.Path(), Dir: dir}
 }
 
 func start(t *testing.T, h hooks.TaskHook) (resp hooks.PrestartResponse) {

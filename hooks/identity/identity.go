@@ -147,7 +147,7 @@ func (h *hook) issue(id *api.WorkloadIdentity, now time.Time) error {
 	if name == workload.DefaultName {
 		file = filepath.Join("secrets", "nomad_token")
 	}
-	return allocdir.WriteToken(t.AllocDir, t.Task.Name, cmp.Or(id.Filepath, file), []byte(token), h.owner)
+	return t.Dir.WriteToken(t.Task.Name, cmp.Or(id.Filepath, file), []byte(token), h.owner)
 }
 
 // renew replaces a token each time when it is due, and has the task know.

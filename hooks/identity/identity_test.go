@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -79,15 +80,13 @@ func newTask(t *testing.T, c hooks.Control, identities ...*api.WorkloadIdentity)
 	g.Tasks = []*api.Task{task}
 	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{g}}
 	job.Canonicalize()
-	dir := t.TempDir()
-	if _, err := allocdir.Build(dir); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := allocdir.BuildTask(dir, "t", nil); err != nil {
+	dir := allocdir.At(t.TempDir())
+	t.Cleanup(func() { _ = dir.Close() })
+	if err := errors.Join(dir.Build(), dir.BuildTask("t", nil)); err != nil {
 		t.Fatal(err)
 	}
 	return hooks.Task{
-		Alloc: &event.Alloc{ID: "alloc-id"}, Job: job, Group: g, Task: task, AllocDir: dir, Control: c,
+		Alloc: &event.Alloc{ID: "alloc-id"}, Job: job, Group: g, Task: task, AllocDir: dir.Path(), Dir: dir, Control: c,
 		Emit: func(e *api.TaskEvent) { t.Errorf("event %v", e) },
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"time"
 
-	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
 	"taskrun/hooks"
 )
@@ -33,17 +32,14 @@ func (h *hook) Prerun(context.Context) error {
 	var errs []error
 	var tasks []string
 	for _, t := range h.alloc.Group.Tasks {
-		owner, err := allocdir.OwnerOf(t.User)
-		if err == nil {
-			_, err = allocdir.BuildTask(h.alloc.AllocDir, t.Name, owner)
-		}
-		if err != nil { // which fails the task as well, when its turn comes
+		// The task's own hook gives it the directories.
+		if err := h.alloc.Dir.BuildTask(t.Name, nil); err != nil { // which fails the task as well, when its turn comes
 			errs = append(errs, err)
 			continue
 		}
 		tasks = append(tasks, t.Name)
 	}
-	errs = append(errs, allocdir.Inherit(h.alloc.Sticky, h.alloc.AllocDir, tasks))
+	errs = append(errs, h.alloc.Dir.Inherit(h.alloc.Sticky, tasks))
 	if err := errors.Join(errs...); err != nil {
 		h.alloc.Publish(time.Now(), event.Notice{Text: fmt.Sprintf("not all of the sticky data is there: %v", err)})
 	}

@@ -1,6 +1,7 @@
 package taskapi_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -39,11 +40,11 @@ func newTask(t *testing.T) hooks.Task {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if _, err := allocdir.BuildTask(dir, "t", nil); err != nil {
-		t.Fatal(err)
-	}
 	opened := allocdir.At(dir)
 	t.Cleanup(func() { _ = opened.Close() })
+	if err := errors.Join(opened.Build(), opened.BuildTask("t", nil)); err != nil {
+		t.Fatal(err)
+	}
 	return hooks.Task{AllocDir: dir, Dir: opened, Task: &api.Task{Name: "t"}}
 }
 

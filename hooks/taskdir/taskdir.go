@@ -21,18 +21,16 @@ func (h *hook) Name() string { return "task_dir" }
 func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	h.task.Emit(event.Setup("Building Task Directory"))
 	isolated := h.task.Driver.FSIsolation == drivers.FSIsolationImage
-	var owner *allocdir.Owner // of an image, nobody here knows the users
-	if !isolated {
-		var err error
-		if owner, err = allocdir.OwnerOf(h.task.Task.User); err != nil {
-			return err
-		}
+	var owner *allocdir.Owner
+	if !isolated { // else the users are unknown here
+		// A user that does not exist is for the driver to report.
+		owner, _ = allocdir.OwnerOf(h.task.Task.User)
 	}
-	if _, err := allocdir.BuildTask(h.task.AllocDir, h.task.Task.Name, owner); err != nil {
+	if err := h.task.Dir.BuildTask(h.task.Task.Name, owner); err != nil {
 		return err
 	}
 	if isolated {
-		if err := allocdir.Isolate(h.task.AllocDir, h.task.Task.Name); err != nil {
+		if err := h.task.Dir.Isolate(h.task.Task.Name); err != nil {
 			return err
 		}
 	}

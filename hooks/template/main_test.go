@@ -2,6 +2,7 @@ package template
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,15 +151,12 @@ func newSetting(t *testing.T, lent string, templates ...*api.Template) *setting 
 	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{g}}
 	job.Canonicalize()
 	dir := t.TempDir()
-	if _, err := allocdir.Build(dir); err != nil {
+	alloc := allocdir.At(dir)
+	t.Cleanup(func() { _ = alloc.Close() })
+	if err := errors.Join(alloc.Build(), alloc.BuildTask("t", nil), alloc.BuildTask("other", nil)); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"t", "other"} {
-		if _, err := allocdir.BuildTask(dir, name, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.task = hooks.Task{Job: job, Group: g, Task: task, AllocDir: dir, Emit: s.emit, Control: s.control}
+	s.task = hooks.Task{Job: job, Group: g, Task: task, AllocDir: dir, Dir: alloc, Emit: s.emit, Control: s.control}
 	node := &taskenv.Node{
 		ID: "node-id", Name: "here", Datacenter: "dc1", Attributes: map[string]string{"kernel.name": "linux"},
 	}

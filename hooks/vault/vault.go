@@ -41,5 +41,5 @@ func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks
 	if no := h.task.Task.Vault.DisableFile; no != nil && *no {
 		dir, owner = "private", nil
 	}
-	return allocdir.WriteSecret(h.task.AllocDir, h.task.Task.Name, filepath.Join(dir, "vault_token"), []byte(resp.VaultToken), owner)
+	return h.task.Dir.WriteSecret(h.task.Task.Name, filepath.Join(dir, "vault_token"), []byte(resp.VaultToken), owner)
 }

@@ -91,7 +91,13 @@ func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error)
 			return dir, readOnly, nil
 		}
 	}
-	dir, err = allocdir.MakeVolume(h.cfg.DataDir, source)
+	var owner *allocdir.Owner
+	if h.task.Driver.FSIsolation == drivers.FSIsolationNone { // else the volume is mounted, not reached by path
+		if owner, err = allocdir.OwnerOf(h.task.Task.User); err != nil {
+			return "", false, err
+		}
+	}
+	dir, err = allocdir.MakeVolume(h.cfg.DataDir, source, owner)
 	return dir, false, err
 }
 

@@ -1,6 +1,7 @@
 package volumes_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,16 +29,15 @@ func newStage(t *testing.T, mounts ...*api.VolumeMount) *stage {
 	t.Helper()
 	s := &stage{data: t.TempDir(), lent: t.TempDir()}
 	alloc := filepath.Join(t.TempDir(), "alloc-id")
-	if _, err := allocdir.Build(alloc); err != nil {
+	dir := allocdir.At(alloc)
+	t.Cleanup(func() { _ = dir.Close() })
+	if err := errors.Join(dir.Build(), dir.BuildTask("t", nil)); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if s.dirs, err = allocdir.BuildTask(alloc, "t", nil); err != nil {
-		t.Fatal(err)
-	}
+	s.dirs = allocdir.TaskOf(alloc, "t")
 	task := &api.Task{Name: "t", VolumeMounts: mounts}
 	s.info = hooks.Task{
-		Alloc: &event.Alloc{Name: "job.g[2]"}, Job: &api.Job{}, Task: task, AllocDir: alloc,
+		Alloc: &event.Alloc{Name: "job.g[2]"}, Job: &api.Job{}, Task: task, AllocDir: alloc, Dir: dir,
 		Driver: drivers.Capabilities{FSIsolation: drivers.FSIsolationNone},
 		Group: &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}, Volumes: map[string]*api.VolumeRequest{
 			"db":   {Name: "db", Type: "host", Source: "db"},

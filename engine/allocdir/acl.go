@@ -1,0 +1,104 @@
+package allocdir
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// The permissions of an entry of an ACL.
+const (
+	aclRead    = 4
+	aclWrite   = 2
+	aclExecute = 1
+)
+
+// The kinds of entries, as the kernel numbers them; see acl(5) and
+// include/uapi/linux/posix_acl.h.
+const (
+	aclOwner = 0x01
+	aclUser  = 0x02
+	aclGroup = 0x04
+	aclMask  = 0x10
+	aclOther = 0x20
+
+	aclVersion = 2
+	aclNoID    = 0xffffffff
+)
+
+// aclEntry says what one kind of user, or one user, may do.
+type aclEntry struct {
+	kind, perm uint16
+	id         uint32 // of an aclUser; else aclNoID
+}
+
+// acl is a POSIX access control list.
+type acl []aclEntry
+
+// modeACL returns the list that means the same as permission bits.
+func modeACL(mode uint16) acl {
+	return acl{
+		{aclOwner, mode >> 6 & 7, aclNoID},
+		{aclGroup, mode >> 3 & 7, aclNoID},
+		{aclOther, mode & 7, aclNoID},
+	}
+}
+
+// perm returns what the list gives to a user by number; 0 if the user is not in
+// it.
+func (a acl) perm(uid uint32) uint16 {
+	for _, e := range a {
+		if e.kind == aclUser && e.id == uid {
+			return e.perm
+		}
+	}
+	return 0
+}
+
+// with returns the list with a user added. The mask, which limits users and
+// groups, grows as needed.
+func (a acl) with(uid uint32, perm uint16) acl {
+	list := slices.DeleteFunc(slices.Clone(a), func(e aclEntry) bool {
+		return e.kind == aclMask || e.kind == aclUser && e.id == uid
+	})
+	list = append(list, aclEntry{aclUser, perm, uid})
+	var mask uint16
+	for _, e := range list {
+		if e.kind != aclOwner && e.kind != aclOther {
+			mask |= e.perm
+		}
+	}
+	list = append(list, aclEntry{aclMask, mask, aclNoID})
+	slices.SortFunc(list, func(a, b aclEntry) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+	})
+	return list
+}
+
+// encode returns the value of the attribute system.posix_acl_access.
+func (a acl) encode() []byte {
+	b := binary.LittleEndian.AppendUint32(nil, aclVersion)
+	for _, e := range a {
+		b = binary.LittleEndian.AppendUint16(b, e.kind)
+		b = binary.LittleEndian.AppendUint16(b, e.perm)
+		b = binary.LittleEndian.AppendUint32(b, e.id)
+	}
+	return b
+}
+
+// decodeACL reads the value of the attribute system.posix_acl_access.
+func decodeACL(b []byte) (acl, error) {
+	if len(b) < 4 || len(b)%8 != 4 || binary.LittleEndian.Uint32(b) != aclVersion {
+		return nil, errors.New("unknown form of an ACL")
+	}
+	var list acl
+	for b = b[4:]; len(b) > 0; b = b[8:] {
+		list = append(list, aclEntry{
+			kind: binary.LittleEndian.Uint16(b),
+			perm: binary.LittleEndian.Uint16(b[2:]),
+			id:   binary.LittleEndian.Uint32(b[4:]),
+		})
+	}
+	return list, nil
+}

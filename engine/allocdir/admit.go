@@ -1,0 +1,144 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// guard makes the allocation guarded, which it stays; see modes.go. Only tasks of
+// the user who runs taskrun can have been started so far.
+func (d *Dir) guard(gate *os.Root) error {
+	if d.guarded {
+		return nil
+	}
+	shared, err := d.getLocked(sharedEntry.name)
+	if err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(gate.FS(), ".")
+	for _, e := range entries {
+		if err == nil && e.Name() != sharedEntry.name {
+			if err = gate.Chmod(e.Name(), gateMode); errors.Is(err, fs.ErrNotExist) {
+				err = nil // it was no task's
+			}
+		}
+	}
+	for _, e := range sharedEntries {
+		if err == nil {
+			err = shared.Chmod(e.name, e.guarded)
+		}
+	}
+	if err == nil { // last: by this an engine to come knows that all is done
+		err = gate.Chmod(sharedEntry.name, sharedEntry.guarded)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot protect the directories in %q: %w", d.path, err)
+	}
+	d.guarded = true
+	return nil
+}
+
+// admit opens the gates of a task's directory and of the allocation to the
+// task's user. Without an owner they stay closed to others.
+func (d *Dir) admit(gate, dir *os.Root, task string, owner *Owner) error {
+	uid, err := ownerOf(gate)
+	switch {
+	case err != nil:
+	case uid != os.Geteuid():
+		err = errAlone
+		if owner != nil && owner.UID == uid {
+			err = giveTask(dir, owner)
+		}
+	case owner != nil:
+		err = letTaskIn(gate, dir, owner.UID)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = admitAlone(gate, dir, task, owner)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot protect the directories of task %q in %q: %w", task, d.path, err)
+	}
+	return nil
+}
+
+// letTaskIn opens the gates, that of the task last. By the sticky bit the user
+// cannot replace what is in it and was not given.
+func letTaskIn(gate, dir *os.Root, uid int) error {
+	if err := letIn(gate, ".", gateMode, uid, gateAccess); err != nil {
+		return err
+	}
+	if err := letIn(dir, "secrets", gateMode, uid, ownerAccess); err != nil {
+		return err
+	}
+	return letIn(dir, ".", gateMode|sticky, uid, ownerAccess)
+}
+
+var errAlone = errors.New("the file system has no POSIX ACLs, and the tasks have different users: give all tasks of the group the same user, or choose another --data-dir")
+
+// admitAlone gives the gates to the user of a task where the file system has no
+// ACLs. That protects them from others as long as no task of the allocation has
+// another user.
+func admitAlone(gate, dir *os.Root, task string, owner *Owner) error {
+	entries, err := fs.ReadDir(gate.FS(), ".")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != sharedEntry.name && e.Name() != task {
+			return errAlone
+		}
+	}
+	return errors.Join(giveTask(dir, owner), chown(gate, ".", owner))
+}
+
+func giveTask(dir *os.Root, owner *Owner) error {
+	return errors.Join(chown(dir, "secrets", owner), chown(dir, ".", owner))
+}
+
+// letIn lets a user use a directory beyond what its mode says.
+func letIn(root *os.Root, name string, mode fs.FileMode, uid int, perm uint16) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := flock(f, unix.LOCK_EX); err != nil { // another program may add a user
+		return err
+	}
+	list, err := readACL(f)
+	if err != nil || list.perm(uint32(uid))&perm == perm {
+		return err
+	}
+	if mode&sticky != 0 {
+		if err := f.Chmod(mode); err != nil {
+			return err
+		}
+	}
+	return writeACL(f, list.with(uint32(uid), perm))
+}
+
+// isLetIn reports whether a user may use a directory beyond what its mode says.
+func isLetIn(dir *os.Root, uid int, perm uint16) (bool, error) {
+	f, err := dir.Open(".")
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	list, err := readACL(f)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	return list.perm(uint32(uid))&perm == perm, err
+}
+
+func chown(root *os.Root, name string, owner *Owner) error {
+	f, err := root.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chown(owner.UID, owner.GID), f.Close())
+}

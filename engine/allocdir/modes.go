@@ -1,0 +1,69 @@
+package allocdir
+
+import "io/fs"
+
+// entry is a directory to make. All of them belong to the user who runs taskrun,
+// but for those that are given to the task's.
+type entry struct {
+	name    string
+	mode    fs.FileMode
+	guarded fs.FileMode // in an allocation that is guarded
+	given   bool
+}
+
+func (e entry) in(guarded bool) fs.FileMode {
+	if guarded {
+		return e.guarded
+	}
+	return e.mode
+}
+
+// Every directory of an allocation with its mode. The directory of the
+// allocation is a gate, closed to everybody else. As long as it is, what is in
+// it has Nomad's modes, except for secrets and private.
+//
+// The first task that may run as another user makes the allocation guarded: the
+// users of its tasks may pass the gate, by its ACL, and the directory of each
+// task is a gate as well. What belongs to the engine is then in directories in
+// which tasks can replace only what is theirs.
+//
+//	PATH             NOMAD'S  HERE  GUARDED
+//	<alloc ID>       0755     0700  0700, and r-x for the users of tasks
+//	  alloc          0777     0777  1777
+//	    data, tmp    0777     0777  1777
+//	    logs         0777     0777  0755
+//	  <task>         0777     0777  0700; another user's: 1700, and rwx for that user
+//	    local        0777     0777  0777, given to the user
+//	    tmp          1777     1777  1777, given to the user
+//	    secrets      0777     0700  0700, and rwx for the user; of a container: 0777
+//	    private      0777     0700  0700
+const (
+	gateMode    = 0o700
+	sticky      = fs.ModeSticky
+	gateAccess  = aclRead | aclExecute
+	ownerAccess = aclRead | aclWrite | aclExecute
+)
+
+var sharedEntry = entry{name: "alloc", mode: 0o777, guarded: 0o777 | sticky}
+
+var sharedEntries = []entry{
+	{name: "data", mode: 0o777, guarded: 0o777 | sticky},
+	{name: "logs", mode: 0o777, guarded: 0o755},
+	{name: "tmp", mode: 0o777, guarded: 0o777 | sticky},
+}
+
+func taskEntry(task string) entry { return entry{name: task, mode: 0o777, guarded: gateMode} }
+
+var taskEntries = []entry{
+	{name: "local", mode: 0o777, guarded: 0o777, given: true},
+	{name: "tmp", mode: 0o777 | sticky, guarded: 0o777 | sticky, given: true},
+	{name: "secrets", mode: 0o700, guarded: 0o700},
+	{name: "private", mode: 0o700, guarded: 0o700},
+}
+
+// isolatedSecrets is the mode of the secrets of a container, whose users nobody
+// here knows.
+const isolatedSecrets = 0o777
+
+// volumeEntry is the directory of a volume, in a gate of its own.
+var volumeEntry = entry{name: "data", mode: 0o777 | sticky, guarded: 0o777 | sticky}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package allocdir
+
+func isUnmapped(int) bool { return false }
