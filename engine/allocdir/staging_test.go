@@ -11,11 +11,9 @@ func TestStaging(t *testing.T) {
 	t.Parallel()
 	r := openRun(t, t.TempDir(), "web", "1")
 	allocDir := r.AllocDir("a")
-	if _, err := Build(allocDir); err != nil {
-		t.Fatal(err)
-	}
+	buildAlloc(t, allocDir, nil)
 	for name, remove := range map[string]func() error{
-		"RemoveSecrets": func() error { return RemoveSecrets(allocDir) },
+		"RemoveSecrets": func() error { return At(allocDir).RemoveSecrets() },
 		"Abandon":       func() error { return Abandon(r.Dir, 0) },
 		"Remove":        func() error { return Remove(allocDir) },
 	} {
@@ -37,9 +35,7 @@ func TestStaging(t *testing.T) {
 		if _, err := os.Lstat(stagingOf(allocDir)); err == nil {
 			t.Errorf("%s left it there", name)
 		}
-		if _, err := Build(allocDir); err != nil {
-			t.Fatal(err)
-		}
+		buildAlloc(t, allocDir, nil)
 	}
 }
 

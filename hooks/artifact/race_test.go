@@ -76,10 +76,10 @@ func TestATaskCannotRaceArtifacts(t *testing.T) {
 	s := newStage(t,
 		from(server.URL+"/app"), to(from(server.URL+"/x.tgz"), "", "local/a"), to(from(server.URL+"/x.tgz"), "", "local/a/b"),
 		to(from(server.URL+"/app"), "file", "${NOMAD_ALLOC_DIR}/data/x/app"))
-	other, err := allocdir.BuildTask(s.alloc, "other", nil)
-	if err != nil {
+	if err := s.dir.BuildTask("other", nil); err != nil {
 		t.Fatal(err)
 	}
+	other := allocdir.TaskOf(s.alloc, "other")
 	done := make(chan struct{})
 	var attack sync.WaitGroup
 	for i, path := range []string{"t/private", "t/local", "t/local/a", "t/local/a/dir", "alloc/data"} {
