@@ -20,7 +20,7 @@ type floor struct {
 
 // leaves are the parts of the engine that import nothing above themselves, so
 // that hooks and drivers can use them.
-const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/variable engine/check engine/workload"
+const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/variable engine/check engine/workload engine/runtimedir"
 
 // floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
 // jobspec. For each package the first row that matches counts. Whoever needs a
@@ -48,7 +48,8 @@ var floors = []floor{
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
 	{"engine/update", "engine/health", "", "pure: versions of a job and the health of what runs in, decisions out"},
-	{"engine/port", "", "", "ports of this machine, whoever wants one"},
+	{"engine/port", "engine/runtimedir", "", "ports of this machine, whoever wants one; runs tell each other where they meet"},
+	{"engine/runtimedir", "", "", "where the runs of a user meet"},
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},

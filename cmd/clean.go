@@ -61,7 +61,10 @@ func (a *app) clean(ctx context.Context, opts cleanOptions) error {
 	if err != nil {
 		return err
 	}
-	_, err = httpapi.Find(a.sockets()) // which clears away what dead engines left
+	sockets, err := a.sockets()
+	if err == nil {
+		_, err = httpapi.Find(sockets) // which clears away what dead engines left
+	}
 	errs := []error{err}
 	left := &leftovers{}
 	if len(jobs) > 0 {

@@ -7,11 +7,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"sync"
 
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/httpapi"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/runtimedir"
 )
 
 // targetHelp explains targets in the help of commands.
@@ -118,12 +120,32 @@ func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, erro
 	return []*client.Server{s}, nil
 }
 
-// sockets is the directory in which the runs of this user are found.
-func (a *app) sockets() string { return httpapi.Dir(a.streams.Env, os.Geteuid()) }
+// meeting is the directory in which the runs of this user meet, once it was
+// looked for.
+type meeting struct {
+	once         sync.Once
+	dir, warning string
+	err          error
+}
+
+// sockets returns the directory in which the runs of this user are found. It
+// need not exist.
+func (a *app) sockets() (string, error) {
+	m := &a.meeting
+	m.once.Do(func() {
+		euid := os.Geteuid()
+		m.dir, m.warning, m.err = runtimedir.Find(a.streams.Env, euid, allocdir.DefaultDataDir(a.streams.Env, euid))
+	})
+	return m.dir, m.err
+}
 
 // localServers returns the runs of this user.
 func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
-	sockets, err := a.liveSockets(ctx, a.sockets())
+	dir, err := a.sockets()
+	if err != nil {
+		return nil, err
+	}
+	sockets, err := a.liveSockets(ctx, dir)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/allocdir"
-	"taskrun/engine/httpapi"
+	"taskrun/engine/runtimedir"
 	"taskrun/jobspec"
 )
 
@@ -54,8 +54,11 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 	if err != nil {
 		return err
 	}
-	sockets := a.sockets()
-	if err := httpapi.MakeDir(sockets); err != nil {
+	sockets, err := a.sockets()
+	if err == nil {
+		err = runtimedir.Make(sockets)
+	}
+	if err != nil {
 		return err // a run that nobody can reach would run for ever
 	}
 	err = keeper.Detach(keeper.Detached{

@@ -38,7 +38,8 @@ type neighbours struct {
 }
 
 func (a *app) newNeighbours(self int, wake func()) *neighbours {
-	n := &neighbours{dir: a.sockets(), self: self, wake: wake, offered: map[string][]*service.Instance{}}
+	dir, _ := a.sockets() // a run without a directory has no neighbors
+	n := &neighbours{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	return n
 }

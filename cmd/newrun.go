@@ -67,7 +67,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		}),
 		Node:         node,
 		HostEnv:      a.environ,
-		PortDir:      filepath.Join(httpapi.Dir(a.streams.Env, os.Geteuid()), "ports"),
+		PortDir:      a.portDir(),
 		Services:     services,
 		Variables:    variables,
 		LogicalPorts: opts.rehearse,
@@ -119,6 +119,16 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		stock.Close()
 		others.close()
 	}
+}
+
+// portDir is where the runs of this user tell each other of their ports; "" for
+// nowhere.
+func (a *app) portDir() string {
+	dir, err := a.sockets()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "ports")
 }
 
 // ordered takes the order of a client.

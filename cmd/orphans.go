@@ -12,7 +12,11 @@ import (
 // orphans shows what dead runs left behind, and leaves it alone.
 func (a *app) orphans(mode ui.Mode) error {
 	a.jsonErrors = mode == ui.JSON
-	dead, err := keeper.FindDead(a.sockets())
+	sockets, err := a.sockets()
+	if err != nil {
+		return err
+	}
+	dead, err := keeper.FindDead(sockets)
 	if err != nil {
 		return err
 	}

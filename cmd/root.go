@@ -33,6 +33,8 @@ type app struct {
 
 	fingerprints map[string]drivers.Fingerprint // of those that were asked for theirs
 
+	meeting meeting // where the runs of this user meet
+
 	understood bool // the command line and the config are in order
 	jsonErrors bool // errors go to stdout, as diagnostics
 }

@@ -25,8 +25,11 @@ const lingerTime = 30 * time.Second
 // if there is one, is served too.
 // The tasks' sockets are served from the beginning to the end.
 func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
-	dir := a.sockets()
-	listener, socket, err := httpapi.Listen(dir, name)
+	var listener net.Listener
+	dir, err := a.sockets()
+	if err == nil {
+		listener, socket, err = httpapi.Listen(dir, name)
+	}
 	if err != nil {
 		warning = fmt.Sprintf("other programs cannot talk to this run: %v", err)
 	}
@@ -56,6 +59,9 @@ func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpap
 			_ = l.Close() // that is done, unless it never began
 		}
 		serving.Wait()
+		if dir == "" {
+			return
+		}
 		_, _ = httpapi.Find(dir) // which clears away what dead engines left
 	}
 }

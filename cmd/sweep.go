@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -47,7 +48,14 @@ func (a *app) sweep(cmd *cobra.Command) {
 	say := func(format string, args ...any) {
 		fmt.Fprintf(a.streams.Err, "%s %s\n", a.streams.ErrStyle(a.colour).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
-	dead, err := keeper.FindDead(a.sockets())
+	sockets, err := a.sockets()
+	if a.meeting.warning != "" {
+		a.warn(errors.New(a.meeting.warning))
+	}
+	if err != nil {
+		return // commands that need the directory say so
+	}
+	dead, err := keeper.FindDead(sockets)
 	if err != nil {
 		say("%v", err)
 	}

@@ -1,9 +1,6 @@
 package httpapi
 
 import (
-	"errors"
-	"io/fs"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -108,13 +105,4 @@ func TestOldEvaluationsAreForgotten(t *testing.T) {
 			t.Error("the index of one that was forgotten is left")
 		}
 	})
-}
-
-// A directory of sockets that is not there is told apart from one that is not
-// ours.
-func TestCheckDirThatIsGone(t *testing.T) {
-	t.Parallel()
-	if err := checkDir(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
 }

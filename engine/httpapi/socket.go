@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/runtimedir"
 )
 
 const (
@@ -24,26 +26,6 @@ const (
 	// connectTime is how long a live engine may take to accept.
 	connectTime = time.Second
 )
-
-// Dir is where the sockets of a user's engines are: $XDG_RUNTIME_DIR/taskrun
-// (https://specifications.freedesktop.org/basedir-spec/latest/), unless that
-// directory is another user's; for root /var/run/taskrun; else a directory for
-// this user in the one for temporary files.
-func Dir(getenv func(string) string, euid int) string {
-	if dir := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		if info, err := os.Stat(dir); err == nil && owner(info) == euid {
-			return filepath.Join(dir, "taskrun")
-		}
-	}
-	if euid == 0 {
-		return "/var/run/taskrun"
-	}
-	tmp := getenv("TMPDIR")
-	if !filepath.IsAbs(tmp) {
-		tmp = "/tmp"
-	}
-	return filepath.Join(tmp, "taskrun-"+strconv.Itoa(euid))
-}
 
 // SocketName names the socket of a run: <job>-<pid>, with what a client could
 // not put into an address (unix://…) replaced.
@@ -79,7 +61,7 @@ func Listen(dir, name string) (net.Listener, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
 	}
-	if err := MakeDir(dir); err != nil {
+	if err := runtimedir.Make(dir); err != nil {
 		return nil, "", fmt.Errorf("cannot listen in %q: %w", dir, err)
 	}
 	alive, err := probe(path)
@@ -128,37 +110,6 @@ func socketPath(dir, name string) (string, error) {
 	}
 	return filepath.Join(dir, name[max(0, len(name)-room):]+suffix), nil
 }
-
-// MakeDir makes the directory of sockets, or checks that it is what it has to be.
-func MakeDir(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return err
-	}
-	if err := os.Mkdir(dir, 0o700); err == nil {
-		return os.Chmod(dir, 0o700) // whatever the umask
-	} else if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return checkDir(dir)
-}
-
-// checkDir refuses a directory into which another user could put a socket.
-func checkDir(dir string) error {
-	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
-		return err
-	case !info.IsDir():
-		return errors.New("it is no directory")
-	case owner(info) != os.Geteuid():
-		return fmt.Errorf("it belongs to another user (uid %d)", owner(info))
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("others may use it (mode %04o): it has to be 0700", info.Mode().Perm())
-	}
-	return nil
-}
-
-func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
 
 // probe removes a socket that nobody listens to, and reports whether somebody
 // does.
@@ -225,7 +176,7 @@ func Find(dir string) ([]string, error) {
 		return nil, nil
 	}
 	if err == nil {
-		err = checkDir(dir)
+		err = runtimedir.Check(dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot look for runs in %q: %w", dir, err)

@@ -149,28 +149,6 @@ func TestFind(t *testing.T) {
 	}
 }
 
-func TestDir(t *testing.T) {
-	t.Parallel()
-	runtime, uid := t.TempDir(), os.Geteuid()
-	for name, tt := range map[string]struct {
-		env  map[string]string
-		uid  int
-		want string
-	}{
-		"runtime directory":          {map[string]string{"XDG_RUNTIME_DIR": runtime}, uid, filepath.Join(runtime, "taskrun")},
-		"of another user":            {map[string]string{"XDG_RUNTIME_DIR": runtime}, uid + 1, "/tmp/taskrun-" + strconv.Itoa(uid+1)},
-		"that is not there":          {map[string]string{"XDG_RUNTIME_DIR": runtime + "/x"}, 1000, "/tmp/taskrun-1000"},
-		"relative":                   {map[string]string{"XDG_RUNTIME_DIR": "x", "TMPDIR": "y"}, 1000, "/tmp/taskrun-1000"},
-		"none":                       {map[string]string{"TMPDIR": "/var/tmp"}, 1000, "/var/tmp/taskrun-1000"},
-		"root without":               {nil, 0, "/var/run/taskrun"},
-		"root with one of another's": {map[string]string{"XDG_RUNTIME_DIR": "/nonexistent"}, 0, "/var/run/taskrun"},
-	} {
-		if got := httpapi.Dir(func(key string) string { return tt.env[key] }, tt.uid); got != tt.want {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
-		}
-	}
-}
-
 func TestSocketName(t *testing.T) {
 	t.Parallel()
 	for job, want := range map[string]string{

@@ -1,6 +1,7 @@
 package port
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,18 +10,26 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/runtimedir"
 )
 
 // lock makes the file by which other engines know that a port is given out. The
 // kernel gives the lock up when this process dies. It returns nil when there is
-// no place for such files: then only what is listened on is known.
+// no place for such files that belongs to this user alone: then only what is
+// listened on is known.
 func (c *Claims) lock(number int, by string) (*os.File, error) {
 	if c.dir == "" {
 		return nil, nil
 	}
-	name := filepath.Join(c.dir, strconv.Itoa(number))
+	dir, err := openDir(c.dir)
+	if err != nil {
+		return nil, nil
+	}
+	defer dir.Close()
+	name := strconv.Itoa(number)
 	for {
-		f, err := open(name)
+		f, err := openIn(dir, name)
 		if err != nil {
 			return nil, nil
 		}
@@ -32,7 +41,7 @@ func (c *Claims) lock(number int, by string) (*os.File, error) {
 			}
 			return nil, &InUseError{Port: number, By: "another run of taskrun" + strings.TrimSuffix(": "+string(holder), ": ")}
 		}
-		if !isAt(f, name) { // its holder removed it meanwhile
+		if !isIn(dir, f, name) { // its holder removed it meanwhile
 			_ = f.Close()
 			continue
 		}
@@ -42,32 +51,58 @@ func (c *Claims) lock(number int, by string) (*os.File, error) {
 	}
 }
 
-func open(name string) (*os.File, error) {
-	const flags = os.O_RDWR | os.O_CREATE | unix.O_NOFOLLOW
-	f, err := os.OpenFile(name, flags, 0o600)
+// openDir opens the directory of locks, which is made when it is missing.
+func openDir(path string) (*os.File, error) {
+	const flags = os.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
+	dir, err := os.OpenFile(path, flags, 0)
 	if os.IsNotExist(err) {
-		if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
-			f, err = os.OpenFile(name, flags, 0o600)
+		if err = os.MkdirAll(path, 0o700); err == nil {
+			dir, err = os.OpenFile(path, flags, 0)
 		}
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	if err := runtimedir.CheckDir(dir); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return dir, nil
 }
 
-// isAt reports whether the file is the one that has the name now.
-func isAt(f *os.File, name string) bool {
-	mine, err := f.Stat()
+// openIn opens a lock in a directory, or makes it.
+func openIn(dir *os.File, name string) (*os.File, error) {
+	const flags = unix.O_RDWR | unix.O_CREAT | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	fd, err := unix.Openat(int(dir.Fd()), name, flags, 0o600)
 	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), filepath.Join(dir.Name(), name))
+	if err := runtimedir.CheckFile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// isIn reports whether the file is the one that has the name now.
+func isIn(dir, f *os.File, name string) bool {
+	var mine, there unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &mine) != nil || unix.Fstatat(int(dir.Fd()), name, &there, unix.AT_SYMLINK_NOFOLLOW) != nil {
 		return false
 	}
-	there, err := os.Lstat(name)
-	return err == nil && os.SameFile(mine, there)
+	return mine.Dev == there.Dev && mine.Ino == there.Ino
 }
 
 // unlock removes the file while it is still locked, so that it is nobody
 // else's.
 func unlock(f *os.File) {
-	if f != nil {
-		_ = os.Remove(f.Name())
-		_ = f.Close()
+	if f == nil {
+		return
 	}
+	if dir, err := openDir(filepath.Dir(f.Name())); err == nil {
+		if name := filepath.Base(f.Name()); isIn(dir, f, name) {
+			_ = unix.Unlinkat(int(dir.Fd()), name, 0)
+		}
+		_ = dir.Close()
+	}
+	_ = f.Close()
 }

@@ -56,8 +56,12 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 // closeTime is how long a program that is dying may listen yet.
 const closeTime = time.Second
 
-// removeSocket removes a socket when nobody listens to it.
+// removeSocket removes a socket when nobody listens to it. It removes nothing
+// else, whatever a record says.
 func removeSocket(path string) error {
+	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
+		return nil
+	}
 	for deadline := time.Now().Add(closeTime); ; <-time.After(time.Millisecond) {
 		conn, err := net.Dial("unix", path)
 		if errors.Is(err, syscall.ECONNREFUSED) {

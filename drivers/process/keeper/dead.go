@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers/process"
 	"taskrun/engine/allocdir"
+	"taskrun/engine/runtimedir"
 )
 
 // A Dead run is one whose program was killed together with its keeper. As long
@@ -35,6 +35,12 @@ func FindDead(dir string) ([]*Dead, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
+	if err == nil {
+		err = runtimedir.Check(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot look for dead runs in %q: %w", dir, err)
+	}
 	var found []*Dead
 	for _, e := range entries {
 		if !strings.HasSuffix(e.Name(), suffix) {
@@ -51,13 +57,13 @@ func FindDead(dir string) ([]*Dead, error) {
 			found = append(found, d)
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // openDead returns nil for a run that lives, and for what is no record of this
 // user's.
 func openDead(path string) (*Dead, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := runtimedir.OpenFile(path, os.O_RDWR)
 	if err != nil {
 		return nil, nil // it is just gone, or another user's
 	}
@@ -65,13 +71,8 @@ func openDead(path string) (*Dead, error) {
 	if err := lock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, d.Close() // somebody has it
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, d.Close())
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || !info.Mode().IsRegular() || int(stat.Uid) != os.Geteuid() || stat.Nlink == 0 || info.Mode().Perm()&0o022 != 0 {
-		return nil, d.Close()
+	if runtimedir.CheckFile(f) != nil {
+		return nil, d.Close() // it is gone meanwhile
 	}
 	if d.contents, err = parse(f); err != nil {
 		return nil, errors.Join(err, d.Close())

@@ -6,12 +6,17 @@ import (
 	"slices"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/runtimedir"
 )
 
 // Sockets returns the sockets of the runs that live of which there is a record
 // in a directory. While nobody answers at one the run's keeper is about to
 // start the program again, or to clean up after it.
 func Sockets(dir string) (sockets []string) {
+	if runtimedir.Check(dir) != nil {
+		return nil
+	}
 	records, _ := filepath.Glob(filepath.Join(dir, "*"+suffix)) // the pattern is well-formed
 	for _, path := range records {
 		sockets = append(sockets, socketsOf(path)...)
@@ -24,7 +29,7 @@ func Keeps(dir, socket string) bool { return slices.Contains(Sockets(dir), socke
 
 // socketsOf returns those of a record that is locked, and none of any other.
 func socketsOf(path string) []string {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := runtimedir.OpenFile(path, os.O_RDONLY)
 	if err != nil {
 		return nil // it is just gone, or another user's
 	}

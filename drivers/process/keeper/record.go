@@ -186,10 +186,14 @@ func processLine(id process.ID, tag string) string {
 
 func intentLine(tag string) string { return fmt.Sprintf("intent %d %q", process.Now(), tag) }
 
+// maxRecord is how large a record may be, in bytes: far more than that of a run
+// with all the allocations that a job may have.
+const maxRecord = 64 << 20
+
 // parse reads a record from its beginning. Lines that it does not understand,
 // for a newer taskrun wrote them, are left out.
 func parse(file io.ReaderAt) (c contents, err error) {
-	lines := bufio.NewReader(io.NewSectionReader(file, 0, 1<<40))
+	lines := bufio.NewReader(io.NewSectionReader(file, 0, maxRecord))
 	for {
 		line, err := lines.ReadString('\n')
 		if errors.Is(err, io.EOF) {

@@ -65,7 +65,7 @@ func TestRecord(t *testing.T) {
 // alone to write.
 func TestFindDead(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := private(t)
 	find := func() int {
 		dead, err := FindDead(dir)
 		if err != nil {

@@ -1,0 +1,120 @@
+// Package runtimedir finds the directory in which the runs of a user meet: it
+// has their sockets, the records by which they are cleaned up, and the locks of
+// their ports. Everything in it is trusted, so it must be a directory that only
+// the user can write to, in one where nobody else can rename or replace it.
+//
+// Check and the later use of a path are not one step. Nobody else can change the
+// answer meanwhile: the directory is the user's own, with mode 0700, and its
+// parent has the sticky bit or is not writable by others.
+package runtimedir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// Find returns the directory of a user, which need not exist yet: Make makes it.
+// It is $XDG_RUNTIME_DIR/taskrun
+// (https://specifications.freedesktop.org/basedir-spec/latest/), unless that
+// variable names a directory of another user, or one that others can write to,
+// which is a warning; for root /var/run/taskrun; else a directory for this user
+// in the one for temporary files.
+//
+// Anybody can take that last name first. Then it is a directory whose name
+// nobody can guess, and which a file in state, the user's directory for what
+// outlives a command, remembers from then on.
+func Find(getenv func(string) string, euid int, state string) (dir, warning string, err error) {
+	if base := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+		info, err := os.Stat(base)
+		switch {
+		case err != nil || owner(info) != euid:
+		case info.Mode().Perm()&0o022 != 0:
+			warning = fmt.Sprintf("XDG_RUNTIME_DIR is not used: others can write to %q (mode %04o); it has to be 0700", base, info.Mode().Perm())
+		default:
+			return filepath.Join(base, "taskrun"), "", nil
+		}
+	}
+	if euid == 0 {
+		return "/var/run/taskrun", warning, nil
+	}
+	tmp := getenv("TMPDIR")
+	if !filepath.IsAbs(tmp) || checkParent(tmp, euid) != nil {
+		tmp = "/tmp"
+	}
+	dir, err = inTemp(tmp, filepath.Join(state, memoryFile), euid)
+	return dir, warning, err
+}
+
+// inTemp returns a directory in the one for temporary files.
+func inTemp(tmp, memory string, euid int) (string, error) {
+	if dir := recall(memory, euid); dir != "" {
+		return dir, nil
+	}
+	dir := filepath.Join(tmp, prefix+strconv.Itoa(euid))
+	err := checkParent(tmp, euid)
+	if err == nil {
+		if err = check(dir, euid); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return dir, nil
+		}
+		other, failure := remember(memory, tmp, euid)
+		if failure == nil {
+			return other, nil
+		}
+		err = fmt.Errorf("%w; no other directory can be made: %w", err, failure)
+	}
+	return "", fmt.Errorf("cannot use %q for the sockets of runs: %w; set XDG_RUNTIME_DIR to a directory that is yours, with mode 0700", dir, err)
+}
+
+// Make makes a directory that Find has returned, or checks that it is what it
+// has to be.
+func Make(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o700); err == nil {
+		return os.Chmod(dir, 0o700) // whatever the umask
+	} else if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return Check(dir)
+}
+
+// Check refuses a directory into which somebody else could put a file.
+func Check(dir string) error { return check(dir, os.Geteuid()) }
+
+func check(dir string, euid int) error {
+	info, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return errors.New("it is no directory")
+	case owner(info) != euid:
+		return fmt.Errorf("it belongs to another user (uid %d)", owner(info))
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("others may use it (mode %04o): it has to be 0700", info.Mode().Perm())
+	}
+	return nil
+}
+
+// checkParent refuses a directory in which others could rename a directory of
+// this user.
+func checkParent(dir string, euid int) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return err
+	case owner(info) != euid && owner(info) != 0:
+		return fmt.Errorf("%q belongs to another user (uid %d)", dir, owner(info))
+	case info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0:
+		return fmt.Errorf("others can rename what is in %q (mode %04o, without the sticky bit)", dir, info.Mode().Perm())
+	}
+	return nil
+}
+
+func owner(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }

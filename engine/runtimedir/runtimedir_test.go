@@ -1,0 +1,209 @@
+package runtimedir
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// user is another one than the user who runs the tests.
+const user = 1000
+
+// mine makes a directory with a mode, whatever the umask.
+func mine(t *testing.T, path string, mode os.FileMode) string {
+	t.Helper()
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func env(pairs ...string) func(string) string {
+	return func(key string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == key {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestFindWithARuntimeDirectory(t *testing.T) {
+	t.Parallel()
+	uid := os.Geteuid()
+	runtime, state := mine(t, filepath.Join(t.TempDir(), "run"), 0o700), t.TempDir()
+	usual := "/tmp/taskrun-" + strconv.Itoa(user)
+	for name, tt := range map[string]struct {
+		env     []string
+		mode    os.FileMode
+		uid     int
+		want    string
+		warning string
+	}{
+		"own":                        {[]string{"XDG_RUNTIME_DIR", runtime}, 0o700, uid, filepath.Join(runtime, "taskrun"), ""},
+		"that others read":           {[]string{"XDG_RUNTIME_DIR", runtime}, 0o755, uid, filepath.Join(runtime, "taskrun"), ""},
+		"of another user":            {[]string{"XDG_RUNTIME_DIR", runtime}, 0o700, user, usual, ""},
+		"that is not there":          {[]string{"XDG_RUNTIME_DIR", runtime + "/x"}, 0o700, user, usual, ""},
+		"relative":                   {[]string{"XDG_RUNTIME_DIR", "x", "TMPDIR", "y"}, 0o700, user, usual, ""},
+		"none":                       {[]string{"TMPDIR", "/var/tmp"}, 0o700, user, "/var/tmp/taskrun-" + strconv.Itoa(user), ""},
+		"root without":               {nil, 0o700, 0, "/var/run/taskrun", ""},
+		"root with one of another's": {[]string{"XDG_RUNTIME_DIR", "/nonexistent"}, 0o700, 0, "/var/run/taskrun", ""},
+	} {
+		if err := os.Chmod(runtime, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		got, warning, err := Find(env(tt.env...), tt.uid, state)
+		if got != tt.want || warning != tt.warning || err != nil {
+			t.Errorf("%s: %q, %q, %v; want %q, %q", name, got, warning, err, tt.want, tt.warning)
+		}
+	}
+	for _, mode := range []os.FileMode{0o777, 0o777 | os.ModeSticky, 0o770, 0o702} {
+		if err := os.Chmod(runtime, mode); err != nil {
+			t.Fatal(err)
+		}
+		got, warning, err := Find(env("XDG_RUNTIME_DIR", runtime), uid, state)
+		if strings.HasPrefix(got, runtime) || err != nil || !strings.Contains(warning, "others can write to") {
+			t.Errorf("mode %v: %q, %q, %v", mode, got, warning, err)
+		}
+	}
+}
+
+// Whatever has the usual name, another directory is found, always the same, and
+// nothing of the first one is touched.
+func TestTheUsualNameIsTaken(t *testing.T) {
+	t.Parallel()
+	uid := os.Geteuid()
+	for name, take := range map[string]func(path string) error{
+		"others may use it": func(path string) error { return os.Mkdir(path, 0o700) },
+		"a link to a directory of the user's": func(path string) error {
+			return os.Symlink(mine(t, filepath.Join(t.TempDir(), "target"), 0o700), path)
+		},
+		"a link to nothing": func(path string) error { return os.Symlink("/nonexistent/x", path) },
+		"a file":            func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a FIFO":            func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		tmp, state := t.TempDir(), filepath.Join(t.TempDir(), "state")
+		usual := filepath.Join(tmp, prefix+strconv.Itoa(uid))
+		if err := take(usual); err != nil {
+			t.Fatal(err)
+		}
+		if name == "others may use it" {
+			mine(t, usual, 0o777)
+		}
+		find := func() string {
+			dir, err := inTemp(tmp, filepath.Join(state, memoryFile), uid)
+			if err != nil || filepath.Dir(dir) != tmp || dir == usual {
+				t.Fatalf("%s: %q, %v", name, dir, err)
+			}
+			return dir
+		}
+		first := find()
+		if err := Make(first); err != nil || find() != first {
+			t.Errorf("%s: another directory is found, %v", name, err)
+		}
+		if err := os.RemoveAll(usual); err != nil || find() != first {
+			t.Errorf("%s: another directory is found when the name is free, %v", name, err)
+		}
+		// A machine that starts may have removed it.
+		if err := os.Remove(first); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(usual, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if again := find(); again == first || Make(again) != nil {
+			t.Errorf("%s: %q is found again", name, again)
+		}
+	}
+}
+
+// Commands that begin at once agree on a directory.
+func TestCommandsAgree(t *testing.T) {
+	t.Parallel()
+	uid := os.Geteuid()
+	tmp, state := t.TempDir(), t.TempDir()
+	mine(t, filepath.Join(tmp, prefix+strconv.Itoa(uid)), 0o755)
+	var mu sync.Mutex
+	found := map[string]bool{}
+	var finding sync.WaitGroup
+	for range 20 {
+		finding.Go(func() {
+			dir, err := inTemp(tmp, filepath.Join(state, memoryFile), uid)
+			mu.Lock()
+			defer mu.Unlock()
+			if found[dir] = true; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	finding.Wait()
+	if len(found) != 1 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// A directory for temporary files in which others can rename what is in it is
+// not used.
+func TestATemporaryDirectoryWithoutTheStickyBit(t *testing.T) {
+	t.Parallel()
+	tmp := mine(t, filepath.Join(t.TempDir(), "tmp"), 0o777)
+	dir, _, err := Find(env("TMPDIR", tmp), user, t.TempDir())
+	if strings.HasPrefix(dir, tmp) || err != nil {
+		t.Errorf("%q, %v", dir, err)
+	}
+}
+
+// A directory that is not there is told apart from one that is not the user's.
+func TestCheckOfADirectoryThatIsGone(t *testing.T) {
+	t.Parallel()
+	if err := Check(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestOpenFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	write := func(name string, mode os.FileMode) {
+		t.Helper()
+		if err := os.WriteFile(at(name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(at(name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("good", 0o600)
+	write("writable", 0o666)
+	write("linked", 0o600)
+	for _, err := range []error{
+		os.Symlink(at("good"), at("link")), os.Link(at("linked"), at("name")), os.Mkdir(at("dir"), 0o700), unix.Mkfifo(at("fifo"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, ok := range map[string]bool{
+		"good": true, "writable": false, "link": false, "linked": false, "name": false, "dir": false, "fifo": false, "none": false,
+	} {
+		f, err := OpenFile(at(name), os.O_RDONLY)
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", name, err)
+		}
+		if f != nil && err == nil {
+			_ = f.Close()
+		}
+	}
+}
