@@ -10,7 +10,7 @@ import (
 // TestMoveToAnotherFileSystem delivers to where a rename cannot.
 func TestMoveToAnotherFileSystem(t *testing.T) {
 	t.Parallel()
-	elsewhere, err := os.MkdirTemp("/dev/shm", "taskrun-test-")
+	elsewhere, err := os.MkdirTemp("/dev/shm", "taskrun-test-") //nolint:usetesting // elsewhere
 	if err != nil {
 		t.Skipf("there is no second file system to write to: %v", err)
 	}
@@ -52,11 +52,11 @@ func TestMoveToAnotherFileSystem(t *testing.T) {
 	}
 }
 
-func device(t *testing.T, path string) uint64 {
+func device(t *testing.T, path string) any {
 	t.Helper()
 	info, err := os.Stat(path)
 	must(t, err)
-	return uint64(info.Sys().(*syscall.Stat_t).Dev)
+	return info.Sys().(*syscall.Stat_t).Dev
 }
 
 func must(t *testing.T, err error) {

@@ -48,7 +48,7 @@ func (d dir) sub(name string) (dir, error) {
 func (d dir) kind(name string) (uint32, error) {
 	var stat unix.Stat_t
 	err := unix.Fstatat(d.fd(), name, &stat, unix.AT_SYMLINK_NOFOLLOW)
-	return uint32(stat.Mode) & unix.S_IFMT, d.fail("lstat", name, err)
+	return uint32(stat.Mode) & unix.S_IFMT, d.fail("lstat", name, err) //nolint:unconvert // it is a uint16 on macOS
 }
 
 // rename moves an entry to another directory, in place of a file or an empty

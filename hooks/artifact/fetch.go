@@ -90,11 +90,11 @@ func (h *hook) download(ctx context.Context, o *order, stage *os.Root, m *meter)
 // file in it.
 func (h *hook) downloadGit(ctx context.Context, o *order, stage *os.Root) (isDir bool, err error) {
 	if o.mode != "file" {
-		return true, o.getGit(ctx, h.cfg, stage.Name(), "got")
+		return true, o.getGit(ctx, h.cfg, stage, "got")
 	}
 	name := filepath.Base(o.url.Path)
 	o.url.Path, o.url.RawPath = filepath.Dir(o.url.Path), ""
-	if err := o.getGit(ctx, h.cfg, stage.Name(), "repository"); err != nil {
+	if err := o.getGit(ctx, h.cfg, stage, "repository"); err != nil {
 		return false, err
 	}
 	from := filepath.Join("repository", name)

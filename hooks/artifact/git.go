@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"taskrun/jobspec/redact"
 )
 
 // getGit clones a repository with its submodules, by the git of this machine.
@@ -20,7 +22,7 @@ import (
 // which Nomad uses. (Its second one cannot clone a branch shallowly, leaves
 // processes behind when it is interrupted, and lets git ask questions on the
 // terminal.) The repository comes to name in the stage.
-func (o *order) getGit(ctx context.Context, cfg Config, stage, name string) error {
+func (o *order) getGit(ctx context.Context, cfg Config, stage *os.Root, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, cfg.GitTimeout, fmt.Errorf("it took longer than %v", cfg.GitTimeout))
 	defer cancel()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -30,79 +32,158 @@ func (o *order) getGit(ctx context.Context, cfg Config, stage, name string) erro
 	if strings.HasPrefix(ref, "-") {
 		return fmt.Errorf("%q is no ref", ref)
 	}
-	dir, env := filepath.Join(stage, name), gitEnv(os.Environ())
+	g := repository{stage: stage, name: name, env: newGitEnv(os.Environ())}
 	if key != "" {
-		file := filepath.Join(stage, "sshkey")
-		text, err := base64.StdEncoding.DecodeString(key)
-		if err == nil {
-			err = os.WriteFile(file, text, 0o600)
-		}
-		if err != nil {
+		if err := g.useKey(key); err != nil {
 			return fmt.Errorf("cannot use sshkey: %w", err)
 		}
-		defer func() { _ = os.Remove(file) }()
-		ssh := os.Getenv("GIT_SSH_COMMAND")
-		if ssh == "" {
-			ssh = "ssh"
-		}
-		env = append(env, "GIT_SSH_COMMAND="+ssh+" -i '"+strings.ReplaceAll(file, "'", `'\''`)+"'")
+		defer func() { _ = stage.Remove("sshkey") }()
 	}
-	clone, submodules := []string{"clone"}, []string{"submodule", "update", "--init", "--recursive"}
-	shallow := false
+	address, credential, err := splitURL(o.address())
+	if err != nil {
+		return err
+	}
+	if credential != nil {
+		g.env.add(credential)
+	}
+	clone, shallow := []string{"clone"}, false
 	if n, err := strconv.Atoi(depth); err == nil && n > 0 {
 		shallow = true
-		clone = append(clone, "--depth", depth)
-		submodules = append(submodules, "--depth", depth)
+		g.shallow = []string{"--depth", depth}
+		clone = append(clone, g.shallow...)
 		if ref != "" {
 			clone = append(clone, "--branch", ref)
 		}
 	}
-	err := git(ctx, env, "", append(clone, "--", o.address(), dir)...)
+	_, err = g.env.git(ctx, stage.Name(), append(clone, "--", address, name)...)
 	if err != nil && shallow && ref != "" {
 		return fmt.Errorf("%w; with depth, ref must be a branch or a tag", err)
 	}
 	if err == nil && !shallow && ref != "" {
-		err = git(ctx, env, dir, "checkout", ref)
+		_, err = g.git(ctx, "checkout", ref)
 	}
 	if err == nil {
-		err = git(ctx, env, dir, submodules...)
+		err = g.submodules(ctx)
 	}
 	return err
+}
+
+// A repository is one that was cloned to name in the stage.
+type repository struct {
+	stage   *os.Root
+	name    string
+	env     *gitEnv
+	shallow []string // arguments
+	parents int      // repositories that it is a submodule of
+}
+
+func (g repository) git(ctx context.Context, args ...string) (string, error) {
+	return g.env.git(ctx, filepath.Join(g.stage.Name(), g.name), args...)
+}
+
+// useKey has ssh use a key, in base64.
+func (g repository) useKey(key string) error {
+	text, err := base64.StdEncoding.DecodeString(key)
+	if err == nil {
+		err = g.stage.WriteFile("sshkey", text, 0o600)
+	}
+	ssh := os.Getenv("GIT_SSH_COMMAND")
+	if ssh == "" {
+		ssh = "ssh"
+	}
+	file := strings.ReplaceAll(filepath.Join(g.stage.Name(), "sshkey"), "'", `'\''`)
+	g.env.env = append(g.env.env, "GIT_SSH_COMMAND="+ssh+" -i '"+file+"'")
+	return err
+}
+
+// maxDepth is how deep submodules may be nested.
+const maxDepth = 32
+
+// submodules clones the submodules, and theirs. Each repository is looked at
+// before git does: it would hand credentials in .gitmodules to its helpers as
+// arguments.
+func (g repository) submodules(ctx context.Context) error {
+	if info, err := g.stage.Lstat(filepath.Join(g.name, ".gitmodules")); err != nil || !info.Mode().IsRegular() {
+		return nil // git follows no link there either
+	}
+	if g.parents == maxDepth {
+		return fmt.Errorf("submodules are nested more than %d deep", maxDepth)
+	}
+	urls, err := g.modules(ctx, "url")
+	if err != nil {
+		return err
+	}
+	for _, m := range urls {
+		clean, credential, err := splitURL(m.value)
+		if err != nil {
+			return fmt.Errorf("submodule %q: %w", m.name, err)
+		}
+		if credential == nil {
+			continue
+		}
+		credential.base = clean // two submodules on a server may have different ones
+		g.env.add(credential)
+		if _, err := g.git(ctx, "config", "submodule."+m.name+".url", clean); err != nil {
+			return err
+		}
+	}
+	if _, err := g.git(ctx, append([]string{"submodule", "update", "--init"}, g.shallow...)...); err != nil {
+		return err
+	}
+	paths, err := g.modules(ctx, "path")
+	if err != nil {
+		return err
+	}
+	for _, m := range paths {
+		sub := g
+		sub.name, sub.parents = filepath.Join(g.name, m.value), g.parents+1
+		if !filepath.IsLocal(m.value) {
+			continue
+		}
+		if _, err := g.stage.Stat(filepath.Join(sub.name, ".git")); err != nil {
+			continue // it is not active
+		}
+		if err := sub.submodules(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A module is what .gitmodules says about a submodule.
+type module struct{ name, value string }
+
+func (g repository) modules(ctx context.Context, key string) (found []module, err error) {
+	list, err := g.git(ctx, "config", "--file", ".gitmodules", "--null", "--list")
+	for entry := range strings.SplitSeq(list, "\x00") {
+		name, value, _ := strings.Cut(entry, "\n")
+		if name, ok := strings.CutPrefix(name, "submodule."); ok {
+			if name, ok := strings.CutSuffix(name, "."+key); ok {
+				found = append(found, module{name, value})
+			}
+		}
+	}
+	return found, err
 }
 
 // git runs git without a question to anybody. When ctx ends it dies with all
 // that it started. It stays in the session of this program: what is in another
 // one is taken for a task's, see drivers/process.
-func git(ctx context.Context, env []string, dir string, args ...string) error {
+func (e *gitEnv) git(ctx context.Context, dir string, args ...string) (output string, err error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-c", "gc.auto=0", "-c", "maintenance.auto=false"}, args...)...)
-	cmd.Dir, cmd.Env = dir, env
+	cmd.Dir, cmd.Env = dir, e.environ()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second // for the output of what git started
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
+	var out, text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &text
+	err = cmd.Run()
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return "", context.Cause(ctx)
 	case err != nil:
-		return fmt.Errorf("git %s: %w: %s", args[0], err, strings.ReplaceAll(strings.TrimSpace(out.String()), "\n", "; "))
+		said := redact.Text(strings.TrimSpace(out.String() + text.String()))
+		return "", fmt.Errorf("git %s: %w: %s", args[0], err, strings.ReplaceAll(said, "\n", "; "))
 	}
-	return nil
-}
-
-// gitEnv is the environment for git: without what binds it to a repository, as
-// in a hook of git, and without a way to ask.
-func gitEnv(environ []string) []string {
-	env := []string{"GIT_TERMINAL_PROMPT=0", "SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force"}
-	for _, v := range environ {
-		switch name, _, _ := strings.Cut(v, "="); name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-			"GIT_COMMON_DIR", "GIT_PREFIX", "GIT_NAMESPACE",
-			"GIT_TERMINAL_PROMPT", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE":
-		default:
-			env = append(env, v)
-		}
-	}
-	return env
+	return out.String(), nil
 }

@@ -223,21 +223,29 @@ func TestInsecure(t *testing.T) {
 	newStage(t, a).mustGet(t)
 }
 
-// TestSecretsStaySecret looks for passwords, keys and headers in what is shown.
+// TestSecretsStaySecret looks for passwords, tokens, keys and headers in what is
+// shown.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
-	a := from("http://me:pass%20word@127.0.0.1:1/x?y=1", "aws_access_key_secret", "verysecret", "token", "${WORD}")
-	a.GetterHeaders = map[string]string{"Authorization": "Bearer topsecret"}
-	s := newStage(t, a)
-	s.mustFail(t, "connection refused")
-	_, err := s.get(t.Context())
-	for _, secret := range []string{"pass%20word", "pass word", "verysecret", "topsecret", "there"} {
-		if strings.Contains(err.Error(), secret) {
-			t.Errorf("%q is in %q", secret, err)
+	for source, shown := range map[string]string{
+		"http://me:pass%20word@127.0.0.1:1/x?y=signature&archive=false": "http://xxxxx@127.0.0.1:1/x?y=xxxxx&archive=xxxxx",
+		"http://signature@127.0.0.1:1/x":                                "http://xxxxx@127.0.0.1:1/x",
+		"http://127.0.0.1:1/x?signature":                                "http://127.0.0.1:1/x?xxxxx",
+		"http://127.0.0.1:1/${WORD}?a=${WORD}":                          "http://127.0.0.1:1/${WORD}?a=xxxxx",
+	} {
+		a := from(source, "aws_access_key_secret", "verysecret", "token", "${WORD}")
+		a.GetterHeaders = map[string]string{"Authorization": "Bearer topsecret"}
+		s := newStage(t, a)
+		s.mustFail(t, "connection refused")
+		_, err := s.get(t.Context())
+		for _, secret := range []string{"pass%20word", "pass word", "verysecret", "topsecret", "there", "signature"} {
+			if strings.Contains(err.Error(), secret) {
+				t.Errorf("%q is in %q", secret, err)
+			}
 		}
-	}
-	if !strings.Contains(err.Error(), "http://me:xxxxx@127.0.0.1:1/x?y=1") {
-		t.Errorf("the source is not in %q", err)
+		if !strings.Contains(err.Error(), shown) {
+			t.Errorf("%q is not in %q", shown, err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"taskrun/hooks/artifact/unpack"
 	source "taskrun/jobspec/artifact"
+	"taskrun/jobspec/redact"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -47,7 +48,7 @@ func newOrder(a *api.TaskArtifact, env *taskenv.Env) (*order, error) {
 	o := &order{mode: *a.GetterMode, insecure: deref(a.GetterInsecure), chown: a.Chown, headers: map[string]string{}}
 	text := env.Replace(*a.GetterSource)
 	o.hide(a, env, text)
-	o.shown = o.clean(*a.GetterSource)
+	o.shown = redact.URL(*a.GetterSource)
 	if kind, not := source.Unsupported(text); not {
 		return o, fmt.Errorf("sources of kind %q are not supported here", kind)
 	}
@@ -85,8 +86,8 @@ func (o *order) parse(text string) error {
 	}
 	text, o.subdir = getter.SourceDirSubdir(text)
 	u, err := url.Parse(text)
-	if err != nil {
-		return reason(err)
+	if err != nil { // its text has parts of the URL
+		return errors.New("the source is no valid URL: write special characters in user name and password as %XX")
 	}
 	o.url, o.query = u, u.Query()
 	u.RawQuery = ""
@@ -108,6 +109,7 @@ func (o *order) interpret() error {
 		if o.checksum != "" {
 			return errors.New("a checksum is for a file, not for a repository")
 		}
+		o.take("filename")
 		return nil
 	}
 	if o.name = path.Base(o.url.Path); o.mode == "any" {

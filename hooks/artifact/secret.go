@@ -7,13 +7,15 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/jobspec/redact"
 	"taskrun/jobspec/taskenv"
 )
 
 // public are the options whose values may be shown.
 var public = map[string]bool{"archive": true, "checksum": true, "depth": true, "filename": true, "ref": true}
 
-// hide remembers what must appear in no event: passwords, keys, headers.
+// hide remembers what must appear in no event, also outside of a URL:
+// passwords, tokens, keys, headers.
 func (o *order) hide(a *api.TaskArtifact, env *taskenv.Env, text string) {
 	add := func(secret string) {
 		if len(secret) > 3 { // else it would hide half of every text
@@ -33,9 +35,21 @@ func (o *order) hide(a *api.TaskArtifact, env *taskenv.Env, text string) {
 		if !ok {
 			continue
 		}
-		host, _, _ := strings.Cut(after, "/")
+		rest, query, _ := strings.Cut(after, "?")
+		for pair := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' || r == '#' }) {
+			if name, value, ok := strings.Cut(pair, "="); ok && !public[name] {
+				add(value)
+				if plain, err := url.QueryUnescape(value); err == nil {
+					add(plain)
+				}
+			}
+		}
+		host, _, _ := strings.Cut(rest, "/")
 		if at := strings.LastIndexByte(host, '@'); at >= 0 {
-			_, password, _ := strings.Cut(host[:at], ":")
+			user, password, ok := strings.Cut(host[:at], ":")
+			if !ok || password == "" { // https://TOKEN@host
+				password = user
+			}
 			add(password)
 			if plain, err := url.PathUnescape(password); err == nil {
 				add(plain)
@@ -46,14 +60,14 @@ func (o *order) hide(a *api.TaskArtifact, env *taskenv.Env, text string) {
 
 // clean returns a text without secrets.
 func (o *order) clean(text string) string {
+	text = redact.Text(text)
 	for _, secret := range o.secrets {
-		text = strings.ReplaceAll(text, secret, "xxxxx")
+		text = strings.ReplaceAll(text, secret, redact.Hidden)
 	}
 	return text
 }
 
-// reason is an error without the URL that the standard library puts before it:
-// there may be a token in its query.
+// reason is an error without the URL that the standard library puts before it.
 func reason(err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		return e.Err

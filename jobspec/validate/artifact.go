@@ -10,6 +10,7 @@ import (
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/artifact"
+	"taskrun/jobspec/redact"
 )
 
 func (t *task) artifacts() {
@@ -25,12 +26,12 @@ func (t *task) artifact(a *api.TaskArtifact, at jobspec.Path) {
 	case source == "":
 		t.refuse(at, "artifact has no source", "", `add source = "https://…"`)
 	case artifact.Kind(source) == artifact.File && !strings.HasPrefix(source, "${"):
-		t.warn(at.Attr("source"), "source is a local file", fmt.Sprintf("%q; Nomad downloads from servers only", source), "")
+		t.warn(at.Attr("source"), "source is a local file", fmt.Sprintf("%q; Nomad downloads from servers only", redact.URL(source)), "")
 	}
 	t.choice(at.Attr("mode"), "artifact mode", deref(a.GetterMode), "", "any", "file", "dir")
 	t.destination(deref(a.RelativeDest), at)
 	if name := deref(a.RelativeDest); deref(a.GetterMode) == "file" && strings.Contains(name, "?") && name == path.Join("local", path.Base(deref(a.GetterSource))) {
-		t.warn(at.Attr("source"), "the query of the source becomes part of the file's name", fmt.Sprintf("the file is %q", name), "add a destination")
+		t.warn(at.Attr("source"), "the query of the source becomes part of the file's name", fmt.Sprintf("the file is %q", redact.URL(name)), "add a destination")
 	}
 	if sum, ok := a.GetterOptions["checksum"]; ok && !hasReference(sum) {
 		t.checksum(strings.TrimSpace(sum), at.Attr("options").Attr("checksum"))

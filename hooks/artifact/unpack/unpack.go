@@ -165,10 +165,10 @@ func (w *writer) addFile(name string, mode fs.FileMode, text io.Reader) error {
 	if err := w.place(name); err != nil {
 		return err
 	}
-	switch mode.Type() {
-	case 0:
+	switch {
+	case mode.IsRegular():
 		return w.file(name, mode.Perm(), text)
-	case fs.ModeSymlink:
+	case mode.Type() == fs.ModeSymlink:
 		target, err := io.ReadAll(io.LimitReader(text, maxName+1))
 		if err == nil && len(target) > maxName {
 			err = fmt.Errorf("the target of link %q is longer than %d bytes", name, maxName)
