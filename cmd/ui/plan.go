@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/redact"
 )
 
 // WritePlan writes what another version of a job would change to stdout: as
 // indented lines, or as one object of kind "plan".
 func WritePlan(s *Streams, mode Mode, colour ColourMode, at time.Time, plan *api.JobPlanResponse) error {
 	out := bufio.NewWriter(s.Out)
+	hideCredentials(plan.Diff)
 	switch mode {
 	case JSON:
 		writeJSON(out, struct {
@@ -29,6 +32,26 @@ func WritePlan(s *Streams, mode Mode, colour ColourMode, at time.Time, plan *api
 		w.job(plan.Diff)
 	}
 	return out.Flush()
+}
+
+// hideCredentials hides those of URLs, such as the sources of artifacts.
+func hideCredentials(d *api.JobDiff) {
+	var hide func([]*api.FieldDiff, []*api.ObjectDiff)
+	hide = func(fields []*api.FieldDiff, objects []*api.ObjectDiff) {
+		for _, f := range fields {
+			f.Old, f.New = redact.Text(f.Old), redact.Text(f.New)
+		}
+		for _, o := range objects {
+			hide(o.Fields, o.Objects)
+		}
+	}
+	hide(d.Fields, d.Objects)
+	for _, g := range d.TaskGroups {
+		hide(g.Fields, g.Objects)
+		for _, t := range g.Tasks {
+			hide(t.Fields, t.Objects)
+		}
+	}
 }
 
 // planWriter writes a diff: a sign, then what it is about.

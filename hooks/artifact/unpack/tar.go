@@ -41,6 +41,9 @@ func (w *writer) tarEntry(h *tar.Header, text io.Reader) error {
 	case tar.TypeSymlink:
 		return w.addFile(name, fs.ModeSymlink, strings.NewReader(h.Linkname))
 	case tar.TypeReg, tar.TypeGNUSparse:
+		if h.Size > w.left { // before anything is written
+			return w.tooLarge()
+		}
 		return w.addFile(name, h.FileInfo().Mode().Perm(), text)
 	}
 	return w.special(name)

@@ -116,6 +116,10 @@ func (w *writer) tooMany() error {
 	return fmt.Errorf("the archive contains too many files: the limit is %d", w.limits.Entries)
 }
 
+func (w *writer) tooLarge() error {
+	return fmt.Errorf("the unpacked files are larger than the limit of %s", event.Size(w.limits.Size))
+}
+
 // end checks that there was something, and gives directories their modes, which
 // may forbid to write in them.
 func (w *writer) end() error {
@@ -227,7 +231,7 @@ func (w *writer) file(name string, mode fs.FileMode, text io.Reader) error {
 	}
 	n, err := io.Copy(f, io.LimitReader(reader{w.ctx, text}, min(w.left, math.MaxInt64-1)+1))
 	if w.left -= n; err == nil && w.left < 0 {
-		err = fmt.Errorf("the unpacked files are larger than the limit of %s", event.Size(w.limits.Size))
+		err = w.tooLarge()
 	}
 	if err == nil {
 		err = f.Chmod(mode) // whatever the umask

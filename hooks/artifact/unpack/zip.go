@@ -45,6 +45,9 @@ func (w *writer) zipEntry(f *zip.File) error {
 	if mode := f.Mode(); mode.IsDir() || strings.HasSuffix(f.Name, "/") {
 		return w.addDir(name, 0o755)
 	}
+	if f.UncompressedSize64 > uint64(w.left) { // before anything is written
+		return w.tooLarge()
+	}
 	text, err := f.Open()
 	if err != nil {
 		return err
