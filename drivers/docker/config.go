@@ -165,8 +165,6 @@ func (c *taskConfig) validate() error {
 	switch {
 	case c.Image == "":
 		return errors.New("image name required for docker driver")
-	case c.Command != strings.TrimSpace(c.Command):
-		return fmt.Errorf("command %q has blanks around it", c.Command)
 	case c.MemoryHardLimit < 0:
 		return errors.New("memory_hard_limit must not be negative")
 	case c.CPUCFSPeriod < 0 || c.CPUCFSPeriod > 1_000_000:

@@ -20,7 +20,7 @@ import (
 func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) (string, error) {
 	opts, err := d.containerOptions(cfg, c)
 	if err != nil {
-		return "", fmt.Errorf("Failed to create container configuration for image %q: %w", c.Image, err) //nolint:staticcheck // Nomad's words
+		return "", fmt.Errorf("Failed to create container configuration for image %q (%q): %w", c.Image, imageID(ctx, cli, c.Image), err) //nolint:staticcheck // Nomad's words
 	}
 	if err := c.checkMAC(ctx, cli); err != nil {
 		return "", err
@@ -49,6 +49,16 @@ func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.Ta
 	}
 }
 
+// imageID returns the ID of an image that the engine has; empty when it does not
+// answer.
+func imageID(ctx context.Context, cli *client.Client, image string) string {
+	info, err := cli.ImageInspect(ctx, image)
+	if err != nil {
+		return ""
+	}
+	return info.ID
+}
+
 // containerName is Nomad's: the task and the allocation's ID.
 func containerName(task, alloc string) string {
 	name := strings.Map(func(r rune) rune {
@@ -62,6 +72,9 @@ func containerName(task, alloc string) string {
 }
 
 func (d *Driver) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (client.ContainerCreateOptions, error) {
+	if c.Command != strings.TrimSpace(c.Command) {
+		return client.ContainerCreateOptions{}, fmt.Errorf("command contains extra white space: %q", c.Command)
+	}
 	config := d.containerConfig(cfg, c)
 	host, err := d.hostConfig(cfg, c)
 	if err != nil {

@@ -106,7 +106,8 @@ func TestFilesInAGroup(t *testing.T) {
 	}
 	private := filepath.Join(cfg.TaskDir(), "private")
 	files := map[string]string{
-		"/etc/hosts": "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n172.17.0.2 web\n" +
+		"/etc/hosts": "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n" +
+			"fe00::0 ip6-localnet\nff00::0 ip6-mcastprefix\nff02::1 ip6-allnodes\nff02::2 ip6-allrouters\n172.17.0.2 web\n" +
 			"10.0.0.2 db\nfd00::1 six\n172.17.0.1 host\n",
 		"/etc/resolv.conf": "nameserver 10.0.0.53\nnameserver 10.0.1.53\nsearch example.com example.org\noptions ndots:2 rotate\n",
 	}

@@ -51,7 +51,8 @@ func (c *taskConfig) resolveInGroup(cfg *drivers.TaskConfig, host *container.Hos
 // hostsFile is the text of a hosts(5) file with more names, each "name:address".
 func hostsFile(n *drivers.NetworkIsolation, extra []string) (string, error) {
 	var b strings.Builder
-	b.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n")
+	b.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n" +
+		"fe00::0 ip6-localnet\nff00::0 ip6-mcastprefix\nff02::1 ip6-allnodes\nff02::2 ip6-allrouters\n")
 	if n.IP != "" && n.Hostname != "" {
 		fmt.Fprintf(&b, "%s %s\n", n.IP, n.Hostname)
 	}

@@ -2,10 +2,12 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
@@ -54,8 +56,9 @@ func isLatest(image string) (bool, error) {
 	return ok && tagged.Tag() == "latest", nil
 }
 
-// provideImage sees to it that the engine has the task's image: from the
-// archive that load names, from the engine itself, or from its registry.
+// provideImage sees to it that the engine has the task's image. As in Nomad an
+// image that is there is used, unless its tag is latest or force_pull is set;
+// else it comes from the archive that load names, or from its registry.
 func (d *Driver) provideImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	ctx, done := whileWanted(ctx, cfg)
 	defer done()
@@ -75,9 +78,6 @@ func (d *Driver) findImage(ctx context.Context, cli *client.Client, cfg *drivers
 		return err
 	}
 	defer unlock()
-	if c.Load != "" {
-		return loadImage(ctx, cli, cfg, c)
-	}
 	here := false
 	if !c.ForcePull {
 		_, err := cli.ImageInspect(ctx, c.Image)
@@ -87,6 +87,9 @@ func (d *Driver) findImage(ctx context.Context, cli *client.Client, cfg *drivers
 		if here = err == nil; here && !latest {
 			return nil
 		}
+	}
+	if c.Load != "" {
+		return loadImage(ctx, cli, cfg, c)
 	}
 	err = d.pull(ctx, cli, cfg, c)
 	if err != nil && here && ctx.Err() == nil {
@@ -116,11 +119,16 @@ func loadImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig,
 		return fmt.Errorf("cannot load image %q: %w", c.Image, err)
 	}
 	defer root.Close()
-	archive, err := root.Open("local/" + strings.TrimPrefix(c.Load, "/"))
+	// The task may have put anything there in an earlier run: a FIFO must not
+	// block.
+	archive, err := root.OpenFile("local/"+strings.TrimPrefix(c.Load, "/"), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("cannot load image %q: %w", c.Image, err)
 	}
 	defer archive.Close()
+	if info, err := archive.Stat(); err != nil || !info.Mode().IsRegular() {
+		return errors.Join(fmt.Errorf("cannot load image %q: %q is no regular file", c.Image, c.Load), err)
+	}
 	loaded, err := cli.ImageLoad(ctx, archive, client.ImageLoadWithQuiet(true))
 	if err != nil {
 		return engineError(fmt.Sprintf("cannot load image %q from %q", c.Image, c.Load), err)

@@ -270,7 +270,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{`volumes = ["nothing"]`, `invalid docker volume: "nothing"`},
 		{"mount {\ntype = \"npipe\"\ntarget = \"/x\"\n}", `invalid mount type "npipe"`},
 		{`dns_servers = ["here"]`, `invalid ip dns server: "here"`},
-		{`ulimit = [{ nofile = "many" }]`, `Malformed ulimit "nofile"`},
+		{`ulimit = [{ nofile = "many" }]`, "failed to parse ulimit configuration: Malformed ulimit nofile"},
 		{`security_opt = ["seccomp=/not/there"]`, "opening seccomp profile (/not/there) failed"},
 		{"devices {\n}", "host path must be set in configuration for devices"},
 		{`memory_hard_limit = -1`, "memory_hard_limit must not be negative"},
@@ -281,7 +281,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 		{`runtime = "nothing"`, "nothing"},
 		{`storage_opt { size = "nothing" }`, ""},
 		{`network_mode = "no-such-network"`, "no-such-network"},
-		{`load = "../../etc/passwd"`, "cannot load image"},
+		{"load = \"../../etc/passwd\"\nforce_pull = true", "cannot load image"},
 	} {
 		d := docker.New(docker.Config{})
 		cfg, _ := drivertest.Task(t, d, "image = \""+dockertest.Image+"\"\ncommand = \"true\"\n"+c.config)

@@ -3,11 +3,13 @@ package docker_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/moby/moby/client"
@@ -206,4 +208,61 @@ echo '{"Username": "me", "Secret": "secret"}'
 	try("a broken helper, softly", "auth_soft_fail = true", false) // for the registry asks
 	write("config.json", "{")
 	try("a broken file", "", false)
+}
+
+// TestLoad takes the image from an archive of the task, but only when the
+// engine does not have it or with force_pull, as in Nomad.
+func TestLoad(t *testing.T) {
+	t.Parallel()
+	cli := dockertest.Need(t)
+	const image = "taskrun-test/loaded"
+	if err := dockertest.Import(t.Context(), cli, image+":1", `CMD ["/bin/sh"]`); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { dockertest.RemoveImage(cli, image) })
+	saved, err := cli.ImageSave(t.Context(), []string{image + ":1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer saved.Close()
+	archive, err := io.ReadAll(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const task = "image = \"" + image + ":1\"\ncommand = \"true\"\nload = \"image.tar\"\n"
+	for _, c := range []struct {
+		name, more string
+		there      bool
+		put        func(path string) error // nil: there is no archive
+		err        string
+	}{
+		{name: "neither", err: "cannot load image"},
+		{name: "archive", put: func(path string) error { return os.WriteFile(path, archive, 0o600) }},
+		{name: "image", there: true},
+		{name: "image, but forced", there: true, more: "force_pull = true", err: "cannot load image"},
+		{name: "FIFO", put: func(path string) error { return syscall.Mkfifo(path, 0o600) }, err: `"image.tar" is no regular file`},
+		{name: "no archive", put: func(path string) error { return os.WriteFile(path, []byte("text"), 0o600) }, err: "image.tar"},
+	} {
+		if !c.there {
+			dockertest.RemoveImage(cli, image)
+		}
+		d := docker.New(docker.Config{})
+		cfg, _ := drivertest.Task(t, d, task+c.more)
+		local := filepath.Join(cfg.TaskDir(), "local")
+		if err := os.MkdirAll(local, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if c.put != nil {
+			if err := c.put(filepath.Join(local, "image.tar")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := d.StartTask(t.Context(), cfg)
+		if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.err)
+		}
+		if _, err := d.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -52,7 +52,7 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 	for _, name := range sortedKeys(ulimits) {
 		limit, err := units.ParseUlimit(name + "=" + ulimits[name])
 		if err != nil {
-			return r, fmt.Errorf("Malformed ulimit %q: %w", name, err) //nolint:staticcheck // Nomad's words
+			return r, fmt.Errorf("failed to parse ulimit configuration: Malformed ulimit %v: %w", name, err)
 		}
 		r.Ulimits = append(r.Ulimits, limit)
 	}
