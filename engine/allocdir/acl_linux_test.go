@@ -182,3 +182,34 @@ func TestVolumeOpensForTheUsersOfTasks(t *testing.T) {
 		t.Errorf("%o, %o and %o", some, other, third)
 	}
 }
+
+func TestCheckTrustedKnowsACLs(t *testing.T) {
+	t.Parallel()
+	asRoot(t)
+	path := filepath.Join(openTempDir(t), "9f8a")
+	d := buildAlloc(t, path, nil, "root")
+	if err := errors.Join(d.BuildTask("web", &Owner{someUser, someUser}), d.BuildTask("db", &Owner{otherUser, otherUser})); err != nil {
+		t.Fatal(err)
+	}
+	permOf(t, path, someUser) // skips
+	in := func(name string) string { return filepath.Join(path, name) }
+	for _, file := range []string{"web/local/own", "root/local/own", "alloc/data/root", "alloc/data/others", "alloc/data/open"} {
+		if err := os.WriteFile(in(file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(
+		os.Chown(in("alloc/data/others"), otherUser, otherUser), os.Chmod(in("alloc/data/open"), 0o666),
+		os.Symlink("../../alloc/data/root", in("web/local/root")), os.Symlink("../../alloc/data/others", in("web/local/others")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for name, trusted := range map[string]bool{
+		"web/local/own": true, "web/local/root": true, "web/local/others": false, "alloc/data/open": false,
+		"db/local/own": false, "root/local/own": true,
+	} {
+		if err := CheckTrusted(in(name), someUser); (err == nil) != trusted {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func TestDataDirectoryOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a directory away")
 	}
-	shared := t.TempDir()
+	shared := openTempDir(t)
 	if err := os.Chmod(shared, 0o777|os.ModeSticky); err != nil {
 		t.Fatal(err)
 	}
@@ -91,4 +91,8 @@ func TestDataDirectoryOfAnotherUser(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another user (uid 4321), who could replace it: choose another --data-dir") {
 		t.Errorf("%v", err)
 	}
+	if err := os.Chmod(shared, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	openRun(t, dataDir, "web", "1")
 }

@@ -11,7 +11,7 @@ import (
 func NewLog(dataDir string) (*os.File, error) {
 	dataDir, err := filepath.Abs(dataDir)
 	if err == nil {
-		err = checkTrusted(dataDir)
+		err = checkDataDir(dataDir)
 	}
 	if err == nil {
 		err = makePrivate(dataDir)

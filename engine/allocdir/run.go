@@ -52,7 +52,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot find data directory %q: %w", dataDir, err)
 	}
-	if err := checkTrusted(dataDir); err != nil { // before anything is made
+	if err := checkDataDir(dataDir); err != nil { // before anything is made
 		return nil, err
 	}
 	r := &Run{Dir: RunDir(dataDir, jobID, runID), jobDir: jobDir(dataDir, jobID)}
@@ -64,7 +64,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 	}
 	err = makePrivate(r.allocs())
 	if err == nil {
-		err = checkTrusted(r.allocs())
+		err = checkDataDir(r.allocs())
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -84,7 +84,7 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 		return nil, fmt.Errorf("cannot open run %q: %w", dir, err)
 	}
 	r := &Run{Dir: dir, jobDir: filepath.Dir(filepath.Dir(dir))}
-	if err := checkTrusted(r.allocs()); err != nil {
+	if err := checkDataDir(r.allocs()); err != nil {
 		return nil, err
 	}
 	jobID, err := url.PathUnescape(filepath.Base(r.jobDir))

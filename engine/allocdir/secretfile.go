@@ -25,6 +25,12 @@ func (d *Dir) WriteToken(task, name string, text []byte, owner *Owner) error {
 	return d.replace(task, name, text, 0o600, &Owner{UID: owner.UID, GID: -1})
 }
 
+// WriteFile writes a file that all who can reach it may read and execute, as
+// WriteSecret writes a secret.
+func (d *Dir) WriteFile(task, name string, text []byte) error {
+	return d.replace(task, name, text, 0o755, nil)
+}
+
 func (d *Dir) replace(task, name string, text []byte, mode fs.FileMode, owner *Owner) error {
 	root, err := d.Task(task)
 	if err != nil {

@@ -6,24 +6,30 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // maxLinks is how many links a path may lead through, as for the kernel.
 const maxLinks = 40
 
-// checkTrusted returns an error if another user could put something in the place
-// of a path or of a directory above it. Each must belong to root or to this user
-// and be writable by nobody else; in one with the sticky bit, such as /tmp,
-// others can make files but replace none. What does not exist ends the look.
+// CheckTrusted returns an *UntrustedError if anybody but root, this user and the
+// users could put something in the place of a path or of a directory or link on
+// the way to it. Each must belong to one of them and be writable by nobody else;
+// in a directory with the sticky bit, such as /tmp, others can make files but
+// replace none. Below a directory that only they can enter everything is
+// trusted. What does not exist ends the look.
 //
-// What passed stays as it is: only root and this user can change it.
-func checkTrusted(path string) error {
+// What passed stays as it is: only those who are trusted can change it.
+func CheckTrusted(path string, users ...int) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
 	}
+	t := trust{path: path, users: append([]int{0, os.Geteuid()}, users...)}
 	at, rest, links := "/", strings.Split(path, "/"), 0
 	for {
 		info, err := os.Lstat(at)
@@ -33,7 +39,7 @@ func checkTrusted(path string) error {
 		if err != nil {
 			return err
 		}
-		if err := checkDir(path, at, info); err != nil {
+		if err := t.check(at, info); err != nil {
 			return err
 		}
 		if info.Mode()&fs.ModeSymlink != 0 {
@@ -56,26 +62,96 @@ func checkTrusted(path string) error {
 	}
 }
 
-// checkDir checks a directory, or a link, on the way to a path.
-func checkDir(path, at string, info fs.FileInfo) error {
+// UntrustedError says who could replace what is used by a path.
+type UntrustedError struct {
+	Path   string
+	At     string // the directory, file or link on the way
+	Why    string
+	Remedy string // a command; may be empty
+}
+
+func (e *UntrustedError) Error() string {
+	return fmt.Sprintf("cannot use %q: %q %s", e.Path, e.At, e.Why)
+}
+
+// trust is a look at a path.
+type trust struct {
+	path   string
+	users  []int
+	closed string // a directory that nobody else can enter
+}
+
+func (t *trust) check(at string, info fs.FileInfo) error {
+	if t.closed != "" && strings.HasPrefix(at, t.closed+"/") {
+		return nil
+	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return fmt.Errorf("cannot find the owner of %q", at)
 	}
-	if uid := int(stat.Uid); uid != 0 && uid != os.Geteuid() && !isUnmapped(uid) {
-		return fmt.Errorf("cannot use directory %q: %q belongs to another user (uid %d), who could replace it: choose another --data-dir", path, at, uid)
+	if uid := int(stat.Uid); !slices.Contains(t.users, uid) && !isUnmapped(uid) {
+		return &UntrustedError{t.path, at, fmt.Sprintf("belongs to another user (uid %d), who could replace it", uid), ""}
 	}
-	if !info.IsDir() || info.Mode()&fs.ModeSticky != 0 {
+	if info.Mode()&fs.ModeSymlink != 0 {
+		return nil // its mode means nothing
+	}
+	if info.IsDir() && t.isClosed(at, info) {
+		t.closed = at
 		return nil
 	}
-	who, remedy := "", ""
+	if info.IsDir() && info.Mode()&fs.ModeSticky != 0 {
+		return nil
+	}
 	switch perm := info.Mode().Perm(); {
 	case perm&0o002 != 0:
-		who, remedy = "every user", "o-w"
+		return &UntrustedError{t.path, at, "can be changed by every user", "chmod o-w " + at}
 	case perm&0o020 != 0 && stat.Gid != 0 && int(stat.Gid) != os.Getegid():
-		who, remedy = fmt.Sprintf("group %d", stat.Gid), "g-w"
-	default:
-		return nil
+		return &UntrustedError{t.path, at, fmt.Sprintf("can be changed by group %d", stat.Gid), "chmod g-w " + at}
 	}
-	return fmt.Errorf("cannot use directory %q: %s can write to %q, and could replace what is in it: choose another --data-dir, or `chmod %s %s`", path, who, at, remedy, at)
+	return nil
+}
+
+// isClosed reports whether nobody else can enter a directory.
+func (t *trust) isClosed(at string, info fs.FileInfo) bool {
+	perm := info.Mode().Perm()
+	if perm&0o001 != 0 {
+		return false
+	}
+	if perm&0o010 == 0 {
+		return true
+	}
+	// With an ACL the bits of the group are its mask.
+	f, err := os.OpenFile(at, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	list, err := readACL(f)
+	if err != nil {
+		return false
+	}
+	for _, e := range list {
+		switch {
+		case e.perm&aclExecute == 0 || e.kind == aclOwner || e.kind == aclMask:
+		case e.kind == aclUser && slices.Contains(t.users, int(e.id)):
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// checkDataDir refuses a data directory, or a directory in it, that another user
+// could replace.
+func checkDataDir(dir string) error {
+	err := CheckTrusted(dir)
+	var untrusted *UntrustedError
+	if !errors.As(err, &untrusted) {
+		return err
+	}
+	remedy := ""
+	if untrusted.Remedy != "" {
+		remedy = fmt.Sprintf(", or run `%s`", untrusted.Remedy)
+	}
+	return fmt.Errorf("cannot keep runs in %q: %q %s: choose another --data-dir%s", dir, untrusted.At, untrusted.Why, remedy)
 }

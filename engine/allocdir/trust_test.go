@@ -8,9 +8,20 @@ import (
 	"testing"
 )
 
+// openTempDir returns a directory that others can reach; t.TempDir is in one that
+// they cannot enter.
+func openTempDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestCheckTrusted(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
+	base := openTempDir(t)
 	in := func(name string) string { return filepath.Join(base, name) }
 	for name, mode := range map[string]os.FileMode{
 		"private": 0o700, "plain": 0o755, "open": 0o777, "open/in": 0o700, "sticky": 0o777 | os.ModeSticky, "sticky/in": 0o755, "group": 0o775,
@@ -21,16 +32,16 @@ func TestCheckTrusted(t *testing.T) {
 	}
 	if err := errors.Join(
 		os.Symlink("open/in", in("link")), os.Symlink(in("plain"), in("abs")), os.Symlink("loop", in("loop")),
-		os.Symlink("plain/../private", in("dotted")), os.Symlink(in("plain"), in("open/link")),
+		os.Symlink("plain/../private", in("dotted")), os.Symlink("../open/in", in("private/out")), os.Symlink(in("plain"), in("open/link")),
 	); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"private": "", "plain/not/there": "", "sticky": "", "sticky/in/x": "", "abs/x": "", "dotted": "", "group": "",
-		"open": "every user can write to", "open/in": "every user", "open/none": "every user", "link/x": "`chmod o-w " + in("open") + "`",
-		"open/link": "every user", "loop": "too many links",
+		"private": "", "plain/not/there": "", "sticky": "", "sticky/in/x": "", "abs/x": "", "dotted": "", "group": "", "private/open": "", "private/open/in/x": "",
+		"open": "can be changed by every user", "open/in": "by every user", "open/none": "by every user", "link/x": "run `chmod o-w " + in("open") + "`",
+		"open/link": "by every user", "private/out/x": "by every user", "loop": "too many links",
 	} {
-		err := checkTrusted(in(name))
+		err := checkDataDir(in(name))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -42,20 +53,20 @@ func TestCheckTrusted(t *testing.T) {
 		if err := errors.Join(os.Mkdir(path, 0o755), os.Chown(path, 4321, 4321)); err != nil {
 			t.Fatal(err)
 		}
-		if err := checkTrusted(filepath.Join(path, "x")); err == nil || !strings.Contains(err.Error(), "uid 4321") || !strings.Contains(err.Error(), "--data-dir") {
+		if err := checkDataDir(filepath.Join(path, "x")); err == nil || !strings.Contains(err.Error(), "uid 4321") || !strings.Contains(err.Error(), "--data-dir") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	if err := errors.Join(os.Symlink(in("plain"), in("sticky/link")), os.Lchown(in("sticky/link"), 4321, 4321)); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkTrusted(in("sticky/link")); err == nil {
+	if err := checkDataDir(in("sticky/link")); err == nil {
 		t.Error("the link of another user was followed")
 	}
 	if err := os.Chown(in("group"), 0, 4321); err != nil {
 		t.Fatal(err)
 	}
-	if err := checkTrusted(in("group")); err == nil || !strings.Contains(err.Error(), "chmod g-w") {
+	if err := checkDataDir(in("group")); err == nil || !strings.Contains(err.Error(), "chmod g-w") {
 		t.Errorf("a group can write: %v", err)
 	}
 }

@@ -6,10 +6,8 @@ package dispatchpayload
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
-	"taskrun/engine/allocdir"
 	"taskrun/hooks"
 )
 
@@ -31,16 +29,8 @@ func (h *hook) Name() string { return "dispatch_payload" }
 // leave that directory.
 func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	file := filepath.Clean("/" + h.task.Task.DispatchPayload.File)[1:]
-	local, err := os.OpenRoot(allocdir.TaskOf(h.task.AllocDir, h.task.Task.Name).Local)
-	if err != nil {
+	if err := h.task.Dir.WriteFile(h.task.Task.Name, filepath.Join("local", file), h.task.Job.Payload); err != nil {
 		return fmt.Errorf("cannot write the payload: %w", err)
-	}
-	defer func() { _ = local.Close() }()
-	if err := local.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return fmt.Errorf("cannot make the directory of payload file %q: %w", file, err)
-	}
-	if err := local.WriteFile(file, h.task.Job.Payload, 0o777); err != nil {
-		return fmt.Errorf("cannot write payload file %q: %w", file, err)
 	}
 	resp.Done = true
 	return nil

@@ -11,16 +11,11 @@ import (
 // link makes a path in the task's directory, which an absolute one is taken to
 // start in, a link to a folder. A link that is there already, of an earlier
 // start or run, is replaced.
-func link(taskDir, destination, folder string) error {
+func link(root *os.Root, destination, folder string) error {
 	name := filepath.Clean("/" + destination)[1:]
 	if name == "" {
 		return fmt.Errorf("destination %q is the task's directory itself", destination)
 	}
-	root, err := os.OpenRoot(taskDir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }()
 	info, err := root.Lstat(name)
 	switch {
 	case err == nil && info.Mode()&fs.ModeSymlink == 0:

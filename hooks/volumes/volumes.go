@@ -61,7 +61,11 @@ func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hoo
 			return fmt.Errorf("volume %q: %w", name, err)
 		}
 		if h.task.Driver.FSIsolation == drivers.FSIsolationNone {
-			if err := link(req.TaskDir, at, dir); err != nil {
+			root, err := h.task.Dir.Task(h.task.Task.Name)
+			if err == nil {
+				err = link(root, at, dir)
+			}
+			if err != nil {
 				return fmt.Errorf("volume %q: %w", name, err)
 			}
 			continue
