@@ -1,33 +1,55 @@
 package rawexec
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"taskrun/engine/allocdir"
 )
 
-// lookup finds a command as Nomad does: in the task's local directory, in the
+// lookup finds a command where Nomad does: in the task's local directory, in the
 // task directory, as an absolute path, and last in the PATH of this program
-// (that of the task makes no difference). So what the job brings along shadows
-// the host's, even for an absolute path. Directories are passed over.
-func lookup(taskDir, command string) (string, error) {
-	candidates := []string{filepath.Join(taskDir, "local", command), filepath.Join(taskDir, command)}
-	if filepath.IsAbs(command) {
-		candidates = append(candidates, command)
+// (that of the task makes no difference). Other than in Nomad an absolute path
+// is what it says if there is such a file: nothing in the task directory takes
+// its place. There a file counts only if nobody but the users, root and this
+// user could have put it there.
+func lookup(taskDir, command string, users ...int) (string, error) {
+	if filepath.IsAbs(command) && isFile(command) {
+		return command, nil
 	}
-	for _, path := range candidates {
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+	var refused error
+	for _, path := range []string{filepath.Join(taskDir, "local", command), filepath.Join(taskDir, command)} {
+		if !isFile(path) {
+			continue
+		}
+		err := allocdir.CheckTrusted(path, users...)
+		if err == nil {
 			return path, nil
 		}
+		refused = errors.Join(refused, err)
 	}
 	if !strings.ContainsRune(command, filepath.Separator) {
 		if path, err := exec.LookPath(command); err == nil {
 			return path, nil
 		}
 	}
+	if refused != nil {
+		return "", refused
+	}
 	return "", fmt.Errorf("binary %q could not be found", command)
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // makeExecutable lets everybody read and execute a file inside the allocation
@@ -37,29 +59,55 @@ func makeExecutable(allocDir, path string) error {
 	if err != nil {
 		return err
 	}
-	const wanted = 0o555
 	mode := info.Mode().Perm()
-	if mode&wanted == wanted {
+	if mode&forAll == forAll {
 		return nil
 	}
 	inside, err := within(allocDir, path)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cannot make %q executable: %w", path, err)
 	case inside == "" && mode&0o111 == 0:
 		return fmt.Errorf("%q is not executable, and it is outside the allocation directory, where nothing is changed: chmod +x %s", path, path)
 	case inside == "":
 		return nil
+	default:
+		err = allowAll(allocDir, inside)
 	}
-	root, err := os.OpenRoot(allocDir) // in which no link leads out
 	if err != nil {
 		return fmt.Errorf("cannot make %q executable: %w", path, err)
 	}
-	defer root.Close()
-	if err := root.Chmod(inside, mode|wanted); err != nil {
-		return fmt.Errorf("cannot make %q executable: %w", path, err)
-	}
 	return nil
+}
+
+// forAll are the permissions to read and execute a file.
+const forAll = 0o555
+
+// allowAll changes the mode of a file of a task or of the shared directory. A
+// task may put something else in its place at any time: no link leads out, and a
+// file with another name could be anybody's.
+func allowAll(allocDir, name string) error {
+	dir := allocdir.At(allocDir)
+	defer func() { _ = dir.Close() }()
+	root, name, err := dir.Place(name)
+	if err != nil {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 { // this user's own file
+		return root.Chmod(name, forAll)
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || !info.Mode().IsRegular() || stat.Nlink != 1 {
+		return errors.New("it is no regular file with a single name")
+	}
+	return f.Chmod(info.Mode().Perm() | forAll)
 }
 
 // within returns the path relative to dir, with links resolved, "" when it is

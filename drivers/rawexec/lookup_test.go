@@ -1,11 +1,14 @@
 package rawexec
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestLookup(t *testing.T) {
@@ -37,9 +40,10 @@ func TestLookup(t *testing.T) {
 		"root":       filepath.Join(task, "root"),
 		"sub/cmd":    filepath.Join(task, "local", "sub", "cmd"),
 		"local/both": filepath.Join(task, "local", "both"),
-		outside:      filepath.Join(task, "local", outside), // shadowed
-		"cat":        filepath.Join(task, "local", "cat"),   // shadowed
-		"ls":         ls,                                    // not by a directory
+		outside:      outside, // not shadowed
+		"/sub/cmd":   filepath.Join(task, "local", "sub", "cmd"),
+		"cat":        filepath.Join(task, "local", "cat"), // shadowed
+		"ls":         ls,                                  // not by a directory
 		ls:           ls,
 		"nothing":    "",
 		"./main.go":  "", // not in this program's directory
@@ -52,10 +56,55 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// TestLookupThroughADirectoryOfOthers has another user put commands where the
+// task's are looked for.
+func TestLookupThroughADirectoryOfOthers(t *testing.T) {
+	t.Parallel()
+	task := t.TempDir()
+	open := filepath.Join(task, "local", "open")
+	if err := errors.Join(
+		os.Chmod(filepath.Dir(task), 0o755), os.Chmod(task, 0o755), // t.TempDir is closed to others
+		os.MkdirAll(filepath.Join(task, "local"), 0o755), os.Mkdir(open, 0o700), os.Chmod(open, 0o777),
+		os.WriteFile(filepath.Join(open, "sh"), nil, 0o700), os.WriteFile(filepath.Join(task, "local", "ls"), nil, 0o700),
+		os.Chmod(filepath.Join(task, "local", "ls"), 0o777), os.Symlink("open", filepath.Join(task, "bin")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	ls, err := exec.LookPath("ls")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := lookup(task, "ls"); got != ls || err != nil {
+		t.Errorf("a file that others can write: %q, %v", got, err)
+	}
+	for _, command := range []string{"open/sh", "local/open/sh"} {
+		if got, err := lookup(task, command); err == nil || !strings.Contains(err.Error(), "can be changed by every user") {
+			t.Errorf("%s: %q, %v", command, got, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	const user = 4321
+	if err := errors.Join(os.Chmod(open, 0o755), os.Lchown(open, user, user)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := lookup(task, "open/sh"); err == nil || !strings.Contains(err.Error(), "uid 4321") {
+		t.Errorf("the directory of another user: %q, %v", got, err)
+	}
+	if got, err := lookup(task, "open/sh", user); err != nil {
+		t.Errorf("the directory of the task's user: %q, %v", got, err)
+	}
+}
+
 // Files of the allocation are made executable, others never.
 func TestMakeExecutable(t *testing.T) {
 	t.Parallel()
 	alloc, other := t.TempDir(), t.TempDir()
+	task := filepath.Join(alloc, "task")
+	if err := os.Mkdir(task, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	write := func(mode os.FileMode, elem ...string) string {
 		path := filepath.Join(elem...)
 		if err := os.WriteFile(path, nil, mode); err != nil {
@@ -70,7 +119,7 @@ func TestMakeExecutable(t *testing.T) {
 		}
 		return path
 	}
-	inside := write(0o600, alloc, "inside")
+	inside := write(0o600, task, "inside")
 	outside := write(0o644, other, "outside")
 	for name, c := range map[string]struct {
 		path  string
@@ -79,13 +128,13 @@ func TestMakeExecutable(t *testing.T) {
 	}{
 		"inside":                  {path: inside, mode: 0o755},
 		"inside, by a link":       {path: link(inside, other, "in"), mode: 0o755},
-		"inside, executable":      {path: write(0o755, alloc, "ready"), mode: 0o755},
+		"inside, executable":      {path: write(0o755, task, "ready"), mode: 0o755},
 		"outside":                 {path: outside, mode: 0o644, fails: true},
-		"outside, by a link":      {path: link(outside, alloc, "out"), mode: 0o644, fails: true},
+		"outside, by a link":      {path: link(outside, task, "out"), mode: 0o644, fails: true},
 		"outside, executable":     {path: write(0o755, other, "ready"), mode: 0o755},
 		"outside, for some":       {path: write(0o700, other, "some"), mode: 0o700},
 		"outside, a dotted path":  {path: alloc + "/../" + filepath.Base(other) + "/outside", mode: 0o644, fails: true},
-		"inside, a linked folder": {path: link(alloc, other, "alloc") + "/inside", mode: 0o755},
+		"inside, a linked folder": {path: link(task, other, "alloc") + "/inside", mode: 0o755},
 	} {
 		err := makeExecutable(alloc, c.path)
 		if (err != nil) != c.fails {
@@ -97,6 +146,28 @@ func TestMakeExecutable(t *testing.T) {
 		if info, err := os.Stat(c.path); err != nil || info.Mode().Perm() != c.mode {
 			t.Errorf("%s: the mode is %v, not %v: %v", name, info.Mode(), c.mode, err)
 		}
+	}
+}
+
+// TestMakeExecutableChangesOnlyTheTasksFile has a task put something else in the
+// place of its command.
+func TestMakeExecutableChangesOnlyTheTasksFile(t *testing.T) {
+	t.Parallel()
+	alloc := t.TempDir()
+	local, secret := filepath.Join(alloc, "task", "local"), filepath.Join(alloc, "other", "secret")
+	if err := errors.Join(
+		os.MkdirAll(local, 0o755), os.Mkdir(filepath.Dir(secret), 0o755), os.WriteFile(secret, nil, 0o600),
+		os.Link(secret, filepath.Join(local, "name")), unix.Mkfifo(filepath.Join(local, "fifo"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"name", "fifo"} {
+		if err := makeExecutable(alloc, filepath.Join(local, name)); err == nil {
+			t.Errorf("the %s was made executable", name)
+		}
+	}
+	if info, err := os.Stat(secret); err != nil || info.Mode() != 0o600 {
+		t.Errorf("the mode of another file is %v, %v", info.Mode(), err)
 	}
 }
 

@@ -67,7 +67,7 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
 	if err := checkDir(spec.Dir); err != nil {
 		return nil, err
 	}
-	if spec.Path, err = lookup(cfg.TaskDir(), c.Command); err != nil {
+	if spec.Path, err = lookup(cfg.TaskDir(), c.Command, as.uids()...); err != nil {
 		return nil, err
 	}
 	if err := makeExecutable(cfg.AllocDir, spec.Path); err != nil {

@@ -60,6 +60,14 @@ func parseID(text string) (uint32, error) {
 	return uint32(id), nil
 }
 
+// uids returns the account's user if there is one.
+func (a *account) uids() []int {
+	if a == nil {
+		return nil
+	}
+	return []int{int(a.credential.Uid)}
+}
+
 func (a *account) env() map[string]string {
 	return map[string]string{"HOME": a.HomeDir, "USER": a.Username, "LOGNAME": a.Username}
 }
