@@ -525,7 +525,7 @@ func (p *player) files(dir string) (list []recording.File) {
 		}
 		sys := info.Sys().(*syscall.Stat_t)
 		list = append(list, recording.File{
-			Path: path, Mode: nomadMode(info.Mode()), UID: int(sys.Uid), GID: int(sys.Gid), Size: info.Size(),
+			Path: path, Mode: recording.Mode(info.Mode()), UID: int(sys.Uid), GID: int(sys.Gid), Size: info.Size(),
 		})
 		return nil
 	})
@@ -533,23 +533,4 @@ func (p *player) files(dir string) (list []recording.File) {
 		p.Fatal(err)
 	}
 	return list
-}
-
-// nomadMode writes a mode as ls does.
-func nomadMode(m fs.FileMode) string {
-	text := []byte("-" + m.Perm().String()[1:])
-	switch {
-	case m.IsDir():
-		text[0] = 'd'
-	case m&fs.ModeNamedPipe != 0:
-		text[0] = 'p'
-	case m&fs.ModeSymlink != 0:
-		text[0] = 'l'
-	case m&fs.ModeSocket != 0:
-		text[0] = 's'
-	}
-	if m&fs.ModeSticky != 0 {
-		text[9] = 't'
-	}
-	return string(text)
 }

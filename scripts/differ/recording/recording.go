@@ -5,6 +5,7 @@ package recording
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 )
 
 // Recording is what happened to the allocations of a job, and what was answered
@@ -122,6 +123,25 @@ type File struct {
 	Path, Mode string // such as "drwxrwxrwx"
 	UID, GID   int
 	Size       int64 // 0 for all but regular files
+}
+
+// Mode writes a mode as ls does.
+func Mode(m fs.FileMode) string {
+	text := []byte("-" + m.Perm().String()[1:])
+	switch {
+	case m.IsDir():
+		text[0] = 'd'
+	case m&fs.ModeNamedPipe != 0:
+		text[0] = 'p'
+	case m&fs.ModeSymlink != 0:
+		text[0] = 'l'
+	case m&fs.ModeSocket != 0:
+		text[0] = 's'
+	}
+	if m&fs.ModeSticky != 0 {
+		text[9] = 't'
+	}
+	return string(text)
 }
 
 // UnmarshalJSON reads [path, mode, uid, gid, size].

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/scripts/differ/recording"
+)
+
+// maxOutput is how much of a task's output is compared.
+const maxOutput = 1 << 20
+
+// deployments describes the deployments of a job, the oldest first.
+func deployments(ctx context.Context, client *api.Client, job string) (got []recording.Deployment, err error) {
+	list, _, err := client.Jobs().Deployments(job, true, query(ctx))
+	slices.SortFunc(list, func(a, b *api.Deployment) int { return int(a.CreateIndex) - int(b.CreateIndex) })
+	for _, d := range list {
+		groups := map[string]recording.DeploymentGroup{}
+		for name, g := range d.TaskGroups {
+			groups[name] = recording.DeploymentGroup{
+				Desired: g.DesiredTotal, Canaries: g.DesiredCanaries, Placed: g.PlacedAllocs,
+				Healthy: g.HealthyAllocs, Unhealthy: g.UnhealthyAllocs, Promoted: g.Promoted, AutoRevert: g.AutoRevert,
+			}
+		}
+		got = append(got, recording.Deployment{Status: d.Status, Description: d.StatusDescription, Version: d.JobVersion, Groups: groups})
+	}
+	return got, err
+}
+
+// alloc describes an allocation; first is when the first one was created.
+func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first int64) (recording.Alloc, error) {
+	info, _, err := p.client.Allocations().Info(stub.ID, query(ctx))
+	if err != nil {
+		return recording.Alloc{}, err
+	}
+	a := recording.Alloc{
+		Name: stub.Name, Status: stub.ClientStatus, Description: stub.ClientDescription, Desired: &stub.DesiredStatus,
+		Previous: info.PreviousAllocation != "", Version: &stub.JobVersion, Created: time.Duration(stub.CreateTime - first).Seconds(),
+		Tasks: map[string]recording.Task{},
+	}
+	if s := stub.DeploymentStatus; s != nil {
+		a.Healthy = s.Healthy
+	}
+	for name, state := range stub.TaskStates {
+		task := recording.Task{State: state.State, Failed: state.Failed, Restarts: int(state.Restarts)}
+		for _, e := range state.Events {
+			task.Events = append(task.Events, recording.Event{
+				At: time.Duration(e.Time - stub.CreateTime).Seconds(), Type: e.Type, Message: e.DisplayMessage, Details: e.Details,
+			})
+		}
+		task.Stdout, task.Stderr = p.read(info, "alloc/logs/"+name+".stdout.0"), p.read(info, "alloc/logs/"+name+".stderr.0")
+		a.Tasks[name] = task
+	}
+	if trace := p.read(info, "alloc/data/trace"); trace != "" {
+		a.Trace = &trace
+	}
+	if p.dirs == nil {
+		return a, nil
+	}
+	found, err := filepath.Glob(p.dirs(p.name, stub.ID))
+	if err != nil || len(found) != 1 {
+		return a, err
+	}
+	a.Files, err = files(found[0])
+	return a, err
+}
+
+// read returns a file of an allocation; empty if there is none.
+func (p *player) read(alloc *api.Allocation, path string) string {
+	f, err := p.client.AllocFS().Cat(alloc, path, nil)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxOutput))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// files lists what is in the directory of an allocation. What goes away
+// meanwhile is left out.
+func files(dir string) (list []recording.File, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) || path == "." {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return nil //nolint:nilerr // it is gone
+		}
+		sys := info.Sys().(*syscall.Stat_t)
+		list = append(list, recording.File{
+			Path: path, Mode: recording.Mode(info.Mode()), UID: int(sys.Uid), GID: int(sys.Gid), Size: info.Size(),
+		})
+		return nil
+	})
+	return list, err
+}

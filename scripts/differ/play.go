@@ -1,0 +1,271 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/scripts/differ/recording"
+)
+
+// commandTime is how long a command may take.
+const commandTime = time.Minute
+
+// action is something that is done to a job, and when.
+type action struct {
+	What    string
+	Seconds float64 // after the action before
+}
+
+// UnmarshalJSON reads [what, seconds].
+func (a *action) UnmarshalJSON(text []byte) error {
+	return json.Unmarshal(text, &[]any{&a.What, &a.Seconds})
+}
+
+// play runs a job with its actions, and returns what happened.
+func (s *side) play(ctx context.Context, name, dir string, actions []action, settle time.Duration) (got recording.Recording, err error) {
+	p := &player{side: s, name: name, dir: dir, got: &got}
+	local := s.register == nil
+	for _, a := range actions {
+		if a.Seconds < 0 && !local {
+			p.prepare(ctx, a.What)
+		}
+	}
+	if local {
+		got.Registered, err = p.warnings(ctx)
+	} else {
+		got.Registered = s.register(ctx, dir, name)
+	}
+	if err != nil {
+		return got, err
+	}
+	if _, _, err := s.client.Jobs().Info(name, query(ctx)); err != nil {
+		return got, nil //nolint:nilerr // it was refused, which is recorded
+	}
+	defer func() {
+		_, _, stopped := s.client.Jobs().Deregister(name, true, nil)
+		err = errors.Join(err, stopped)
+	}()
+	for _, a := range actions {
+		if a.Seconds < 0 {
+			continue
+		}
+		select {
+		case <-time.After(time.Duration(a.Seconds * float64(time.Second))):
+		case <-ctx.Done():
+			return got, ctx.Err()
+		}
+		if err := p.act(ctx, a.What); err != nil {
+			return got, fmt.Errorf("%s: %w", a.What, err)
+		}
+	}
+	return got, p.end(ctx, settle)
+}
+
+func query(ctx context.Context) *api.QueryOptions { return (&api.QueryOptions{}).WithContext(ctx) }
+
+// player plays one job on one side.
+type player struct {
+	*side
+	name, dir string
+	got       *recording.Recording
+}
+
+// prepare runs a shell command that makes what the job needs of Nomad.
+func (p *player) prepare(ctx context.Context, line string) {
+	if _, rest, ok := strings.Cut(line, "@BIN@/nomad "); ok {
+		line = rest
+	}
+	p.command(ctx, p.dir, strings.TrimPrefix(line, "cli "))
+}
+
+// warnings returns what the CLI would print of a job that is registered.
+func (p *player) warnings(ctx context.Context) (string, error) {
+	text, err := os.ReadFile(p.dir + "/" + p.name + ".nomad.hcl")
+	if err != nil {
+		return "", err
+	}
+	job, err := p.client.Jobs().ParseHCLOpts(&api.JobsParseRequest{JobHCL: string(text), Canonicalize: true})
+	if err != nil {
+		return err.Error(), nil //nolint:nilerr // it is recorded
+	}
+	answer, _, err := p.client.Jobs().Validate(job, (&api.WriteOptions{}).WithContext(ctx))
+	if err != nil {
+		return err.Error(), nil //nolint:nilerr // it is recorded
+	}
+	said := ""
+	if answer.Warnings != "" {
+		said = "Job Warnings:\n" + answer.Warnings + "\n\n"
+	}
+	return said + "Job registration successful\nEvaluation ID: ALLOC\n", nil
+}
+
+func (p *player) act(ctx context.Context, line string) error {
+	switch what, rest, _ := strings.Cut(line, " "); what {
+	case "stop":
+		_, _, err := p.client.Jobs().Deregister(p.name, false, nil)
+		return err
+	case "deploy":
+		list, err := deployments(ctx, p.client, p.name)
+		p.got.Deployments = append(p.got.Deployments, list)
+		return err
+	case "allocs":
+		list, err := p.allocs(ctx)
+		var seen []recording.AllocLine
+		for _, a := range list {
+			seen = append(seen, recording.AllocLine{Name: a.Name, Status: a.ClientStatus, Desired: a.DesiredStatus, Version: a.JobVersion})
+		}
+		p.got.AllocLists = append(p.got.AllocLists, seen)
+		return err
+	case "cli", "api":
+		alloc, err := p.running(ctx)
+		if err != nil {
+			return err
+		}
+		rest = strings.ReplaceAll(rest, "$ALLOC", alloc)
+		c := recording.Command{}
+		if what == "api" {
+			c = p.get(ctx, rest)
+		} else {
+			c = p.command(ctx, p.dir, rest)
+		}
+		c.Line = strings.TrimPrefix(line, "cli ")
+		p.got.Commands = append(p.got.Commands, c)
+		return nil
+	default:
+		return errors.New("unknown action")
+	}
+}
+
+// allocs returns the allocations of the job, the oldest first.
+func (p *player) allocs(ctx context.Context) ([]*api.AllocationListStub, error) {
+	list, _, err := p.client.Jobs().Allocations(p.name, true, query(ctx))
+	slices.SortStableFunc(list, func(a, b *api.AllocationListStub) int { return int(a.CreateTime - b.CreateTime) })
+	return list, err
+}
+
+// running returns the allocation that runs, or the newest.
+func (p *player) running(ctx context.Context) (id string, err error) {
+	list, err := p.allocs(ctx)
+	for _, a := range list {
+		id = a.ID
+		if a.ClientStatus == api.AllocClientStatusRunning {
+			break
+		}
+	}
+	return id, err
+}
+
+// command runs the nomad CLI.
+func (s *side) command(ctx context.Context, dir, line string) recording.Command {
+	ctx, cancel := context.WithTimeout(ctx, commandTime)
+	defer cancel()
+	words, stdin := split(line)
+	c := exec.CommandContext(ctx, s.nomad, words...)
+	var stdout, stderr bytes.Buffer
+	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, strings.NewReader(stdin), &stdout, &stderr
+	c.Env = append(os.Environ(), "NOMAD_ADDR="+s.address, "NOMAD_TOKEN=", "NOMAD_CLI_NO_COLOR=1")
+	err := c.Run()
+	code := c.ProcessState.ExitCode()
+	if c.ProcessState == nil || code < 0 {
+		fmt.Fprint(&stderr, err)
+		code = -1
+	}
+	return recording.Command{Line: line, Code: code, Stdout: stdout.String(), Stderr: stderr.String()}
+}
+
+// split splits a line into words, of which quoted ones may have blanks, and
+// what is given as stdin.
+func split(line string) (words []string, stdin string) {
+	line, stdin, _ = strings.Cut(line, " <<< ")
+	for line != "" {
+		var word string
+		if quoted, ok := strings.CutPrefix(line, `"`); ok {
+			word, line, _ = strings.Cut(quoted, `"`)
+			line = strings.TrimPrefix(line, " ")
+		} else {
+			word, line, _ = strings.Cut(line, " ")
+		}
+		words = append(words, word)
+	}
+	return words, stdin
+}
+
+// get reads an object of the API, and indents it.
+func (s *side) get(ctx context.Context, path string) recording.Command {
+	body, err := s.client.Raw().Response(path, query(ctx))
+	if err != nil {
+		return recording.Command{Code: 1, Stderr: err.Error()}
+	}
+	defer body.Close()
+	text, err := io.ReadAll(io.LimitReader(body, 16<<20))
+	var pretty bytes.Buffer
+	if err == nil {
+		err = json.Indent(&pretty, text, "", " ")
+	}
+	if err != nil {
+		return recording.Command{Code: 1, Stderr: err.Error()}
+	}
+	return recording.Command{Stdout: pretty.String()}
+}
+
+// end waits until the job is dead, or nothing has happened to it for a while,
+// and takes in what has become of it. A job that goes on is stopped.
+func (p *player) end(ctx context.Context, settle time.Duration) error {
+	status, err := p.wait(ctx, settle)
+	if err != nil {
+		return err
+	}
+	p.got.JobStatus = status
+	if status != "dead" {
+		if _, _, err := p.client.Jobs().Deregister(p.name, false, nil); err != nil {
+			return err
+		}
+		if _, err := p.wait(ctx, settle); err != nil {
+			return err
+		}
+	}
+	list, err := p.allocs(ctx)
+	for _, stub := range list {
+		a, failed := p.alloc(ctx, stub, list[0].CreateTime)
+		err = errors.Join(err, failed)
+		p.got.Allocs = append(p.got.Allocs, a)
+	}
+	return err
+}
+
+// wait returns the status of the job when it is dead, or when nothing has
+// happened to its allocations for a while.
+func (p *player) wait(ctx context.Context, settle time.Duration) (status string, err error) {
+	q := query(ctx)
+	for {
+		job, _, err := p.client.Jobs().Info(p.name, query(ctx))
+		if err != nil {
+			return "", err
+		}
+		status = *job.Status
+		q.WaitTime = settle
+		if status == "dead" {
+			q.WaitTime = time.Second // what its clients still report
+		}
+		began := time.Now()
+		_, meta, err := p.client.Jobs().Allocations(p.name, true, q)
+		if err != nil {
+			return "", err
+		}
+		if meta.LastIndex == q.WaitIndex && time.Since(began) >= q.WaitTime {
+			return status, nil
+		}
+		q.WaitIndex = meta.LastIndex
+	}
+}
