@@ -3,7 +3,6 @@ package template
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -116,24 +115,26 @@ func (m *manager) script(ctx context.Context, exec execFunc, s *api.ChangeScript
 	return true
 }
 
+// killedScript is the exit code that Nomad tells of a script which was killed, be
+// it because it took too long.
+const killedScript = -1
+
 func runScript(ctx context.Context, exec execFunc, s *api.ChangeScript) (code int, err error) {
 	if exec == nil {
 		return 0, errNoExec
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, *s.Timeout, fmt.Errorf("it took longer than %v", *s.Timeout))
+	ctx, cancel := context.WithTimeout(ctx, *s.Timeout)
 	defer cancel()
 	out, err := exec(ctx, append([]string{*s.Command}, s.Args...))
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return killedScript, nil
+	case err != nil:
 		return 0, err
-	}
-	if out.Err != nil {
+	case out.Err != nil:
 		return out.ExitCode, out.Err
-	}
-	if out.ExitCode == 0 && out.Signal != 0 {
-		return 128 + out.Signal, nil
+	case out.ExitCode == 0 && out.Signal != 0:
+		return killedScript, nil
 	}
 	return out.ExitCode, nil
 }

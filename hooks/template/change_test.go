@@ -148,7 +148,7 @@ func TestChangeModes(t *testing.T) {
 		},
 		{
 			name: "script that takes too long", change: script(reload), exec: exits(0, time.Hour, nil),
-			want: []string{"10s Task hook failed: Template failed to run script /bin/reload with arguments [a b] on change: it took longer than 5s. Exit code: 0"},
+			want: []string{"10s Task hook failed: Template ran script /bin/reload with arguments [a b] on change but it exited with code: -1"},
 		},
 		{
 			name: "script that must not fail", exec: exits(1, 0, nil),

@@ -9,6 +9,10 @@ import (
 	"taskrun/jobspec"
 )
 
+// maxTaskName is the longest name of a task, in bytes, that file systems take
+// with what is added for the files of its output.
+const maxTaskName = 240
+
 // task is the checker inside one task.
 type task struct {
 	*checker
@@ -50,6 +54,8 @@ func (t *task) basics() {
 		t.refuse(t.at, `a task cannot be named "alloc"`, "the allocation has a directory of that name", "rename it")
 	case strings.ContainsAny(name, `/\`):
 		t.refuse(t.at, "task name contains a slash", fmt.Sprintf("%q", name), "rename it: the task's directory has its name")
+	case len(name) > maxTaskName:
+		t.refuse(t.at, "task name is too long", fmt.Sprintf("it has %d bytes", len(name)), fmt.Sprintf("keep it to %d bytes: files have its name", maxTaskName))
 	case strings.Contains(name, "\x00"):
 		t.refuse(t.at, "task name contains a NUL character", fmt.Sprintf("%q", name), "")
 	}
