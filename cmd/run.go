@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"time"
@@ -18,6 +19,13 @@ import (
 
 // sweepTime is how long the engine may look for what tasks left behind.
 const sweepTime = 10 * time.Second
+
+// giveUpTime is how long a run that is killed may take to end. What has not
+// ended by then is left to the keeper, which kills it from outside.
+const giveUpTime = 15 * time.Second
+
+// errGivenUp is why a run ends that was killed and did not end.
+var errGivenUp = fmt.Errorf("the engine has not ended %v after the kill; what is left of the run is killed from outside", giveUpTime)
 
 // readTime is how long a reader of stdout may still take when the run was
 // killed.
@@ -48,6 +56,8 @@ type run struct {
 	failure  error // what could not be gone on with
 
 	remembered cause
+	impatient  <-chan time.Time // once the run is killed: it is to have ended
+	givenUp    bool
 }
 
 // screen is where a run is shown.
@@ -58,13 +68,17 @@ type screen interface {
 	End(ui.Result)
 }
 
-// each hands on events until there are no more; all of them must be taken.
+// each hands on events until there are no more or ctx ends.
 func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
 	events := make(chan event.Event)
 	go func() {
 		defer close(events)
 		for e, ok := from.Next(ctx); ok; e, ok = from.Next(ctx) {
-			events <- e
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				return
+			}
 		}
 	}()
 	return events
@@ -73,7 +87,8 @@ func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
 // run runs jobs until they have ended and returns the exit code. On error they
 // were not started.
 func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
-	ctx = context.WithoutCancel(ctx) // a run ends by its signals
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // a run ends by its signals
+	defer cancel()
 	if r.began.IsZero() {
 		r.began = time.Now()
 	}
@@ -194,6 +209,9 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 			r.obey(r.verdict.signal(sig))
 		case order := <-r.orders:
 			r.obey(r.verdict.ordered(order))
+		case <-r.impatient:
+			r.givenUp = true
+			return errGivenUp
 		case <-ended:
 			ended = nil
 			go func() { closed <- r.close(ctx) }()
@@ -217,9 +235,12 @@ func (r *run) obey(a action, say string) {
 			return
 		}
 	case stopRun:
-		r.engine.Stop()
+		go r.engine.Stop() // which keeps the order on disk, and must not hold up a signal
 	case killRun:
-		r.engine.Kill()
+		if r.impatient == nil {
+			r.impatient = time.After(giveUpTime)
+		}
+		go r.engine.Kill()
 	}
 	r.display.Say(say)
 }
@@ -229,7 +250,7 @@ func (r *run) obey(a action, say string) {
 // run does not want to wait for that.
 func (r *run) end(over <-chan struct{}) int {
 	var impatient <-chan time.Time
-	if r.verdict.killed() {
+	if r.verdict.killed() || r.givenUp {
 		impatient = time.After(readTime)
 	}
 	select {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"strings"
@@ -114,6 +115,57 @@ func TestRunEndsWhenItShould(t *testing.T) {
 			})
 		})
 	}
+}
+
+// endless is a driver that does not come to an end with cleaning up.
+type endless struct {
+	drivers.Driver
+	release <-chan struct{}
+}
+
+func (e endless) Shutdown(context.Context) (int, error) {
+	<-e.release
+	return 0, nil
+}
+
+// TestARunThatDoesNotEnd has the engine itself be stuck: the second signal ends
+// the run nevertheless.
+func TestARunThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	job := mockJob(t, "service", `run_for = "1h"`)
+	dataDir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		streams, _, stderr := ui.Test()
+		jobs := []*api.Job{job}
+		signals := make(chan os.Signal, 2)
+		r := &run{
+			watch: keeper.New(),
+			engine: engine.New(engine.Config{
+				DataDir: dataDir,
+				Drivers: map[string]drivers.Driver{"mock_driver": endless{mock.New(), release}},
+				Hooks:   hooks.New(hooks.Options{Services: &service.Catalog{}}),
+				Node:    &taskenv.Node{},
+			}),
+			display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
+			verdict: newVerdict(policy{}, jobs),
+			signals: signals,
+		}
+		begin := time.Now()
+		signals <- os.Interrupt
+		signals <- os.Interrupt
+		code, err := r.run(t.Context(), jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begin); code != 130 || took != giveUpTime+readTime {
+			t.Errorf("it ended after %v with code %d", took, code)
+		}
+		if want := "the engine has not ended 15s after the kill"; !strings.Contains(stderr.String(), want) {
+			t.Errorf("stderr does not say %q:\n%s", want, stderr)
+		}
+	})
 }
 
 // play runs a job with the mock driver and returns the exit code.

@@ -212,7 +212,8 @@ func (e *Engine) Done() <-chan struct{} { return e.done }
 
 // Close kills what still runs and what tasks left behind, and ends the
 // subscriptions. When it returns no process of any task is left, unless the
-// error says otherwise or ctx has ended.
+// error says otherwise or ctx has ended. It does not wait longer than ctx for
+// jobs to end.
 func (e *Engine) Close(ctx context.Context) error {
 	left := e.leaving.Err() != nil
 	if !left {
@@ -225,12 +226,16 @@ func (e *Engine) Close(ctx context.Context) error {
 	if closed {
 		return nil
 	}
+	var err error
 	if submitted {
-		<-e.done
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			err = fmt.Errorf("the engine has not ended: %w", context.Cause(ctx))
+		}
 	}
 	e.watch.end()
-	var err error
-	if !left {
+	if !left && err == nil {
 		err = e.sweep(ctx)
 	}
 	e.bus.Close()

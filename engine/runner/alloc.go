@@ -175,8 +175,11 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	defer a.endHealth()
 
 	stop, hard := a.stop, ctx.Done()
-	deadline := a.overdueTimer()
+	deadline, impatient := a.overdueTimer(), time.NewTimer(giveUpTime)
 	defer deadline.Stop()
+	defer impatient.Stop()
+	impatient.Stop()
+	givenUp := false
 	for a.gone < len(a.tasks) {
 		select {
 		case f := <-a.inbox:
@@ -192,20 +195,25 @@ func (a *Alloc) Run(ctx context.Context) Result {
 			a.update(deadline)
 		case <-hard:
 			hard = nil
+			impatient.Reset(giveUpTime)
 			a.endHealth()
 			a.happens(lifecycle.Input{Kind: lifecycle.KillAtOnce})
+		case <-impatient.C:
+			givenUp = a.giveUp()
 		}
 		a.publishStatus()
 		a.checkHealth()
 		a.commit()
 	}
 	close(a.over)
-	a.children.Wait()
+	if !givenUp { // else it has been waited for
+		a.finish("remaining", a.children.Wait)
+	}
 	a.stopLooking()
 	if a.left > 0 {
-		a.shutdown()
+		a.finish("shutdown", a.shutdown)
 	} else {
-		a.postrun()
+		a.finish("post-run", a.postrun)
 		a.ended = true
 		a.commit()
 	}

@@ -92,14 +92,17 @@ func (a *Alloc) prerunHooks() []hooks.AllocHook {
 // that still run.
 func (a *Alloc) failRestored() Result {
 	for _, t := range a.tasks {
-		if t.recoverTask() == nil {
-			_ = t.driver.DestroyTask(t.id, true)
-		}
+		_ = within(a.hard.Done(), func() error {
+			if err := t.recoverTask(); err != nil {
+				return err
+			}
+			return t.driver.DestroyTask(t.id, true)
+		})
 		if t.state.State != dead {
 			t.apply(dead, event.SetupFailure(a.failure))
 		}
 	}
-	a.postrun()
+	a.finish("post-run", a.postrun)
 	return a.Fail(fmt.Sprintf("Unable to add allocation due to error: %v", a.failure))
 }
 

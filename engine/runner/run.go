@@ -44,14 +44,14 @@ func (t *task) run() {
 	t.alloc.post(func() {
 		t.happens(lifecycle.Ends)
 		t.touch()
-		t.alloc.gone++
+		t.leaves()
 	})
 }
 
 // leave leaves the task as it is, for an engine to come.
 func (t *task) leave() {
 	t.shutdownHooks()
-	t.alloc.post(func() { t.alloc.gone++; t.alloc.left++ })
+	t.alloc.post(func() { t.leaves(); t.alloc.left++ })
 }
 
 // park waits, dead, for the end of the allocation. It reports whether the task

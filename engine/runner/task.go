@@ -45,6 +45,7 @@ type task struct {
 	reached   progress // of the run
 	touched   bool     // in this turn
 	failed    bool     // by a hook, which has cancelled it
+	gone      bool     // nothing more is to come of it
 	told      []string // by hooks since anything else happened
 	repeats   []string // of told, from an earlier engine, not to be told again
 

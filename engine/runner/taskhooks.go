@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -19,6 +20,7 @@ import (
 type taskHook struct {
 	hooks.TaskHook
 	gifts
+	givenUp atomic.Bool // it has not returned
 }
 
 // gifts is what a hook has given its task, in the form in which it is stored.
@@ -74,8 +76,8 @@ func (t *task) prestart() *startFailure {
 		if t.recovering { // it is to be watched until its end, also when it is killed
 			ctx = context.WithoutCancel(ctx)
 		}
-		if err := pre.Prestart(ctx, &req, &resp); err != nil {
-			if t.isKilled() {
+		if err := t.call(h, func() error { return pre.Prestart(ctx, &req, &resp) }); err != nil {
+			if t.isKilled() && !errors.Is(err, errGivenUp) {
 				return failed(err, nil)
 			}
 			return failed(err, hookFailure(h, err))
@@ -182,8 +184,9 @@ func (t *task) poststart() {
 	}
 	for _, h := range t.hooks {
 		if post, ok := h.TaskHook.(hooks.TaskPoststart); ok {
-			req.Env = t.snapshot()
-			t.called(h, post.Poststart(t.killed, &req))
+			own := req // which one that is given up keeps
+			own.Env = t.snapshot()
+			t.called(h, t.call(h, func() error { return post.Poststart(t.killed, &own) }))
 		}
 	}
 }
@@ -191,7 +194,7 @@ func (t *task) poststart() {
 func (t *task) prekill() {
 	for _, h := range t.hooks {
 		if pre, ok := h.TaskHook.(hooks.TaskPrekill); ok {
-			t.called(h, pre.Prekill(context.WithoutCancel(t.killed)))
+			t.called(h, t.call(h, func() error { return pre.Prekill(context.WithoutCancel(t.killed)) }))
 		}
 	}
 }
@@ -199,7 +202,7 @@ func (t *task) prekill() {
 func (t *task) exited() {
 	for _, h := range t.hooks {
 		if ex, ok := h.TaskHook.(hooks.TaskExited); ok {
-			t.called(h, ex.Exited(t.killed))
+			t.called(h, t.call(h, func() error { return ex.Exited(t.killed) }))
 		}
 	}
 }
@@ -207,7 +210,7 @@ func (t *task) exited() {
 func (t *task) stopHooks() {
 	for _, h := range t.hooks {
 		if st, ok := h.TaskHook.(hooks.TaskStop); ok {
-			t.called(h, st.Stop(context.WithoutCancel(t.killed)))
+			t.called(h, t.call(h, func() error { return st.Stop(context.WithoutCancel(t.killed)) }))
 		}
 	}
 }
@@ -215,7 +218,7 @@ func (t *task) stopHooks() {
 func (t *task) shutdownHooks() {
 	for _, h := range t.hooks {
 		if sd, ok := h.TaskHook.(hooks.TaskShutdown); ok {
-			sd.Shutdown()
+			_ = t.call(h, func() error { sd.Shutdown(); return nil })
 		}
 	}
 }

@@ -103,7 +103,9 @@ func (a *Alloc) updateHooks(u *Update) {
 		spec := t.job.Load()
 		for _, h := range t.hooks {
 			if up, ok := h.TaskHook.(hooks.TaskUpdate); ok {
-				t.called(h, up.Update(t.killed, &hooks.UpdateRequest{Job: spec.job, Group: spec.group, Task: spec.task}))
+				t.called(h, t.call(h, func() error {
+					return up.Update(t.killed, &hooks.UpdateRequest{Job: spec.job, Group: spec.group, Task: spec.task})
+				}))
 			}
 		}
 	}

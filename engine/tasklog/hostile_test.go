@@ -142,7 +142,7 @@ func fightInTime(t *testing.T, dir string, after int, set func() error) fought {
 // one. Their paths are short enough for sockets.
 func battlefield(t *testing.T) (dir, victim string) {
 	t.Helper()
-	base, err := os.MkdirTemp("", "log")
+	base, err := os.MkdirTemp("", "log") //nolint:usetesting // t.TempDir is too long
 	if err != nil {
 		t.Fatal(err)
 	}
