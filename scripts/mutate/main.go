@@ -1,7 +1,7 @@
 // Command mutate changes the code in small ways and reports the changes that
 // no test notices:
 //
-//	go run ./scripts/mutate [-seed 1] [-n 150] [-packages PATTERNS] [-parallel 2] [-results FILE]
+//	go run ./scripts/mutate [-seed 1] [-n 150] [-packages PATTERNS] [-parallel 2] [-own] [-results FILE]
 //	go run ./scripts/mutate -at engine/health/orders.go:50
 //
 // It samples n mutants, stratified by package, and runs the tests of the
@@ -34,6 +34,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 150, "number of mutants")
 	flag.StringVar(&o.packages, "packages", patterns, "packages to mutate")
 	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE:LINE` instead of a sample")
+	flag.BoolVar(&o.own, "own", false, "run only the tests of the package itself")
 	flag.IntVar(&o.parallel, "parallel", 2, "number of packages mutated at a time")
 	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "limit of the tests of a package")
 	flag.StringVar(&o.results, "results", "", "write results to `FILE`, and skip those it has")
@@ -51,6 +52,7 @@ type options struct {
 	n, parallel int
 	packages    string
 	at, results string
+	own         bool
 	timeout     time.Duration
 }
 

@@ -24,6 +24,7 @@ type result struct {
 	Mutant  string // as a report shows it
 	Name    string // without its line
 	Verdict verdict
+	By      string // what the test said that caught it
 }
 
 // A trial tries mutants, several packages at a time.
@@ -34,7 +35,7 @@ type trial struct {
 	save        io.Writer
 
 	mu      sync.Mutex
-	known   map[string]verdict // of an earlier run, by mutant
+	known   map[string]result // of an earlier run, by mutant
 	results []result
 	total   int
 }
@@ -49,11 +50,16 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.own {
+		for _, p := range packages {
+			p.importers = nil
+		}
+	}
 	strata := sample(packages, o.n, o.seed)
 	if o.at != "" {
 		strata = line(packages, o.at)
 	}
-	t := &trial{timeout: o.timeout, equivalents: equivalents, out: out, save: io.Discard, known: map[string]verdict{}}
+	t := &trial{timeout: o.timeout, equivalents: equivalents, out: out, save: io.Discard, known: map[string]result{}}
 	for _, s := range strata {
 		t.total += s.n
 	}
@@ -86,7 +92,7 @@ func (t *trial) resume(path string) (*os.File, error) {
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var r result
 		if json.Unmarshal(lines.Bytes(), &r) == nil { // the last line may be cut
-			t.known[r.Mutant] = r.Verdict
+			t.known[r.Mutant] = r
 		}
 	}
 	t.save = file
@@ -102,8 +108,8 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	slices.Sort(packages)
 	packages = slices.Compact(packages)
 	fmt.Fprintf(t.out, "running the tests of %d packages unmutated\n", len(packages))
-	if !passes(ctx, t.timeout*time.Duration(len(packages)), os.Environ(), t.test(packages...)...) {
-		return errors.Join(errors.New("the tests fail without a mutant"), ctx.Err())
+	if ok, why := passes(ctx, t.timeout*time.Duration(len(packages)), os.Environ(), t.test(packages...)...); !ok {
+		return errors.Join(fmt.Errorf("the tests fail without a mutant: %s", why), ctx.Err())
 	}
 	return nil
 }
@@ -138,17 +144,18 @@ func (t *trial) some(ctx context.Context, s stratum) error {
 			return nil
 		}
 		began := time.Now()
-		v, known := t.known[m.String()]
+		r, known := t.known[m.String()]
 		if !known {
-			var err error
-			if v, err = t.try(ctx, s.pkg, m); err != nil {
+			v, by, err := t.try(ctx, s.pkg, m)
+			if err != nil {
 				return err
 			}
+			r = result{s.ImportPath, m.String(), m.name(), v, by}
 		}
-		if v == caught || v == survived {
+		if r.Verdict == caught || r.Verdict == survived {
 			count++
 		}
-		if err := t.add(result{s.ImportPath, m.String(), m.name(), v}, time.Since(began), known); err != nil {
+		if err := t.add(r, time.Since(began), known); err != nil {
 			return err
 		}
 	}
@@ -170,7 +177,7 @@ func (t *trial) add(r result, took time.Duration, known bool) error {
 	}
 	if r.Verdict != uncompilable {
 		caught, survived := t.count("")
-		fmt.Fprintf(t.out, "%3d/%d %5.1fs %-10s %s\n", caught+survived, t.total, took.Seconds(), r.Verdict, r.Mutant)
+		fmt.Fprintf(t.out, "%3d/%d %5.1fs %-10s %s  %s\n", caught+survived, t.total, took.Seconds(), r.Verdict, r.Mutant, r.By)
 	}
 	return nil
 }

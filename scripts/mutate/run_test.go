@@ -69,6 +69,9 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s was not caught", m)
 		}
 	}
+	if !strings.Contains(out.String(), "--- FAIL: Test (") {
+		t.Error("the test that caught a mutant is not named")
+	}
 	if n := strings.Count(out.String(), "\nsurvived: a/a.go:7:"); n != 2 {
 		t.Errorf("%d survivors, want 2", n)
 	}
@@ -83,7 +86,7 @@ func TestRun(t *testing.T) {
 	}
 
 	// The second run needs no tests: it has the results of all.
-	tr := &trial{out: &out, known: map[string]verdict{}}
+	tr := &trial{out: &out, known: map[string]result{}}
 	file, err := tr.resume("results")
 	if err != nil {
 		t.Fatal(err)
@@ -104,6 +107,11 @@ func TestLine(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "all      2        0       2         0\n") {
 		t.Errorf("%s", &out)
+	}
+	out.Reset()
+	o.at, o.own = "a/a.go:5", true
+	if err := run(t.Context(), o, &out); err != nil || !strings.Contains(out.String(), "all      2        0       2         0\n") {
+		t.Errorf("without the importers: %v\n%s", err, &out)
 	}
 	o.at = "a/a.go:2"
 	if err := run(t.Context(), o, &out); err == nil {

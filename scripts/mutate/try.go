@@ -23,31 +23,34 @@ const (
 	uncompilable verdict = "uncompilable"
 )
 
-// try runs the tests that see a mutant, with the mutant.
-func (t *trial) try(ctx context.Context, p *pkg, m mutant) (verdict, error) {
+// try runs the tests that see a mutant, with the mutant. It returns what the
+// first of them said that failed.
+func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string, err error) {
 	if _, ok := t.equivalents[m.name()]; ok {
-		return equivalent, nil
+		return equivalent, "", nil
 	}
 	dir, err := os.MkdirTemp("", "mu") // short: tests make sockets in it
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer os.RemoveAll(dir)
 	overlay, err := write(dir, p, m)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	env := append(os.Environ(), "TMPDIR="+dir, "GOTMPDIR="+dir, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
-	if !passes(ctx, t.timeout, env, "build", "-o", os.DevNull, p.ImportPath) {
-		return uncompilable, ctx.Err()
+	if ok, _ := passes(ctx, t.timeout, env, "build", "-o", os.DevNull, p.ImportPath); !ok {
+		return uncompilable, "", ctx.Err()
 	}
-	if !passes(ctx, t.timeout, env, t.test(p.ImportPath)...) {
-		return caught, ctx.Err()
+	if ok, by := passes(ctx, t.timeout, env, t.test(p.ImportPath)...); !ok {
+		return caught, by, ctx.Err()
 	}
-	if len(p.importers) > 0 && !passes(ctx, t.timeout*time.Duration(len(p.importers)), env, t.test(p.importers...)...) {
-		return caught, ctx.Err()
+	if len(p.importers) > 0 {
+		if ok, by := passes(ctx, t.timeout*time.Duration(len(p.importers)), env, t.test(p.importers...)...); !ok {
+			return caught, by, ctx.Err()
+		}
 	}
-	return survived, ctx.Err()
+	return survived, "", ctx.Err()
 }
 
 // test is the go command's test of packages.
@@ -78,28 +81,34 @@ func write(dir string, p *pkg, m mutant) (overlay string, err error) {
 // failure is a line of go test that tells that a test or a package failed.
 var failure = regexp.MustCompile(`^(--- FAIL|FAIL\b|panic: )`)
 
-// passes reports whether a go command succeeds. It ends the command at the
-// first failure or at the limit, and with it all that the command started.
-func passes(ctx context.Context, limit time.Duration, env []string, args ...string) bool {
+// passes reports whether a go command succeeds, or else what it said first of a
+// failure. It ends the command then, or at the limit, and with it all that the
+// command started.
+func passes(ctx context.Context, limit time.Duration, env []string, args ...string) (ok bool, why string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	self, err := os.Executable()
 	if err != nil {
-		return false
+		return false, err.Error()
 	}
 	cmd := exec.CommandContext(ctx, self, slices.Concat([]string{guardArg, "go"}, args)...)
 	cmd.Env = env
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StdoutPipe()
-	if err != nil || cmd.Start() != nil {
-		return false
+	if err == nil {
+		err = cmd.Start()
 	}
-	failed := false
+	if err != nil {
+		return false, err.Error()
+	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if failure.Match(lines.Bytes()) {
-			failed = true
+		if why == "" && failure.Match(lines.Bytes()) {
+			why = lines.Text()
 			cancel()
 		}
 	}
-	return cmd.Wait() == nil && !failed
+	if err := cmd.Wait(); err != nil && why == "" {
+		why = err.Error()
+	}
+	return why == "", why
 }

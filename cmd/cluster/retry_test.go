@@ -1,0 +1,92 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"taskrun/cmd/client"
+)
+
+// What a server refuses is asked once; what it fails at is asked again.
+func TestWhatIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for code, again := range map[int]bool{400: false, 404: false, 428: false, 429: true, 499: false, 500: true, 501: true, 503: true} {
+		synctest.Test(t, func(t *testing.T) {
+			l, asked := link{say: func(string) {}}, 0
+			err := l.watch(t.Context(), func(uint64) (uint64, bool, error) {
+				if asked++; asked == 1 {
+					return 0, false, &client.RefusedError{Code: code, Text: "no"}
+				}
+				return 1, true, nil
+			})
+			if (err == nil) != again || (asked == 2) != again {
+				t.Errorf("%d: asked %d times, error %v", code, asked, err)
+			}
+		})
+	}
+}
+
+// The pauses between questions grow up to a limit, and begin again when one was
+// answered. The index begins again as well: another server may count otherwise.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const failures = 8
+		l, began := link{say: func(string) {}}, time.Now()
+		var pauses []time.Duration
+		var indexes []uint64
+		n := 0
+		err := l.watch(t.Context(), func(index uint64) (uint64, bool, error) {
+			pauses, indexes = append(pauses, time.Since(began)), append(indexes, index)
+			began = time.Now()
+			switch n++; {
+			case n == 1:
+				return 7, false, nil
+			case n <= 1+failures, n == 3+failures:
+				return 0, false, errUnreachable
+			}
+			return 9, n > 3+failures, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := time.Second
+		want := []time.Duration{0, 0, s / 2, s, 2 * s, 4 * s, 8 * s, maxPause, maxPause, maxPause, 0, s / 2}
+		if !slices.Equal(pauses, want) {
+			t.Errorf("pauses %v, want %v", pauses, want)
+		}
+		if want := []uint64{0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}; !slices.Equal(indexes, want) {
+			t.Errorf("indexes %v, want %v", indexes, want)
+		}
+	})
+}
+
+// Nothing is asked any more once the context has ended, in whatever pause.
+func TestNoQuestionAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	enough := errors.New("enough")
+	for name, answer := range map[string]error{"after a failure": errUnreachable, "after an answer": nil} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, enough)
+			defer cancel()
+			l, began, asked := link{say: func(string) {}}, time.Now(), 0
+			err := l.watch(ctx, func(uint64) (uint64, bool, error) {
+				if asked++; asked > 2 {
+					return 0, true, nil
+				}
+				return 1, false, answer
+			})
+			want := 1
+			if answer == nil {
+				want = 2 // the second one is answered with the same index
+			}
+			if !errors.Is(err, enough) || asked != want || time.Since(began) != 100*time.Millisecond {
+				t.Errorf("%s: asked %d times in %v, error %v", name, asked, time.Since(began), err)
+			}
+		})
+	}
+}
