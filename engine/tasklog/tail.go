@@ -71,10 +71,15 @@ func (t *tailReader) read(d dir, name string) error {
 		return err
 	}
 	defer f.Close()
+	return t.take(f, size)
+}
+
+// take reads a file of a size backwards. One that was cut meanwhile has less.
+func (t *tailReader) take(file io.ReaderAt, size int64) error {
 	for end := size; end > 0 && !t.enough(); {
 		block := make([]byte, min(end, tailBlock))
 		end -= int64(len(block))
-		n, err := f.ReadAt(block, end)
+		n, err := file.ReadAt(block, end)
 		if err != nil && err != io.EOF {
 			return err
 		}
