@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -152,7 +151,7 @@ func (o *options) decodeConfig(val cty.Value) (*taskConfig, error) {
 	c.Mount = append(c.Mount, c.Mounts...)
 	c.PIDMode, c.IPCMode, c.UTSMode = strings.TrimSpace(c.PIDMode), strings.TrimSpace(c.IPCMode), strings.TrimSpace(c.UTSMode)
 	if err := errors.Join(c.validate(), o.permit(&c)); err != nil {
-		return nil, fmt.Errorf("failed driver config validation: %w", err)
+		return nil, err
 	}
 	if c.PidsLimit <= 0 {
 		c.PidsLimit = o.PidsLimit
@@ -167,10 +166,6 @@ func (c *taskConfig) validate() error {
 		return errors.New("image name required for docker driver")
 	case c.MemoryHardLimit < 0:
 		return errors.New("memory_hard_limit must not be negative")
-	case c.CPUCFSPeriod < 0 || c.CPUCFSPeriod > 1_000_000:
-		return errors.New("cpu_cfs_period must lie between 0 and 1000000 microseconds")
-	case c.WorkDir != "" && !path.IsAbs(c.WorkDir):
-		return fmt.Errorf("work_dir %q must be an absolute path", c.WorkDir)
 	case len(c.Ports) > 0 && len(c.PortMap) > 0:
 		return errors.New("ports and port_map cannot be used together")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -33,12 +34,12 @@ func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.Ta
 		case err == nil:
 			return made.ID, nil
 		case !errdefs.IsConflict(err) || attempt > c.ContainerExistsAttempts:
-			return "", engineError("Failed to create container", err)
+			return "", engineError("failed to create container", err)
 		}
 		// The name holds the allocation's ID, so what has it is a leftover of
 		// an earlier start.
 		if err := removeContainer(ctx, cli, opts.Name); err != nil {
-			return "", engineError("Failed to purge container", err)
+			return "", engineError("Failed to purge container "+opts.Name, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -72,7 +73,10 @@ func containerName(task, alloc string) string {
 }
 
 func (d *Driver) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (client.ContainerCreateOptions, error) {
-	if c.Command != strings.TrimSpace(c.Command) {
+	switch {
+	case c.Isolation != "":
+		return client.ContainerCreateOptions{}, fmt.Errorf("Failed to create container configuration, cannot use isolation mode %q on %s", c.Isolation, runtime.GOOS) //nolint:staticcheck // Nomad's words
+	case c.Command != strings.TrimSpace(c.Command):
 		return client.ContainerCreateOptions{}, fmt.Errorf("command contains extra white space: %q", c.Command)
 	}
 	config := d.containerConfig(cfg, c)
@@ -136,7 +140,6 @@ func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.
 		PidMode:        container.PidMode(c.PIDMode),
 		UTSMode:        container.UTSMode(c.UTSMode),
 		UsernsMode:     container.UsernsMode(c.UsernsMode),
-		Isolation:      container.Isolation(c.Isolation),
 		Runtime:        c.Runtime,
 		OomScoreAdj:    c.OOMScoreAdj,
 		ReadonlyRootfs: c.ReadonlyRootfs,
@@ -150,7 +153,7 @@ func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.
 	}
 	var err error
 	if host.SecurityOpt, err = securityOptions(c.SecurityOpt); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("failed to parse security_opt configuration: %w", err)
 	}
 	if host.Resources, err = resources(cfg, c); err != nil {
 		return nil, err

@@ -60,6 +60,17 @@ func TestContainerCommand(t *testing.T) {
 	}
 }
 
+// TestCommandWithBlanks is refused, as the command of no image begins with one.
+func TestCommandWithBlanks(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{" true", "true ", " "} {
+		_, err := New(Config{}).containerOptions(&drivers.TaskConfig{}, &taskConfig{Command: command})
+		if err == nil || !strings.Contains(err.Error(), "command contains extra white space") {
+			t.Errorf("%q: %v", command, err)
+		}
+	}
+}
+
 // TestCapabilities checks what is added to and dropped from the engine's own
 // list: Nomad's default list lacks NET_RAW.
 func TestCapabilities(t *testing.T) {

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -79,7 +80,7 @@ var propagations = map[string]mount.Propagation{
 func (d *Driver) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, host *container.HostConfig) error {
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
-		return fmt.Errorf("invalid docker volume: %q: write source:target or source:target:mode", text)
+		return fmt.Errorf("invalid docker volume %q: not <src>:<destination> format", text)
 	}
 	if c.VolumeDriver == "" {
 		source, err := d.source(cfg, parts[0])
@@ -115,7 +116,7 @@ func (d *Driver) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Moun
 		}
 	case mount.TypeTmpfs:
 		if out.Source != "" {
-			return nil, fmt.Errorf("mount of type tmpfs at %q must have no source", m.Target)
+			return nil, errors.New(`invalid source, must be "" for tmpfs`)
 		}
 		if o := m.TmpfsOptions; o != nil {
 			out.TmpfsOptions = &mount.TmpfsOptions{SizeBytes: o.Size, Mode: fs.FileMode(o.Mode)}
@@ -128,7 +129,7 @@ func (d *Driver) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Moun
 			}
 		}
 	default:
-		return nil, fmt.Errorf("invalid mount type %q at %q: write bind, tmpfs or volume", m.Type, m.Target)
+		return nil, fmt.Errorf(`invalid mount type, must be "bind", "volume", "tmpfs": %q`, m.Type)
 	}
 	return out, nil
 }

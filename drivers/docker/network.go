@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -76,7 +77,10 @@ func (c *taskConfig) mappings(cfg *drivers.TaskConfig) (list []mapping, err erro
 	}
 	inside := merge(c.PortMap)
 	if len(inside) > 0 && len(cfg.TaskPorts) == 0 {
-		return nil, fmt.Errorf("Trying to map ports but no network interface is available: port_map needs a network block in the task's resources; with one in the group, write ports") //nolint:staticcheck // Nomad's words
+		if len(cfg.Ports) > 0 {
+			return nil, errors.New("'port_map' cannot map group network ports, use 'ports' instead")
+		}
+		return nil, errors.New("Trying to map ports but no network interface is available") //nolint:staticcheck // Nomad's words
 	}
 	for _, label := range sortedKeys(inside) {
 		if _, ok := find(cfg.TaskPorts, label); !ok {

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -42,6 +43,9 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 		r.CPUShares = cpuShares(cpu, machine)
 	}
 	if c.CPUHardLimit {
+		if c.CPUCFSPeriod < 0 || c.CPUCFSPeriod > 1_000_000 { // microseconds
+			return r, errors.New("invalid value for cpu_cfs_period")
+		}
 		r.CPUPeriod = c.CPUCFSPeriod
 		r.CPUQuota = cpuQuota(cpu, node.CoreMHz(), c.CPUCFSPeriod)
 	}
