@@ -189,7 +189,7 @@ func (a *app) bearable(servers []*client.Server, problems []error) error {
 
 // warn tells of what does not keep the command from doing its work.
 func (a *app) warn(err error) {
-	fmt.Fprintf(a.streams.Err, "%s %v\n", a.streams.ErrStyle(a.colour).Waiting("warning:"), err)
+	a.report(a.streams.ErrStyle(a.colour).Waiting("warning:"), err.Error())
 }
 
 // targetError adds what to do about a target that cannot be used.

@@ -92,8 +92,17 @@ func (a *app) printError(err error) {
 		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is no other place to tell
 		return
 	}
-	fmt.Fprintf(a.streams.Err, "%s %v\n", a.streams.ErrStyle(a.colour).Bad("taskrun:"), err)
+	a.report(a.streams.ErrStyle(a.colour).Bad("taskrun:"), err.Error())
 	if hint != "" {
-		fmt.Fprintln(a.streams.Err, hint)
+		a.report("", hint)
 	}
+}
+
+// report writes a message to stderr, behind a painted word.
+func (a *app) report(word, text string) {
+	line := a.streams.ErrStyle(a.colour).Plain(text)
+	if word != "" {
+		line = word + " " + line
+	}
+	fmt.Fprintln(a.streams.Err, line)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/visible"
 )
 
 type fmtOptions struct {
@@ -81,7 +82,7 @@ func (f *formatter) stdin() {
 		return
 	}
 	f.text("stdin", text, func(formatted []byte) error {
-		_, err := f.streams.Out.Write(formatted)
+		_, err := f.streams.Data().Write(formatted)
 		return err
 	})
 }
@@ -141,7 +142,7 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 
 // list names a text on stdout.
 func (f *formatter) list(name string) error {
-	_, err := fmt.Fprintln(f.streams.Out, name)
+	_, err := fmt.Fprintln(f.streams.Out, visible.String(name))
 	return err
 }
 
@@ -159,7 +160,7 @@ func (f *formatter) showDiff(unified []byte) error {
 		case strings.HasPrefix(line, "-"):
 			return style.Bad(line)
 		}
-		return line
+		return style.Plain(line)
 	}
 	var out strings.Builder
 	for line := range strings.Lines(string(unified)) {

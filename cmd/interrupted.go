@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/ui"
+	"taskrun/jobspec/visible"
 )
 
 // interrupted takes in a signal. On a terminal Ctrl-C asks what to do; without
@@ -58,7 +59,7 @@ type question struct {
 // ask asks. The answer comes while other things go on: a read of a terminal
 // cannot be broken off, so that one reader serves all questions.
 func (q *question) ask(s *ui.Streams, text string) {
-	fmt.Fprintf(s.Err, "\r%s", text)
+	fmt.Fprintf(s.Err, "\r%s", visible.String(text))
 	q.open = true
 	if q.answers == nil {
 		q.answers = make(chan string)

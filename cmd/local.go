@@ -41,7 +41,7 @@ func (a *app) local(ctx context.Context, args []string, opts jobOptions) error {
 	}
 	files[0].Job.Canonicalize()
 	jobspec.Register(files[0].Job)
-	_, err = a.streams.Out.Write(standin.Skeleton(files[0].File, files[0].name))
+	_, err = a.streams.Data().Write(standin.Skeleton(files[0].File, files[0].name))
 	return err
 }
 

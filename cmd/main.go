@@ -10,6 +10,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/process/keeper"
+	"taskrun/jobspec/visible"
 )
 
 // Main runs the command line and returns the exit code.
@@ -36,8 +37,8 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root := a.rootCommand()
 	root.SetArgs(nomadSpelling(args))
 	root.SetIn(a.streams.In)
-	root.SetOut(a.streams.Out)
-	root.SetErr(a.streams.Err)
+	root.SetOut(visible.Writer{To: a.streams.Out})
+	root.SetErr(visible.Writer{To: a.streams.Err})
 	cmd, err := root.ExecuteContextC(ctx)
 	if err != nil && !a.understood {
 		err = wrongCall(cmd, err)

@@ -10,6 +10,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 	"taskrun/jobspec/report"
+	"taskrun/jobspec/visible"
 )
 
 // problemFormat is how validate shows problems, the value of its --output.
@@ -119,15 +120,15 @@ func asDiagnostic(p jobspec.Problem) ui.Diagnostic {
 // annotation is a problem as a workflow command of GitHub Actions; see
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 func annotation(p jobspec.Problem) string {
-	message := p.Summary
+	message := visible.Text(p.Summary)
 	for _, more := range []string{p.Detail, p.Remedy} {
 		if more != "" {
-			message += "\n" + more
+			message += "\n" + visible.Text(more)
 		}
 	}
 	place := ""
 	if !p.Range.IsZero() {
-		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(p.Range.File),
+		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(visible.String(p.Range.File)),
 			p.Range.Start.Line, p.Range.Start.Column, p.Range.End.Line, p.Range.End.Column)
 	}
 	return fmt.Sprintf("::%s%s::%s", p.Severity, place, escapeData(message))

@@ -202,7 +202,7 @@ func (a *app) dataDirFor(opts upOptions) (dir string, remove func(), err error) 
 	}
 	return dir, func() {
 		if err := allocdir.Remove(dir); err != nil {
-			fmt.Fprintln(a.streams.Err, "cannot remove the data directory of the rehearsal:", err)
+			a.report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
 		}
 	}, nil
 }

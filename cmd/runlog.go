@@ -9,6 +9,7 @@ import (
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
+	"taskrun/jobspec/visible"
 )
 
 // runLog is the screen of a run in the background: its stderr is the log of the
@@ -26,7 +27,7 @@ func (n *runLog) Run(ctx context.Context, events *event.Subscription) {
 
 func (n *runLog) Say(text string) {
 	at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
-	fmt.Fprintf(os.Stderr, "%s %s\n", at, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n\t"))
+	fmt.Fprintf(os.Stderr, "%s %s\n", at, strings.ReplaceAll(visible.Text(strings.TrimSpace(text)), "\n", "\n\t"))
 }
 
 func (n *runLog) Broken() <-chan error { return nil }

@@ -46,7 +46,7 @@ func (a *app) sweep(cmd *cobra.Command) {
 		return
 	}
 	say := func(format string, args ...any) {
-		fmt.Fprintf(a.streams.Err, "%s %s\n", a.streams.ErrStyle(a.colour).Bad("taskrun:"), fmt.Sprintf(format, args...))
+		a.report(a.streams.ErrStyle(a.colour).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
 	sockets, err := a.sockets()
 	if a.meeting.warning != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/visible"
 )
 
 type validateOptions struct {
@@ -62,7 +63,7 @@ func (a *app) validate(ctx context.Context, args []string, opts validateOptions)
 func valid(files []jobFile, problems jobspec.Problems) string {
 	text := fmt.Sprintf("%d job files are valid", len(files))
 	if len(files) == 1 {
-		text = fmt.Sprintf("%s is valid", files[0].name)
+		text = fmt.Sprintf("%s is valid", visible.String(files[0].name))
 	}
 	switch n := len(problems); n {
 	case 0:

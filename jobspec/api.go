@@ -13,14 +13,20 @@ import (
 
 	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/syntax"
+	"taskrun/jobspec/visible"
 )
 
 // WriteJSON writes a job as `nomad job run -output` does: the object {"Job": …}
 // indented by four spaces, with <, > and & escaped, and a final newline.
 func WriteJSON(w io.Writer, job *api.Job) error {
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetIndent("", "    ")
-	return encoder.Encode(struct{ Job *api.Job }{job})
+	if err := encoder.Encode(struct{ Job *api.Job }{job}); err != nil {
+		return err
+	}
+	_, err := w.Write(visible.JSON(text.Bytes()))
+	return err
 }
 
 // parseAPI reads a job as Nomad's HTTP API has it: {"Job": …}, or the job

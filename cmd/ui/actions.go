@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"strings"
 	"time"
+
+	"taskrun/jobspec/visible"
 )
 
 // Action is what can be done in a task, as `action` shows it.
@@ -32,7 +34,7 @@ func WriteActions(s *Streams, mode Mode, colour ColourMode, actions []Action) er
 		}
 	case Quiet:
 		for _, a := range actions {
-			out.WriteString(a.Target + " " + a.Action + "\n")
+			out.WriteString(visible.String(a.Target+" "+a.Action) + "\n")
 		}
 	default:
 		width := 0

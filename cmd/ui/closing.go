@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/visible"
 )
 
 // maxRows is how many tasks the closing table lists; of more, those that ended
@@ -96,7 +98,7 @@ func (c *closing) row(t *Task) row {
 func (c *closing) verdict() string {
 	jobs := make([]string, len(c.model.jobs))
 	for i, j := range c.model.jobs {
-		jobs[i] = *j.ID
+		jobs[i] = visible.String(*j.ID)
 	}
 	text := plural(len(jobs), "job")
 	if len(jobs) < 4 {

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/health"
+	"taskrun/jobspec/visible"
 )
 
 // Rollout shows how deployments go on: a line, or an object of type
@@ -67,9 +68,9 @@ func (r *Rollout) line(d *api.Deployment) string {
 	text := fmt.Sprintf("version %d: %s", d.JobVersion, d.StatusDescription)
 	switch d.Status {
 	case health.DeploymentSuccessful:
-		return style.Good("✓ " + text)
+		return style.Good("✓ " + visible.String(text))
 	case health.DeploymentFailed, health.DeploymentCancelled:
-		return style.Bad("✗ " + text)
+		return style.Bad("✗ " + visible.String(text))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.TaskGroups)) {
 		g := d.TaskGroups[name]
@@ -78,5 +79,5 @@ func (r *Rollout) line(d *api.Deployment) string {
 			text += fmt.Sprintf(", %d of %d canaries placed", len(g.PlacedCanaries), g.DesiredCanaries)
 		}
 	}
-	return style.Waiting("○ " + text)
+	return style.Waiting("○ " + visible.String(text))
 }

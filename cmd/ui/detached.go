@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"taskrun/jobspec/visible"
 )
 
 // Detached is a run in the background that stands.
@@ -36,16 +38,17 @@ func WriteDetached(s *Streams, mode Mode, colour ColourMode, d Detached) error {
 			}{jsonRun{head("run", time.Now()), j.Job, d.Version, d.PID, d.Socket, d.DataDir, d.Address}, j.RunDir, d.Log})
 		case Quiet:
 		default:
+			job, words := visible.String(j.Job), visible.String(d.Words)
 			where := "runs in the background"
 			if d.Address != "" {
-				where = "is registered in " + d.Address
+				where = "is registered in " + visible.String(d.Address)
 			}
-			fmt.Fprintf(&out, "%s job %s %s\n", style.Good("✓"), style.Strong(j.Job), where)
-			follow := "taskrun logs" + d.Words + " -f --job " + j.Job
+			fmt.Fprintf(&out, "%s job %s %s\n", style.Good("✓"), style.Strong(job), where)
+			follow := "taskrun logs" + words + " -f --job " + job
 			for _, c := range []struct{ command, does string }{
-				{"taskrun attach" + d.Words + " " + j.Job, "shows it"},
+				{"taskrun attach" + words + " " + job, "shows it"},
 				{follow, "follows its output"},
-				{"taskrun stop" + d.Words + " " + j.Job, "stops it"},
+				{"taskrun stop" + words + " " + job, "stops it"},
 			} {
 				fmt.Fprintf(&out, "  %-*s  %s\n", len(follow), c.command, style.Quiet(c.does))
 			}

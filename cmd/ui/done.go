@@ -3,6 +3,8 @@ package ui
 import (
 	"bufio"
 	"time"
+
+	"taskrun/jobspec/visible"
 )
 
 // Done is an order that was carried out on a task or a job.
@@ -34,7 +36,7 @@ func WriteDone(s *Streams, mode Mode, what string, done []Done) error {
 			if d.Signal != "" {
 				line += " with " + d.Signal
 			}
-			out.WriteString(line + "\n")
+			out.WriteString(visible.String(line) + "\n")
 		}
 	}
 	return out.Flush()
@@ -51,7 +53,7 @@ func WriteDispatched(s *Streams, mode Mode, at time.Time, job, child string) err
 			Dispatched string `json:"dispatched_job"`
 		}{head("dispatched", at), job, child})
 	default:
-		out.WriteString(child + "\n")
+		out.WriteString(visible.String(child) + "\n")
 	}
 	return out.Flush()
 }

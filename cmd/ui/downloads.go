@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/jobspec/visible"
 )
 
 // barWidth is how wide a bar gets, and minLine what a line needs, in columns.
@@ -79,7 +80,7 @@ func (d downloads) line(label func(download) string, columns int) string {
 		end = "…"
 	}
 	if all.Detail != "" {
-		end += ", " + all.Detail
+		end += ", " + visible.String(all.Detail)
 	}
 	room := columns - 1 - width(begin) - width(end) - len(" [] ")
 	switch {

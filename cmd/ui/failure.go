@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/jobspec/visible"
 )
 
 // Bounds of the last screen, in lines: with headings, waits and hint they stay
@@ -42,9 +43,9 @@ func (c *closing) failure() []string {
 		}
 	}
 	heading := fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))
-	lines = append(lines, s.Quiet(clip(heading, c.width)))
+	lines = append(lines, s.Quiet(clip(visible.String(heading), c.width)))
 	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
-		text := e.Time.Format("15:04:05.000") + " " + e.Type
+		text := e.Time.Format("15:04:05.000") + " " + visible.String(e.Type)
 		if e.DisplayMessage != "" {
 			text += ": " + oneLine(e.DisplayMessage)
 		}
@@ -76,7 +77,7 @@ func (c *closing) waits(f *Failure) []string {
 			break
 		}
 		lines = append(lines, clip(fmt.Sprintf("  %s had not run: it waited for %s",
-			c.labels.of(w.Task.Alloc.Name, w.Task.Name), w.For), c.width))
+			c.labels.of(w.Task.Alloc.Name, w.Task.Name), visible.String(w.For)), c.width))
 	}
 	return lines
 }
@@ -117,7 +118,7 @@ func ended(e *api.TaskEvent) string {
 	if signal, err := strconv.Atoi(e.Details["signal"]); err == nil && signal != 0 {
 		return "killed by signal " + strconv.Itoa(signal)
 	}
-	text := "exit code " + e.Details["exit_code"]
+	text := "exit code " + visible.String(e.Details["exit_code"])
 	if message := e.Details["exit_message"]; message != "" {
 		text += ": " + oneLine(message)
 	}
@@ -146,6 +147,7 @@ func wrap(text string, width, most int) []string {
 	return lines
 }
 
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// oneLine makes a text visible in one line.
+func oneLine(text string) string { return visible.String(strings.Join(strings.Fields(text), " ")) }
 
 func shortID(id string) string { return id[:min(8, len(id))] }

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/jobspec/visible"
 )
 
 // jsonView shows a run as one JSON object a line, all on stdout. It adds three
@@ -104,9 +105,11 @@ func WriteDiagnostic(w io.Writer, at time.Time, d Diagnostic) error {
 
 // writeJSON writes an object of strings and numbers as one line.
 func writeJSON(w io.Writer, object any) {
-	enc := json.NewEncoder(w)
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(object) // the errors of writing stay in the buffer
+	_ = enc.Encode(object)                     // which can be encoded
+	_, _ = w.Write(visible.JSON(line.Bytes())) // the errors of writing stay in the buffer
 }
 
 func (v *jsonView) output(e event.Event, stream event.Stream, piece []byte) {
@@ -178,7 +181,7 @@ func (v *jsonView) idle() {}
 // said is silent: everything is on stdout, and stdout may be blocked.
 func (v *jsonView) said(_ time.Time, text string) string {
 	if v.d.streams.ErrTerm {
-		return text + "\n"
+		return visible.Text(text) + "\n"
 	}
 	return ""
 }
@@ -194,8 +197,18 @@ func (v *jsonView) end(r Result) {
 func appendJSON(dst, text []byte) []byte {
 	const hex = "0123456789abcdef"
 	start := 0
-	for i, c := range text {
-		if c >= ' ' && c != '"' && c != '\\' {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			continue
+		}
+		if c >= 0x7f {
+			r, n := utf8.DecodeRune(text[i:])
+			if !visible.Shown(r) {
+				dst = visible.AppendJSON(append(dst, text[start:i]...), r)
+				start = i + n
+			}
+			i += n - 1
 			continue
 		}
 		dst = append(dst, text[start:i]...)

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/visible"
 )
 
 // maxLabel is how wide the column of labels gets, in characters.
@@ -62,10 +64,11 @@ func fitLabels(byTask map[labelKey]string, columns int) *labels {
 		limit = min(limit, max(8, columns/4))
 	}
 	for key, label := range byTask {
+		label = visible.String(label)
 		if columns > 0 {
 			label = shorten(label, limit)
-			byTask[key] = label
 		}
+		byTask[key] = label
 		l.width = max(l.width, min(limit, utf8.RuneCountInString(label)))
 	}
 	return l
@@ -86,7 +89,7 @@ func (l *labels) of(alloc, task string) string {
 	if label, ok := l.byTask[labelKey{alloc, task}]; ok {
 		return label
 	}
-	return strings.TrimPrefix(alloc+"/"+task, "/")
+	return visible.String(strings.TrimPrefix(alloc+"/"+task, "/"))
 }
 
 // padded returns the label, filled up to the column's width.

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/jobspec/visible"
 )
 
 // plain shows a run as lines for people: the tasks' output on stdout, what
@@ -49,8 +50,8 @@ func (v *plain) begin() {
 			tasks += len(g.Tasks)
 			allocs += *g.Count
 		}
-		v.line(v.opts.Begin, "", v.errStyle.Note("▸"), fmt.Sprintf("job %s (%s)%s: %s, %s",
-			*j.ID, *j.Type, where, plural(tasks, "task"), plural(allocs, "allocation")))
+		v.line(v.opts.Begin, "", v.errStyle.Note("▸"), visible.String(fmt.Sprintf("job %s (%s)%s: %s, %s",
+			*j.ID, *j.Type, where, plural(tasks, "task"), plural(allocs, "allocation"))))
 	}
 }
 
@@ -91,7 +92,10 @@ func (d Diagnostic) line() string {
 
 func (v *plain) event(e event.Event) {
 	v.downloads.take(e)
-	s := v.errStyle
+	s, alloc := v.errStyle, ""
+	if e.Alloc != nil {
+		alloc = visible.String(e.Alloc.Name)
+	}
 	switch body := e.Body.(type) {
 	case event.TaskEvent:
 		if body.Type == api.TaskTerminated {
@@ -110,29 +114,30 @@ func (v *plain) event(e event.Event) {
 		}
 	case event.AllocHealth:
 		if body.Healthy {
-			v.line(e.Time, "", s.Good("✓"), e.Alloc.Name+" is healthy")
+			v.line(e.Time, "", s.Good("✓"), alloc+" is healthy")
 		} else {
-			v.line(e.Time, "", s.Bad("✗"), s.Bad(e.Alloc.Name+" is not healthy"))
+			v.line(e.Time, "", s.Bad("✗"), s.Bad(alloc+" is not healthy"))
 		}
 	case event.Deployment:
+		job, description := visible.String(body.Job), visible.String(body.Description)
 		switch body.Status {
 		case health.DeploymentSuccessful:
-			v.line(e.Time, "", s.Good("✓"), fmt.Sprintf("job %s: %s", body.Job, body.Description))
+			v.line(e.Time, "", s.Good("✓"), fmt.Sprintf("job %s: %s", job, description))
 		case health.DeploymentFailed:
-			v.line(e.Time, "", s.Bad("✗"), s.Bad(fmt.Sprintf("job %s: the deployment has failed: %s", body.Job, body.Description)))
+			v.line(e.Time, "", s.Bad("✗"), s.Bad(fmt.Sprintf("job %s: the deployment has failed: %s", job, description)))
 		case health.DeploymentCancelled:
 		default:
 			if body.Description != "Deployment is running" {
-				v.line(e.Time, "", s.Waiting("○"), s.Waiting(fmt.Sprintf("job %s: %s", body.Job, body.Description)))
+				v.line(e.Time, "", s.Waiting("○"), s.Waiting(fmt.Sprintf("job %s: %s", job, description)))
 			}
 		}
 	case event.Service:
 		if symbol, text := v.service(body); text != "" {
-			v.line(e.Time, "", symbol, e.Alloc.Name+": "+text)
+			v.line(e.Time, "", symbol, alloc+": "+text)
 		}
 	case event.Check:
 		if symbol, text := v.check(body); text != "" {
-			v.line(e.Time, "", symbol, e.Alloc.Name+": "+text)
+			v.line(e.Time, "", symbol, alloc+": "+text)
 		}
 	case event.Gap:
 		v.line(e.Time, v.taskLabel(e), s.Waiting("▲"),
@@ -142,7 +147,7 @@ func (v *plain) event(e event.Event) {
 		if e.Task != "" {
 			label = v.taskLabel(e)
 		}
-		v.line(e.Time, label, s.Note("▸"), body.Text)
+		v.line(e.Time, label, s.Note("▸"), s.Plain(body.Text))
 	}
 }
 
@@ -171,7 +176,7 @@ func (v *plain) taskLabel(e event.Event) string { return v.label(v.errStyle, e.A
 // taskEvent returns the symbol and text of a task event.
 func (v *plain) taskEvent(t *Task, e event.TaskEvent) (symbol, text string) {
 	s := v.errStyle
-	text = e.Type
+	text = visible.String(e.Type)
 	if e.DisplayMessage != "" {
 		text += ": " + e.DisplayMessage
 	}
@@ -204,7 +209,7 @@ func cleanExit(e *api.TaskEvent) bool {
 // taskState returns a state in its colour.
 func (v *plain) taskState(t *Task) string {
 	s := v.errStyle
-	text := t.State
+	text := visible.String(t.State)
 	switch {
 	case t.State == "running":
 		return s.Good("● " + text)
@@ -227,12 +232,12 @@ func (v *plain) taskState(t *Task) string {
 // allocStatus returns the symbol and text of what an allocation became. That
 // it waits or runs is seen by its tasks.
 func (v *plain) allocStatus(e event.Event, a event.AllocStatus) (symbol, text string) {
-	s := v.errStyle
+	s, name := v.errStyle, visible.String(e.Alloc.Name)
 	switch a.Status {
 	case api.AllocClientStatusComplete:
-		return s.Good("✓"), s.Good(fmt.Sprintf("%s complete: %s", e.Alloc.Name, a.Description))
+		return s.Good("✓"), s.Good(fmt.Sprintf("%s complete: %s", name, a.Description))
 	case api.AllocClientStatusFailed:
-		text = fmt.Sprintf("%s failed: %s", e.Alloc.Name, a.Description)
+		text = fmt.Sprintf("%s failed: %s", name, a.Description)
 		if a.Retry >= 0 {
 			text += fmt.Sprintf("; it is replaced in %v", a.Retry)
 		}
@@ -241,19 +246,19 @@ func (v *plain) allocStatus(e event.Event, a event.AllocStatus) (symbol, text st
 		switch now := v.d.model.alloc(e.Alloc); {
 		case now.Replaces == nil || slices.ContainsFunc(now.Tasks, func(t *Task) bool { return len(t.Events) > 0 }):
 		case now.Replaces.Status == api.AllocClientStatusFailed:
-			return s.Waiting("↻"), s.Waiting(e.Alloc.Name + " runs again, in place of the failed one")
+			return s.Waiting("↻"), s.Waiting(name + " runs again, in place of the failed one")
 		default:
-			return s.Waiting("↻"), s.Waiting(e.Alloc.Name + " runs in place of the one before")
+			return s.Waiting("↻"), s.Waiting(name + " runs in place of the one before")
 		}
 	case api.AllocClientStatusLost:
-		return s.Bad("✗"), s.Bad(fmt.Sprintf("%s is lost: %s", e.Alloc.Name, a.Description))
+		return s.Bad("✗"), s.Bad(fmt.Sprintf("%s is lost: %s", name, a.Description))
 	case api.AllocClientStatusUnknown:
-		return s.Waiting("?"), s.Waiting(fmt.Sprintf("%s is out of reach: %s", e.Alloc.Name, a.Description))
+		return s.Waiting("?"), s.Waiting(fmt.Sprintf("%s is out of reach: %s", name, a.Description))
 	}
 	return "", ""
 }
 
-// line writes a line of taskrun's own.
+// line writes a line of taskrun's own, of parts that are visible.
 func (v *plain) line(at time.Time, label, symbol, text string) {
 	if v.terminal && v.d.streams.ErrTerm {
 		v.breakLine()

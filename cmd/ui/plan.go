@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/redact"
+	"taskrun/jobspec/visible"
 )
 
 // WritePlan writes what another version of a job would change to stdout: as
@@ -70,7 +71,7 @@ func (w planWriter) line(depth int, kind, text string) {
 	case "Edited":
 		sign, paint = "~", w.style.Waiting
 	}
-	fmt.Fprintln(w.out, paint(strings.Repeat("  ", depth)+sign+" "+text))
+	fmt.Fprintln(w.out, paint(strings.Repeat("  ", depth)+sign+" "+visible.String(text)))
 }
 
 func (w planWriter) job(d *api.JobDiff) {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"taskrun/engine/event"
+	"taskrun/jobspec/visible"
 )
 
 // service returns the symbol and text of a service that is offered now. That
@@ -15,9 +16,9 @@ func (v *plain) service(s event.Service) (symbol, text string) {
 	case !s.Registered || s.Address == "":
 		return "", ""
 	case s.Port == 0:
-		return v.errStyle.Note("▸"), fmt.Sprintf("service %s at %s", s.Name, s.Address)
+		return v.errStyle.Note("▸"), visible.String(fmt.Sprintf("service %s at %s", s.Name, s.Address))
 	}
-	return v.errStyle.Note("▸"), fmt.Sprintf("service %s at %s", s.Name, net.JoinHostPort(s.Address, strconv.Itoa(s.Port)))
+	return v.errStyle.Note("▸"), visible.String(fmt.Sprintf("service %s at %s", s.Name, net.JoinHostPort(s.Address, strconv.Itoa(s.Port))))
 }
 
 // check returns the symbol and text of what a check says.

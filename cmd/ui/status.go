@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"taskrun/jobspec/visible"
 )
 
 // Status is what runs at a moment, as `ps` shows it.
@@ -88,7 +90,7 @@ func WriteStatus(s *Streams, mode Mode, colour ColourMode, st Status) error {
 		st.writeJSON(out)
 	case Quiet:
 		for _, t := range st.Tasks {
-			out.WriteString(t.Label + "\n")
+			out.WriteString(visible.String(t.Label) + "\n")
 		}
 	default:
 		width := 0

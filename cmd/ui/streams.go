@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"taskrun/jobspec/visible"
 )
 
 // Streams are the process's standard streams and what is known of them.
@@ -61,6 +63,15 @@ func Test() (s *Streams, out, err *bytes.Buffer) {
 		Env:   func(string) string { return "" },
 		width: func() int { return 0 },
 	}, out, err
+}
+
+// Data is stdout for what other programs read, such as a job file: as it is, but
+// on a terminal visible.
+func (s *Streams) Data() io.Writer {
+	if s.OutTerm {
+		return visible.Writer{To: s.Out}
+	}
+	return s.Out
 }
 
 // Width returns the columns of the terminal, or those of the variable COLUMNS,

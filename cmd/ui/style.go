@@ -5,10 +5,13 @@ import (
 
 	"github.com/fatih/color"
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/visible"
 )
 
-// Style paints words for one stream; without colours it leaves them as they
-// are. Every colour is one of the sixteen that a terminal's theme adapts to a
+// Style paints words for one stream, and is the way of all words of taskrun's
+// own to a terminal: they are made visible, since names, messages and errors in
+// them are other people's. Every colour is one of the sixteen that a terminal's theme adapts to a
 // light or dark background.
 type Style struct {
 	on                                      bool
@@ -41,23 +44,26 @@ func newStyle(on bool) *Style {
 	return s
 }
 
+// Plain leaves words in the colour of the stream.
+func (s *Style) Plain(text string) string { return visible.Text(text) }
+
 // Good paints what went well or runs.
-func (s *Style) Good(text string) string { return s.good.Sprint(text) }
+func (s *Style) Good(text string) string { return s.good.Sprint(visible.Text(text)) }
 
 // Bad paints a failure.
-func (s *Style) Bad(text string) string { return s.bad.Sprint(text) }
+func (s *Style) Bad(text string) string { return s.bad.Sprint(visible.Text(text)) }
 
 // Waiting paints what will be tried again, and warnings.
-func (s *Style) Waiting(text string) string { return s.waiting.Sprint(text) }
+func (s *Style) Waiting(text string) string { return s.waiting.Sprint(visible.Text(text)) }
 
 // Quiet paints what need not be read.
-func (s *Style) Quiet(text string) string { return s.quiet.Sprint(text) }
+func (s *Style) Quiet(text string) string { return s.quiet.Sprint(visible.Text(text)) }
 
 // Strong paints a heading.
-func (s *Style) Strong(text string) string { return s.strong.Sprint(text) }
+func (s *Style) Strong(text string) string { return s.strong.Sprint(visible.Text(text)) }
 
 // Note paints words of taskrun's own.
-func (s *Style) Note(text string) string { return s.note.Sprint(text) }
+func (s *Style) Note(text string) string { return s.note.Sprint(visible.Text(text)) }
 
 // taskColours gives each task name a colour: that of its hash, or the next one
 // that fewer names have. The same jobs always get the same colours.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"taskrun/jobspec/visible"
 )
 
 // row is a line of a table.
@@ -15,6 +17,7 @@ type row struct {
 // align sets rows in columns: the first ones, words, to the left, the others,
 // numbers, to the right.
 func align(rows []row, words int) []string {
+	makeVisible(rows)
 	widths := make([]int, len(rows[0].cells))
 	for _, r := range rows {
 		for i, cell := range r.cells {
@@ -37,8 +40,18 @@ func align(rows []row, words int) []string {
 	return lines
 }
 
+// makeVisible does that before cells are measured.
+func makeVisible(rows []row) {
+	for _, r := range rows {
+		for i, cell := range r.cells {
+			r.cells[i] = visible.String(cell)
+		}
+	}
+}
+
 // fit shortens the first columns, the widest ones first, until the lines fit.
 func fit(rows []row, width, columns int) {
+	makeVisible(rows)
 	widths := make([]int, len(rows[0].cells))
 	room := width + 2
 	for i := range widths {

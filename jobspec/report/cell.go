@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/width"
+
+	"taskrun/jobspec/visible"
 )
 
 // A cell is one character as it is shown.
@@ -16,8 +18,7 @@ type cell struct {
 const tabStop = 4
 
 // cellsOf returns the characters of the parts of a line, one cell each. Tabs
-// become blanks, and what could disturb a terminal becomes a replacement
-// character.
+// become blanks, and what could disturb a terminal becomes visible.
 func cellsOf(parts ...[]byte) []cell {
 	var runes []rune
 	for _, part := range parts {
@@ -31,8 +32,9 @@ func cellsOf(parts ...[]byte) []cell {
 		case r == '\t':
 			c.width = tabStop - column%tabStop
 			c.text = strings.Repeat(" ", c.width)
-		case isControl(r):
-			c = cell{string(unicode.ReplacementChar), 1}
+		case !visible.Shown(r):
+			c.text = visible.String(string(r))
+			c.width = len(c.text)
 		}
 		cells[i] = c
 		column += c.width
@@ -63,22 +65,6 @@ func widthOf(r rune) int {
 	}
 }
 
-// isControl reports whether a character could do more to a terminal than be
-// shown: control characters, and those that turn the direction of writing.
-func isControl(r rune) bool {
-	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
-}
-
-// printable returns text without what could disturb a terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if isControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
 // wrap breaks text into lines of at most columns; a word that is longer has a
 // line of its own. No columns mean no limit.
 func wrap(text string, columns int) []string {
@@ -86,7 +72,7 @@ func wrap(text string, columns int) []string {
 	for _, paragraph := range strings.Split(text, "\n") {
 		line, used := "", 0
 		for _, word := range strings.Fields(paragraph) {
-			word = printable(word)
+			word = visible.String(word)
 			n := widthOfAll(cellsOf([]byte(word)))
 			if line != "" && columns > 0 && used+1+n > columns {
 				lines = append(lines, line)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/visible"
 )
 
 // Kind is a part of a report that has a look of its own.
@@ -100,5 +101,5 @@ const indent = "  "
 
 // location returns the place in the form that editors and terminals know.
 func location(r jobspec.Range) string {
-	return fmt.Sprintf("%s:%d:%d", printable(r.File), r.Start.Line, r.Start.Column)
+	return fmt.Sprintf("%s:%d:%d", visible.String(r.File), r.Start.Line, r.Start.Column)
 }

@@ -104,7 +104,7 @@ func TestTheUnderlineIsUnderTheRange(t *testing.T) {
 		},
 		"control characters": {
 			"a = \"\x1b[31m«b»\u202e\"", 80,
-			"  1 | a = \"\ufffd[31mb\ufffd\"\n    |           ^\n",
+			"  1 | a = \"\\x1b[31mb\\u202e\"\n    |              ^\n",
 		},
 		"not UTF-8": {"a = \"\xff«b»\"", 80, "  1 | a = \"\ufffdb\"\n    |       ^\n"},
 		"several lines": {
