@@ -20,8 +20,10 @@ const (
 	// refusal is the answer to a connection over the limit.
 	refusal = "HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\n" +
 		"Connection: close\r\nContent-Length: 31\r\n\r\n" + tooMany
-	tooMany     = "Too many concurrent connections"
-	refusalTime = 200 * time.Millisecond
+	tooMany = "Too many concurrent connections"
+	// refusalTime is how long a connection over the limit has for its request,
+	// and again for the answer. A client on a busy machine needs a while.
+	refusalTime = 2 * time.Second
 	// refusals is how many connections over the limit are answered at a time
 	// after they have sent a request: an earlier answer confuses some clients.
 	refusals = 64
@@ -103,21 +105,23 @@ func (l *limitedListener) meet(conn net.Conn) *limitedConn {
 
 // refuse answers a connection that is over the limit, without waiting for it.
 func (l *limitedListener) refuse(conn net.Conn) {
-	if conn.SetDeadline(time.Now().Add(refusalTime)) != nil {
+	answer := func() {
+		if conn.SetDeadline(time.Now().Add(refusalTime)) == nil {
+			_, _ = io.WriteString(conn, refusal)
+		}
 		_ = conn.Close()
-		return
 	}
 	select {
 	case l.refusing <- struct{}{}:
 		l.refused.Go(func() {
 			defer func() { <-l.refusing }()
-			_, _ = conn.Read(make([]byte, 4096)) // the request, whatever it is
-			_, _ = io.WriteString(conn, refusal)
-			_ = conn.Close()
+			if conn.SetDeadline(time.Now().Add(refusalTime)) == nil {
+				_, _ = conn.Read(make([]byte, 4096)) // the request, whatever it is
+			}
+			answer()
 		})
 	default:
-		_, _ = io.WriteString(conn, refusal) // a fresh socket has room for it
-		_ = conn.Close()
+		answer() // a fresh socket has room for it
 	}
 }
 
