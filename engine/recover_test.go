@@ -161,13 +161,16 @@ func TestDeathAtEveryWrite(t *testing.T) {
 				idle.actions = nil
 				synctest.Test(t, func(t *testing.T) { without, _ = idle.play(t, 0, 0) })
 			}
+			recovered, lost := 0, 0
 			for point := 1; point <= points; point += max(s.every, 1) {
 				var got outcome
 				synctest.Test(t, func(t *testing.T) { got, _ = s.play(t, point, 0) })
 				diff := cmp.Diff(want, got)
 				if s.lost && diff != "" && cmp.Equal(without, got) {
+					lost++
 					continue
 				}
+				recovered++
 				if diff != "" {
 					t.Fatalf("death at point %d of %d (-undisturbed +recovered):\n%s", point, points, diff)
 				}
@@ -175,7 +178,9 @@ func TestDeathAtEveryWrite(t *testing.T) {
 					return
 				}
 			}
-			t.Logf("%d points", points)
+			if recovered == 0 || len(want.History) == 0 {
+				t.Errorf("of %d points %d were recovered from and %d lost an action; history %v", points, recovered, lost, want.History)
+			}
 		})
 	}
 }
@@ -196,6 +201,9 @@ func TestTimeWithoutEngine(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Fatalf("death at point %d of %d (-undisturbed +recovered):\n%s", point, points, diff)
 				}
+			}
+			if points < 3 || len(want.Starts) == 0 {
+				t.Errorf("%d points, starts %v: nothing was checked", points, want.Starts)
 			}
 		})
 	}

@@ -23,15 +23,29 @@ import (
 // then, and nothing else.
 func TestWhateverIsOrdered(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(30) {
+	const seeds = 30
+	var checked, allocations atomic.Int64
+	t.Cleanup(func() { // when all have ended
+		if n := checked.Load(); n < seeds/2 || allocations.Load() < n {
+			t.Errorf("%d of %d jobs came as far as a check, with %d allocations", n, seeds, allocations.Load())
+		}
+	})
+	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { orderAbout(t, rand.New(rand.NewPCG(seed, 1))) })
+			synctest.Test(t, func(t *testing.T) {
+				if n, ok := orderAbout(t, rand.New(rand.NewPCG(seed, 1))); ok {
+					checked.Add(1)
+					allocations.Add(int64(n))
+				}
+			})
 		})
 	}
 }
 
-func orderAbout(t *testing.T, random *rand.Rand) {
+// orderAbout returns how many allocations it has checked, unless the job ended
+// by itself before.
+func orderAbout(t *testing.T, random *rand.Rand) (checked int, ok bool) {
 	world, dataDir := newMachine(), t.TempDir()
 	e := newMortal(world, dataDir)
 	var dead []*engine.Engine
@@ -55,7 +69,7 @@ func orderAbout(t *testing.T, random *rand.Rand) {
 	for range 25 {
 		<-time.After(time.Duration(random.IntN(8000)) * time.Millisecond)
 		if over(e.Engine) {
-			return
+			return 0, false
 		}
 		end := random.IntN(12)
 		if end == 0 {
@@ -89,7 +103,7 @@ func orderAbout(t *testing.T, random *rand.Rand) {
 	})
 	last.Canonicalize()
 	if over(e.Engine) {
-		return
+		return 0, false
 	}
 	if _, err := e.Update(last); err != nil {
 		t.Fatalf("%v: %v", done, err)
@@ -111,6 +125,7 @@ func orderAbout(t *testing.T, random *rand.Rand) {
 			t.Error(err)
 		}
 		running[index]++
+		checked++
 		if *a.Job.Version != *newest.Version || a.Unwanted != "" || a.Canary {
 			t.Errorf("%v: %s is of version %d, %q", done, a.Name, *a.Job.Version, a.Unwanted)
 		}
@@ -129,6 +144,7 @@ func orderAbout(t *testing.T, random *rand.Rand) {
 	if len(running) != *newest.TaskGroups[0].Count {
 		t.Errorf("%v: %v run, want %d", done, running, *newest.TaskGroups[0].Count)
 	}
+	return checked, true
 }
 
 // mortal is an engine that dies after some points of its writing.

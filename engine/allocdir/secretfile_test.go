@@ -2,6 +2,7 @@ package allocdir_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,8 +43,15 @@ func TestWriteSecret(t *testing.T) {
 			t.Errorf("%q was written", name)
 		}
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "t/*.new")); len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			files = append(files, path)
+		}
+		return err
+	})
+	if want := filepath.Join(dir, "t/secrets/deep/token"); err != nil || len(files) != 1 || files[0] != want {
+		t.Errorf("there are %q, want %q; %v", files, want, err)
 	}
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
 		t.Errorf("written outside: %v", left)

@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -247,9 +248,18 @@ func TestFiles(t *testing.T) {
 	if want := "map[A:watched B:once C:a\nb]"; fmt.Sprint(s.control.env) != want {
 		t.Errorf("variables %v, want %v", s.control.env, want)
 	}
-	left, _ := filepath.Glob(filepath.Join(s.task.AllocDir, "t/*/.template-*"))
-	if len(left) > 0 {
-		t.Errorf("left behind: %v", left)
+	files := 0
+	err = filepath.WalkDir(s.task.AllocDir, func(path string, e fs.DirEntry, err error) error {
+		if strings.HasPrefix(e.Name(), ".template-") {
+			t.Errorf("left behind: %s", path)
+		}
+		if e.Type().IsRegular() {
+			files++
+		}
+		return err
+	})
+	if err != nil || files < 3 {
+		t.Errorf("%d files were found: %v", files, err)
 	}
 
 	m := s.hook.(*hook).m

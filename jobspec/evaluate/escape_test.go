@@ -17,7 +17,7 @@ func TestCharacter(t *testing.T) {
 	for _, written := range []string{
 		`a`, `é`, `€`, `😀`, // as they are
 		`\n`, `\"`, `\\`, `\/`, // of two bytes
-		`\u0041`, `\u00e9`, `\u00E9`, `\u20ac`, `\u07ff`, `\u0800`, `\uFFFD`, // of six
+		`\u0041`, `\u0939`, `\u00e9`, `\u00E9`, `\u20ac`, `\u07ff`, `\u0800`, `\uFFFD`, // of six
 		`\ud83d\ude00`, `\uD83D\uDE00`, `\ud800\udc00`, `\udbff\udfff`, // surrogate pairs
 	} {
 		raw, decoded := character([]byte(written + "after"))
@@ -90,10 +90,11 @@ func TestInSource(t *testing.T) {
 		}
 		end := hcl.Pos{Line: 1, Column: utf8.RuneCountInString(source.String()) + 1, Byte: source.Len()}
 		s.escapes.add(hcl.Range{Filename: file, Start: at, End: end}, len(text))
-		x, before := strings.Index(text, "${x}"), w[:strings.Index(w, "${x}")]
+		decoded, _, _ := strings.Cut(text, "${x}")
+		before, _, _ := strings.Cut(w, "${x}")
 		start := hcl.Pos{Line: 1, Column: at.Column + 1 + utf8.RuneCountInString(before), Byte: at.Byte + 1 + len(before)}
 		want = append(want, place{
-			decoded: hcl.Pos{Line: 1, Byte: at.Byte + 1 + x},
+			decoded: hcl.Pos{Line: 1, Byte: at.Byte + 1 + len(decoded)},
 			start:   start,
 			end:     hcl.Pos{Line: 1, Column: start.Column + 4, Byte: start.Byte + 4},
 		})

@@ -18,6 +18,7 @@ func (t *trial) count(of string) (hit, missed int) {
 			hit++
 		case survived:
 			missed++
+		case equivalent, uncompilable:
 		}
 	}
 	return hit, missed
