@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/ui"
 	"taskrun/engine/event"
 	"taskrun/engine/health"
 )
@@ -25,6 +26,9 @@ func (a *app) await(ctx context.Context, v *liveRun, opts upOptions) error {
 	defer stop()
 	jobs, err := v.submitted(ctx)
 	if err != nil {
+		if summary, _ := readSummary(v.self.Runs[v.jobs[0]]); summary != nil {
+			return v.ended(summary)
+		}
 		return stopped(ctx, err)
 	}
 	f, err := v.follow()
@@ -52,23 +56,29 @@ func (a *app) await(ctx context.Context, v *liveRun, opts upOptions) error {
 	if closing := f.close(); closing != nil {
 		return closing
 	}
-	log := v.log(v.jobs[0])
 	switch {
 	case verdict == nil:
 		return nil
 	case !errors.Is(verdict, errUndecided):
-		return (&exitError{code: exitFailed, err: verdict}).withHint("the run goes on if it can: taskrun attach %s; what taskrun had to say is in %s", v.jobs[0], log)
+		return (&exitError{code: exitFailed, err: verdict}).withHint("the run goes on if it can: taskrun attach %s; what taskrun had to say is in %s", v.jobs[0], v.log(v.jobs[0]))
 	case err != nil:
 		var sig *stopError
 		if errors.As(context.Cause(ctx), &sig) {
 			a.say("the run goes on; stop it with: taskrun stop %s", v.jobs[0])
 		}
 		return stopped(ctx, err)
-	case summary.ExitCode != exitOK:
-		return (&exitError{code: summary.ExitCode, err: fmt.Errorf("job %q has ended with exit code %d", v.jobs[0], summary.ExitCode)}).
-			withHint("see: taskrun logs %s; what taskrun had to say is in %s", v.jobs[0], log)
 	}
-	return nil
+	return v.ended(summary)
+}
+
+// ended returns the error of a run that has not ended well.
+func (v *liveRun) ended(summary *ui.Summary) error {
+	if summary.ExitCode == exitOK {
+		return nil
+	}
+	job := v.jobs[0]
+	return (&exitError{code: summary.ExitCode, err: fmt.Errorf("job %q has ended with exit code %d", job, summary.ExitCode)}).
+		withHint("see: taskrun logs %s; what taskrun had to say is in %s", job, v.log(job))
 }
 
 // errUndecided says that the events ended before anything was decided.

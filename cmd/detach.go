@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/allocdir"
@@ -61,13 +62,13 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 	if err != nil {
 		return err // a run that nobody can reach would run for ever
 	}
-	err = keeper.Detach(keeper.Detached{
+	words, err := keeper.Detach(keeper.Detached{
 		Args: a.args, Env: append([]string{detachedVar + "=" + path}, a.environ...), Dir: dir, Log: log, RecordDir: sockets,
 	})
 	if err != nil {
 		return a.notDetached(err, log.Name())
 	}
-	return a.detached(ctx, input, opts, dataDir)
+	return a.detached(ctx, input, opts, words)
 }
 
 // notDetached tells why there is no run, which has left its log where it was.
@@ -103,13 +104,18 @@ func (e *toldError) Error() string {
 	return string(text)
 }
 
-// detached tells how the run is reached, and waits for it if that is wanted.
-func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, dataDir string) error {
-	job := *input.Jobs[0].ID
-	v, err := a.findRun(ctx, job, dataDir)
+// detached tells how the run is reached, in its own words, and waits for it if
+// that is wanted.
+func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, words string) error {
+	var run reached
+	if err := json.Unmarshal([]byte(words), &run); err != nil {
+		return fmt.Errorf("cannot learn how the run is reached: %w", err)
+	}
+	server, err := client.Local(run.Socket)
 	if err != nil {
 		return err
 	}
+	job, v := *input.Jobs[0].ID, newLiveRun(server, &run.Self)
 	d := ui.Detached{
 		Version: currentVersion().Version, PID: v.self.PID, Socket: v.server.Socket, DataDir: v.self.DataDir,
 		Log: filepath.Join(v.self.Runs[job], logFile),

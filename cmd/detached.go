@@ -13,6 +13,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/client"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
@@ -41,6 +42,13 @@ type detachedRun struct {
 	Log   string                        // where it is before the run has a directory
 	Began time.Time
 	Dirs  map[string]string // of the runs, by job
+}
+
+// reached is how a run in the background is reached. It says so when it stands:
+// a run that ends at once could not be asked.
+type reached struct {
+	client.Self
+	Socket string
 }
 
 // write puts it into a file for this user alone.
@@ -75,7 +83,7 @@ func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, opts upOptio
 		if exit != nil {
 			told.Hint = exit.hint
 		}
-		_ = watch.Stands(told) // whoever waits for it; it is in the log as well
+		_ = watch.Stands("", told) // whoever waits for it; it is in the log as well
 	}
 	return err
 }
@@ -185,7 +193,12 @@ func (r *run) stand(d *detachedRun, file *os.File, failure error) error {
 	if err != nil {
 		return fmt.Errorf("cannot keep what is to be run: %w", err)
 	}
-	if err := r.watch.Stands(nil); err != nil {
+	r.reached.Runs = d.Dirs
+	words, err := json.Marshal(r.reached)
+	if err != nil {
+		return err
+	}
+	if err := r.watch.Stands(string(words), nil); err != nil {
 		return err
 	}
 	_ = os.Remove(d.Log) // it has a place by now
@@ -238,7 +251,7 @@ func (r *run) recover(d *detachedRun) error {
 			r.display.Say(fmt.Sprintf("killed %d processes that belong to no task any more", n))
 		}
 	}()
-	if err := r.watch.Stands(nil); err != nil {
+	if err := r.watch.Stands("", nil); err != nil {
 		return err
 	}
 	if r.verdict.cause.text != "" { // it may not have come to that

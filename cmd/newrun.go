@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
@@ -94,6 +95,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: sources(files),
 		})
 	}
+	r.reached = reached{client.Self{Version: currentVersion().Version, PID: pid, DataDir: b.dataDir}, socket}
 	if warning != "" {
 		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
 	}

@@ -53,6 +53,7 @@ type run struct {
 	stands   func(error) error // reports whether the run stands
 	dirs     map[string]string // of the runs, by job
 	dataDir  string
+	reached  reached
 	failure  error // what could not be gone on with
 
 	remembered cause

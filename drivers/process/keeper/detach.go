@@ -10,7 +10,7 @@ import (
 	"taskrun/drivers/process"
 )
 
-// stands is what a program reports when its run stands.
+// stands begins what a program reports when its run stands.
 const stands = "\x00stands"
 
 // Detached is a program to be run apart from this one.
@@ -25,8 +25,8 @@ type Detached struct {
 }
 
 // Detach starts a keeper and, as its child, this program with other arguments,
-// and returns when that reports by Watch.Stands: nil when the run stands, else
-// its words. From then on the program is started again, with the same
+// and returns when that reports by Watch.Stands: its words about the run, or as
+// the error why that does not stand. From then on the program is started again, with the same
 // arguments, whenever it dies, and its processes live on meanwhile; when it
 // dies maxDeaths times in a row, each time within quickEnd of its start, the
 // keeper kills the run and says so in the log.
@@ -37,14 +37,14 @@ type Detached struct {
 // The keeper of a detached run may be killed as well. The program goes on then,
 // under a keeper like that of a run in the foreground: nobody is the parent of
 // its processes any more that could start it again and tell how they end.
-func Detach(d Detached) (err error) {
+func Detach(d Detached) (words string, err error) {
 	path, err := program()
 	if err != nil {
-		return fmt.Errorf("cannot find this program: %w", err)
+		return "", fmt.Errorf("cannot find this program: %w", err)
 	}
 	read, write, err := os.Pipe()
 	if err != nil {
-		return fmt.Errorf("cannot start a keeper: %w", err)
+		return "", fmt.Errorf("cannot start a keeper: %w", err)
 	}
 	defer read.Close()
 	env := []string{roleVar + "=" + detachedRole, pathVar + "=" + d.RecordDir, dirVar + "=" + d.Dir}
@@ -59,16 +59,18 @@ func Detach(d Detached) (err error) {
 	})
 	write.Close()
 	if err != nil {
-		return fmt.Errorf("cannot start a keeper: %w", err)
+		return "", fmt.Errorf("cannot start a keeper: %w", err)
 	}
 	text, err := io.ReadAll(read)
-	switch {
-	case err != nil:
-		return fmt.Errorf("cannot learn whether the run stands: %w", err)
-	case string(text) == stands:
-		return nil
-	case len(text) == 0:
-		return errors.New("the run ended before it stood; its log tells why")
+	if err != nil {
+		return "", fmt.Errorf("cannot learn whether the run stands: %w", err)
 	}
-	return errors.New(string(text))
+	words, ok := strings.CutPrefix(string(text), stands)
+	switch {
+	case ok:
+		return words, nil
+	case words == "":
+		return "", errors.New("the run ended before it stood; its log tells why")
+	}
+	return "", errors.New(words)
 }

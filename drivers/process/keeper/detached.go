@@ -39,9 +39,10 @@ func (w *Watch) greet() error {
 	return w.greeted
 }
 
-// Stands reports that the run stands, or why it does not, to whoever detached
-// it. From then on the program is started again when it dies.
-func (w *Watch) Stands(failure error) error {
+// Stands reports that the run stands, with some words about it, or why it does
+// not, to the program that detached it. From then on this one is started again
+// when it dies.
+func (w *Watch) Stands(words string, failure error) error {
 	l := w.link
 	if l == nil {
 		return nil
@@ -51,7 +52,7 @@ func (w *Watch) Stands(failure error) error {
 		err = l.line.send(message{Stood: true})
 	}
 	if l.report != nil {
-		text := stands
+		text := stands + words
 		if failure != nil {
 			text = failure.Error()
 		}

@@ -78,9 +78,9 @@ func program2(commands string) error {
 	}
 	fmt.Println("settled", process.Settle(), w.Held("file") != nil)
 	if os.Getenv("TASKRUN_TEST_FAILS") != "" {
-		return w.Stands(fmt.Errorf("it does not want to"))
+		return w.Stands("", fmt.Errorf("it does not want to"))
 	}
-	if err := w.Stands(nil); err != nil {
+	if err := w.Stands("as wanted", nil); err != nil {
 		return err
 	}
 	for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -162,13 +162,16 @@ func detach(t *testing.T, env ...string) (*detached, error) {
 	if err := read.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
-	err = Detach(Detached{
+	words, err := Detach(Detached{
 		Args: []string{d.path("commands")},
 		Env: append(env, "PATH="+os.Getenv("PATH"), "TASKRUN_TEST_ROLE=program",
 			"TASKRUN_TEST_RUN="+filepath.Base(filepath.Dir(d.dir)), "GORACE=atexit_sleep_ms=0"),
 		Dir: d.dir, Log: log, RecordDir: d.dir,
 	})
 	log.Close()
+	if err == nil && words != "as wanted" {
+		t.Errorf("the program said %q", words)
+	}
 	t.Cleanup(func() {
 		d.commands.Close()
 		defer read.Close()
