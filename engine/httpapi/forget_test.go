@@ -90,9 +90,11 @@ func TestOldEvaluationsAreForgotten(t *testing.T) {
 		}()
 		synctest.Wait()
 		for i := range keptEvaluations {
+			tr.mu.Lock()
 			tr.now++
 			tr.keepEvaluation(strconv.Itoa(i), "job", triggerRegister, "JobRegistered")
 			tr.flush()
+			tr.mu.Unlock()
 		}
 		<-woken
 		if took := time.Since(began); took > 0 {

@@ -194,7 +194,9 @@ func TestVariablesAtThePort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if body := readAll(t, resp.Body); resp.StatusCode != c.code || strings.Contains(body, "s3cr3t") != c.secret {
+		body := readAll(t, resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != c.code || strings.Contains(body, "s3cr3t") != c.secret {
 			t.Errorf("%s %s with token %q: status %d, %s", c.method, c.path, c.token, resp.StatusCode, body)
 		}
 	}

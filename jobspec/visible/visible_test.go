@@ -71,7 +71,7 @@ func TestJSON(t *testing.T) {
 }
 
 // What is clean costs no memory.
-func TestCleanTextIsLeftAlone(t *testing.T) { //nolint:paralleltest // it counts allocations
+func TestCleanTextIsLeftAlone(t *testing.T) { // alone: it counts allocations
 	text, line := strings.Repeat("clean text ", 100), []byte(`{"a":"b"}`)
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = String(text), Text(text), JSON(line) }); n != 0 {
 		t.Errorf("%v allocations", n)
