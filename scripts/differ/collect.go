@@ -43,7 +43,7 @@ func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first 
 		return recording.Alloc{}, err
 	}
 	a := recording.Alloc{
-		Name: stub.Name, Status: stub.ClientStatus, Description: stub.ClientDescription, Desired: &stub.DesiredStatus,
+		Name: child.ReplaceAllString(stub.Name, "$1-N"), Status: stub.ClientStatus, Description: stub.ClientDescription, Desired: &stub.DesiredStatus,
 		Previous: info.PreviousAllocation != "", Version: &stub.JobVersion, Created: time.Duration(stub.CreateTime - first).Seconds(),
 		Tasks: map[string]recording.Task{},
 	}
@@ -66,7 +66,7 @@ func (p *player) alloc(ctx context.Context, stub *api.AllocationListStub, first 
 	if p.dirs == nil {
 		return a, nil
 	}
-	found, err := filepath.Glob(p.dirs(p.name, stub.ID))
+	found, err := filepath.Glob(p.dirs(stub.ID))
 	if err != nil || len(found) != 1 {
 		return a, err
 	}

@@ -130,6 +130,8 @@ func (a *agent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.index++
 		a.stopped, a.purged = true, a.purged || r.URL.Query().Get("purge") == "true"
 		answer = api.JobDeregisterResponse{}
+	case r.URL.Path == "/v1/jobs":
+		answer = []*api.JobListStub{}
 	case r.URL.Path == "/v1/job/j":
 		answer = &api.Job{ID: new("j"), Status: &status}
 	case r.URL.Path == "/v1/job/j/allocations":
@@ -156,8 +158,11 @@ func TestPlay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.register = func(_ context.Context, _, name string) string { return "registered " + name }
-	got, err := s.play(t.Context(), "j", t.TempDir(), []action{{"api /v1/job/j", 0.01}, {"stop", 0.01}}, 50*time.Millisecond)
+	s.register = func(_ context.Context, _ *side, _, name string) string { return "registered " + name }
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "j.nomad.hcl"), `job "j" {}`)
+	put(t, filepath.Join(dir, "unknown.nomad.hcl"), `job "unknown" {}`)
+	got, err := s.play(t.Context(), "j", dir, []action{{"api /v1/job/j", 0.01}, {"stop", 0.01}}, 50*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +185,7 @@ func TestPlay(t *testing.T) {
 	if !fake.purged {
 		t.Error("the job is left on the agent")
 	}
-	if refused, err := s.play(t.Context(), "unknown", t.TempDir(), nil, time.Second); err != nil || refused.Registered != "registered unknown" || refused.Allocs != nil {
+	if refused, err := s.play(t.Context(), "unknown", dir, nil, time.Second); err != nil || refused.Registered != "registered unknown" || refused.Allocs != nil {
 		t.Errorf("a job that is refused: %+v, %v", refused, err)
 	}
 }

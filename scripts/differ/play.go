@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +36,9 @@ func (a *action) UnmarshalJSON(text []byte) error {
 
 // play runs a job with its actions, and returns what happened.
 func (s *side) play(ctx context.Context, name, dir string, actions []action, settle time.Duration) (got recording.Recording, err error) {
+	if s, err = s.in(ctx, filepath.Join(dir, name+".nomad.hcl")); err != nil {
+		return got, err
+	}
 	p := &player{side: s, name: name, dir: dir, got: &got}
 	local := s.register == nil
 	for _, a := range actions {
@@ -44,7 +49,7 @@ func (s *side) play(ctx context.Context, name, dir string, actions []action, set
 	if local {
 		got.Registered, err = p.warnings(ctx)
 	} else {
-		got.Registered = s.register(ctx, dir, name)
+		got.Registered = s.register(ctx, s, dir, name)
 	}
 	if err != nil {
 		return got, err
@@ -91,7 +96,7 @@ func (p *player) prepare(ctx context.Context, line string) {
 
 // warnings returns what the CLI would print of a job that is registered.
 func (p *player) warnings(ctx context.Context) (string, error) {
-	text, err := os.ReadFile(p.dir + "/" + p.name + ".nomad.hcl")
+	text, err := os.ReadFile(filepath.Join(p.dir, p.name+".nomad.hcl"))
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +128,7 @@ func (p *player) act(ctx context.Context, line string) error {
 		list, err := p.allocs(ctx)
 		var seen []recording.AllocLine
 		for _, a := range list {
-			seen = append(seen, recording.AllocLine{Name: a.Name, Status: a.ClientStatus, Desired: a.DesiredStatus, Version: a.JobVersion})
+			seen = append(seen, recording.AllocLine{Name: child.ReplaceAllString(a.Name, "$1-N"), Status: a.ClientStatus, Desired: a.DesiredStatus, Version: a.JobVersion})
 		}
 		p.got.AllocLists = append(p.got.AllocLists, seen)
 		return err
@@ -147,9 +152,23 @@ func (p *player) act(ctx context.Context, line string) error {
 	}
 }
 
-// allocs returns the allocations of the job, the oldest first.
+// child is how the jobs end that periodic and parameterized ones make.
+var child = regexp.MustCompile(`\b(periodic|dispatch)-[0-9]+(-[0-9a-f]+)?`)
+
+// allocs returns the allocations of the job and of its children, the oldest
+// first.
 func (p *player) allocs(ctx context.Context) ([]*api.AllocationListStub, error) {
 	list, _, err := p.client.Jobs().Allocations(p.name, true, query(ctx))
+	if err != nil {
+		return nil, err
+	}
+	q := query(ctx)
+	q.Prefix = p.name + "/"
+	children, _, err := p.client.Jobs().List(q)
+	for _, j := range children {
+		more, _, failed := p.client.Jobs().Allocations(j.ID, true, query(ctx))
+		list, err = append(list, more...), errors.Join(err, failed)
+	}
 	slices.SortStableFunc(list, func(a, b *api.AllocationListStub) int { return int(a.CreateTime - b.CreateTime) })
 	return list, err
 }
@@ -174,7 +193,7 @@ func (s *side) command(ctx context.Context, dir, line string) recording.Command 
 	c := exec.CommandContext(ctx, s.nomad, words...)
 	var stdout, stderr bytes.Buffer
 	c.Dir, c.Stdin, c.Stdout, c.Stderr = dir, strings.NewReader(stdin), &stdout, &stderr
-	c.Env = append(os.Environ(), "NOMAD_ADDR="+s.address, "NOMAD_TOKEN=", "NOMAD_CLI_NO_COLOR=1")
+	c.Env = append(os.Environ(), "NOMAD_ADDR="+s.address, "NOMAD_NAMESPACE="+s.namespace, "NOMAD_TOKEN=", "NOMAD_CLI_NO_COLOR=1")
 	err := c.Run()
 	code := c.ProcessState.ExitCode()
 	if c.ProcessState == nil || code < 0 {

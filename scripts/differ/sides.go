@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -30,18 +31,42 @@ const (
 type side struct {
 	address string
 	nomad   string // the CLI
-	client  *api.Client
-	// dirs is a pattern of the directories of allocations, with * for the ID of
-	// the job and of the allocation; empty where they cannot be seen.
-	dirs func(job, alloc string) string
+	// namespace is that of the job; empty for the default one.
+	namespace string
+	client    *api.Client
+	// dirs returns a pattern of the directory of an allocation; nil where they
+	// cannot be seen.
+	dirs func(alloc string) string
 	// register submits the job file, and returns what is said of it. nil: it runs
 	// already.
-	register func(ctx context.Context, dir, name string) string
+	register func(ctx context.Context, s *side, dir, name string) string
 }
 
 func newSide(address, nomad string) (*side, error) {
 	client, err := api.NewClient(&api.Config{Address: address})
 	return &side{address: address, nomad: nomad, client: client}, err
+}
+
+var namespace = regexp.MustCompile(`(?m)^ {0,2}namespace *= *"([^"]+)"`)
+
+// in returns the side as it is seen from the namespace of a job file, which an
+// agent gets before.
+func (s *side) in(ctx context.Context, jobFile string) (*side, error) {
+	text, err := os.ReadFile(jobFile)
+	if err != nil {
+		return nil, err
+	}
+	found := namespace.FindSubmatch(text)
+	if found == nil {
+		return s, nil
+	}
+	moved := *s
+	moved.namespace = string(found[1])
+	if s.register != nil {
+		s.command(ctx, "", "namespace apply "+moved.namespace)
+	}
+	moved.client, err = api.NewClient(&api.Config{Address: s.address, Namespace: moved.namespace})
+	return &moved, err
 }
 
 // agentConfig is for an agent of a single test: with all drivers that are
@@ -58,6 +83,9 @@ client {
   host_volume "hv" {
     path = %q
   }
+}
+limits {
+  http_max_conns_per_client = 0
 }
 plugin "raw_exec" {
   config {
@@ -84,11 +112,11 @@ func startAgent(ctx context.Context, opts options, scratch string) (_ *side, end
 		end()
 		return nil, nil, fmt.Errorf("cannot use the agent at %s: %w", address, err)
 	}
-	s.dirs = func(_, alloc string) string { return filepath.Join(allocs, alloc) }
+	s.dirs = func(alloc string) string { return filepath.Join(allocs, alloc) }
 	if allocs == "" {
 		s.dirs = nil
 	}
-	s.register = func(ctx context.Context, dir, name string) string {
+	s.register = func(ctx context.Context, s *side, dir, name string) string {
 		c := s.command(ctx, dir, "job run -detach "+name+".nomad.hcl")
 		return c.Stdout + c.Stderr
 	}
@@ -226,7 +254,7 @@ func playLocally(ctx context.Context, opts options, name, scratch string, action
 	if err != nil {
 		return recording.Recording{}, err
 	}
-	s.dirs = func(job, alloc string) string { return filepath.Join(data, "jobs", job, "runs/*/alloc", alloc) }
+	s.dirs = func(alloc string) string { return filepath.Join(data, "jobs/*/runs/*/alloc", alloc) }
 	return s.play(ctx, name, scratch, actions, opts.settle)
 }
 
