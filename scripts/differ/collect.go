@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -82,7 +83,7 @@ func (p *player) read(alloc *api.Allocation, path string) string {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxOutput))
-	if err != nil {
+	if err != nil || strings.HasSuffix(string(text), ": no such file or directory") { // Nomad's answer is 200
 		return ""
 	}
 	return string(text)

@@ -108,11 +108,14 @@ func (p *player) warnings(ctx context.Context) (string, error) {
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // it is recorded
 	}
-	said := ""
+	said, evaluated := "", "Evaluation ID: ALLOC\n"
+	if job.IsPeriodic() || job.IsParameterized() {
+		evaluated = ""
+	}
 	if answer.Warnings != "" {
 		said = "Job Warnings:\n" + answer.Warnings + "\n\n"
 	}
-	return said + "Job registration successful\nEvaluation ID: ALLOC\n", nil
+	return said + "Job registration successful\n" + evaluated, nil
 }
 
 func (p *player) act(ctx context.Context, line string) error {
@@ -273,9 +276,13 @@ func (p *player) wait(ctx context.Context, settle time.Duration) (status string,
 			return "", err
 		}
 		status = *job.Status
+		list, err := p.allocs(ctx)
+		if err != nil {
+			return "", err
+		}
 		q.WaitTime = settle
-		if status == "dead" {
-			q.WaitTime = time.Second // what its clients still report
+		if status == "dead" && !slices.ContainsFunc(list, lives) {
+			q.WaitTime = time.Second // what is still reported
 		}
 		began := time.Now()
 		_, meta, err := p.client.Jobs().Allocations(p.name, true, q)
@@ -287,4 +294,9 @@ func (p *player) wait(ctx context.Context, settle time.Duration) (status string,
 		}
 		q.WaitIndex = meta.LastIndex
 	}
+}
+
+// lives reports whether an allocation may still change.
+func lives(a *api.AllocationListStub) bool {
+	return a.ClientStatus == api.AllocClientStatusPending || a.ClientStatus == api.AllocClientStatusRunning
 }
