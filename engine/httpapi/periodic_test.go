@@ -12,7 +12,10 @@ func TestForcePeriodic(t *testing.T) {
 	job := newJob("job", "batch", newTask("t"))
 	job.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
 	job.Canonicalize()
-	f := serve(t, job, newJob("other", "service", newTask("o", "run_for", "1h")))
+	disabled := newJob("disabled", "batch", newTask("t"))
+	disabled.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *"), Enabled: new(false)}
+	disabled.Canonicalize()
+	f := serve(t, job, disabled, newJob("other", "service", newTask("o", "run_for", "1h")))
 	id, _, err := f.client.Jobs().PeriodicForce("job", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +44,10 @@ func TestForcePeriodic(t *testing.T) {
 	if j, _, err := f.client.Jobs().Info("job", nil); err != nil || *j.Version != 1 || *j.Periodic.Spec != "0 0 2 1 *" {
 		t.Errorf("version %d, %v", *j.Version, err)
 	}
-	for id, want := range map[string]string{"other": "500 (can't force launch non-periodic job)", "nope": "404 (job not found)"} {
+	for id, want := range map[string]string{
+		"disabled": `500 (force launch for job "disabled" failed: can't force run non-tracked job "disabled" (default))`,
+		"other":    "500 (can't force launch non-periodic job)", "nope": "404 (job not found)",
+	} {
 		if _, _, err := f.client.Jobs().PeriodicForce(id, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", id, err, want)
 		}

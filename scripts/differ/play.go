@@ -296,7 +296,13 @@ func (p *player) wait(ctx context.Context, settle time.Duration) (status string,
 	}
 }
 
-// lives reports whether an allocation may still change.
+// lives reports whether an allocation may still change: one with a failed task
+// counts as failed while its other tasks are being stopped.
 func lives(a *api.AllocationListStub) bool {
+	for _, t := range a.TaskStates {
+		if t.State != "dead" {
+			return true
+		}
+	}
 	return a.ClientStatus == api.AllocClientStatusPending || a.ClientStatus == api.AllocClientStatusRunning
 }

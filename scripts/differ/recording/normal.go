@@ -15,6 +15,7 @@ var (
 	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
 	numbers = regexp.MustCompile(`("(?:Create|Modify)(?:Index|Time)": )\d+`)
 	child   = regexp.MustCompile(`\b(dispatch|periodic)-\d{10}(-[0-9a-f]{8})?`) // a job that another one makes
+	launch  = regexp.MustCompile(`(?m)^Approximate next launch time: .*\n?`)
 	evalID  = regexp.MustCompile(`(Evaluation ID *[:=] )\S+`)
 	webUI   = regexp.MustCompile(`\n\n==> View [^\n]*\n`)
 	sizes   = regexp.MustCompile(`\b[0-9.]+ (?:[KMG]i)?B +`)                        // of directories, in a table
@@ -54,6 +55,7 @@ func normalOutput(s string) string {
 	s = webUI.ReplaceAllString(s, "")
 	s = dirs.ReplaceAllString(s, "DIR/")
 	s = ids.ReplaceAllString(s, "ID")
+	s = launch.ReplaceAllString(s, "")
 	s = child.ReplaceAllString(s, "$1-ID")
 	s = evalID.ReplaceAllString(s, "${1}ID")
 	s = shortID.ReplaceAllString(s, "SHORT_ALLOC_ID=ID")
