@@ -19,6 +19,19 @@ const (
 `
 )
 
+// TestParseMounts leaves out what is no file system of cgroups.
+func TestParseMounts(t *testing.T) {
+	t.Parallel()
+	want := []mount{
+		{dir: "/sys/fs/cgroup/cpu,cpuacct", root: "/", controllers: []string{"rw", "cpu", "cpuacct"}},
+		{dir: "/sys/fs/cgroup/memory", root: "/", controllers: []string{"rw", "memory"}},
+		{dir: "/sys/fs/cgroup/unified", root: "/", version2: true},
+	}
+	if diff := cmp.Diff(want, parseMounts(hybrid), cmp.AllowUnexported(mount{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestVersion1(t *testing.T) {
 	t.Parallel()
 	mounts := parseMounts(hybrid)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hcldec"
 	"go.uber.org/goleak"
 
 	"taskrun/drivers"
@@ -104,6 +106,16 @@ func TestTheUserIsWhoeverRunsIt(t *testing.T) {
 	t.Parallel()
 	if got, want := says(t, begin(t), shell("id -u"), nil), fmt.Sprintln(os.Geteuid()); got != want {
 		t.Errorf("it runs as %s, not %s", got, want)
+	}
+}
+
+// TestCommandIsRequired by the schema, so that validation finds that it is
+// missing.
+func TestCommandIsRequired(t *testing.T) {
+	t.Parallel()
+	_, diags := hcldec.Decode(hcl.EmptyBody(), exec.New().TaskConfigSchema(), nil)
+	if !diags.HasErrors() || !strings.Contains(diags.Error(), `"command"`) {
+		t.Errorf("without a command: %v", diags)
 	}
 }
 

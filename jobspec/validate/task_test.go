@@ -22,6 +22,25 @@ func TestTaskRules(t *testing.T) {
 		{name: "unknown drivers are the engine's affair", task: func(t *api.Task) { t.Driver = "teleport" }},
 		{name: "kill_timeout", task: func(t *api.Task) { t.KillTimeout = new(-time.Second) }, want: []string{inTask + ".kill_timeout: kill_timeout is negative"}},
 		{name: "kill_timeout too long", task: func(t *api.Task) { t.KillTimeout = new(time.Hour) }, want: []string{inTask + ".kill_timeout: kill_timeout exceeds progress_deadline"}},
+		{name: "kill_timeout until progress_deadline", task: func(t *api.Task) { t.KillTimeout = new(10 * time.Minute) }},
+		{
+			name: "kill_timeout without progress_deadline", task: func(t *api.Task) { t.KillTimeout = new(time.Hour) },
+			group: func(g *api.TaskGroup) { g.Update = &api.UpdateStrategy{ProgressDeadline: new(time.Duration(0))} },
+		},
+		{
+			name: "kill_timeout beyond a short progress_deadline", task: func(t *api.Task) { t.KillTimeout = new(2 * time.Minute) },
+			group: func(g *api.TaskGroup) {
+				g.Update = &api.UpdateStrategy{ProgressDeadline: new(time.Minute), HealthyDeadline: new(30 * time.Second)}
+			},
+			want: []string{inTask + ".kill_timeout: kill_timeout exceeds progress_deadline"},
+		},
+		{
+			name: "kill_timeout of a system job with update", job: func(j *api.Job) { j.Type = new("system") },
+			task:  func(t *api.Task) { t.KillTimeout = new(time.Hour) },
+			group: func(g *api.TaskGroup) {
+				g.Update = &api.UpdateStrategy{ProgressDeadline: new(time.Minute), HealthyDeadline: new(30 * time.Second)}
+			},
+		},
 		{name: "kill_timeout of a batch job", job: func(j *api.Job) { j.Type = new("batch") }, task: func(t *api.Task) { t.KillTimeout = new(time.Hour) }},
 		{name: "shutdown_delay", task: func(t *api.Task) { t.ShutdownDelay = -time.Second }, want: []string{inTask + ".shutdown_delay: shutdown_delay is negative"}},
 		{name: "signal", task: func(t *api.Task) { t.KillSignal = "SIGUSR1" }},
