@@ -10,7 +10,6 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
-	"taskrun/drivers/drivertest"
 )
 
 // TestErrors of each step keep a task from starting, and from being found
@@ -28,19 +27,31 @@ func TestErrors(t *testing.T) {
 			return "", nil, broken
 		},
 	})
-	for config, want := range map[string]string{
-		"":                            broken.Error(),
-		`command = "no-such-program"`: `binary "no-such-program" could not be found`,
-		"command = \"true\"\npid_mode = \"mine\"": `failed driver config validation: pid_mode must be "private" or "host", got "mine"`,
-		"command = \"true\"\nipc_mode = \"mine\"": `failed driver config validation: ipc_mode must be "private" or "host", got "mine"`,
+	task := func(options map[string]string) *drivers.TaskConfig {
+		values := map[string]cty.Value{}
+		for name, ty := range hcldec.ImpliedType(d.TaskConfigSchema()).AttributeTypes() {
+			values[name] = cty.NullVal(ty)
+		}
+		for name, value := range options {
+			values[name] = cty.StringVal(value)
+		}
+		return &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: cty.ObjectVal(values)}
+	}
+	for _, c := range []struct {
+		options map[string]string
+		want    string
+	}{
+		{nil, broken.Error()},
+		{map[string]string{"command": "no-such-program"}, `binary "no-such-program" could not be found`},
+		{map[string]string{"command": "true", "pid_mode": "mine"}, `failed driver config validation: pid_mode must be "private" or "host", got "mine"`},
+		{map[string]string{"command": "true", "ipc_mode": "mine"}, `failed driver config validation: ipc_mode must be "private" or "host", got "mine"`},
 	} {
-		cfg, _ := drivertest.Task(t, d, config)
-		handle, _, err := d.StartTask(t.Context(), cfg)
-		if err == nil || !strings.Contains(err.Error(), want) || handle != nil {
-			t.Errorf("%q: handle %v, %v, want %q", config, handle, err, want)
+		handle, _, err := d.StartTask(t.Context(), task(c.options))
+		if err == nil || !strings.Contains(err.Error(), c.want) || handle != nil {
+			t.Errorf("%v: handle %v, %v, want %q", c.options, handle, err, c.want)
 		}
 	}
-	cfg, _ := drivertest.Task(t, d, "")
+	cfg := task(nil)
 	if err := d.RecoverTask(&drivers.TaskHandle{Config: cfg}); !errors.Is(err, broken) {
 		t.Errorf("finding it again: %v", err)
 	}

@@ -36,7 +36,7 @@ func TestTaskRules(t *testing.T) {
 		},
 		{
 			name: "kill_timeout of a system job with update", job: func(j *api.Job) { j.Type = new("system") },
-			task:  func(t *api.Task) { t.KillTimeout = new(time.Hour) },
+			task: func(t *api.Task) { t.KillTimeout = new(time.Hour) },
 			group: func(g *api.TaskGroup) {
 				g.Update = &api.UpdateStrategy{ProgressDeadline: new(time.Minute), HealthyDeadline: new(30 * time.Second)}
 			},
