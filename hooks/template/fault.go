@@ -26,7 +26,7 @@ func Faults(task hooks.Task, env *taskenv.Env) (faults []Fault) {
 		if err != nil {
 			continue // which is told elsewhere
 		}
-		_, err = newEmptySet(task, Config{Lent: nobody{}}, env).execute(sp)
+		_, err = newEmptySet(task, Config{Lent: nobody{}}, env).executeInTime(sp)
 		if line, text, ok := parseFault(err); ok {
 			faults = append(faults, Fault{i, line, text})
 		}

@@ -68,7 +68,7 @@ func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, _ *hook
 		return err
 	}
 	h.m = newManager(h.task.Control, h.task.Emit, set)
-	if req.Recovered && h.m.takeUp() {
+	if req.Recovered && h.m.takeUp(ctx) {
 		h.m.follow(ctx)
 		return nil
 	}

@@ -102,8 +102,10 @@ func (m *manager) renderAll(ctx context.Context) bool {
 		changed, services, poll := m.set.follow(used)
 		missing := map[string]dep.Dependency{}
 		var err error
-		if left, err = m.renderSome(left, missing); err != nil {
-			m.fail("Template failed: %v", err)
+		if left, err = m.renderSome(ctx, left, missing); err != nil {
+			if ctx.Err() == nil {
+				m.fail("Template failed: %v", err)
+			}
 			return false
 		}
 		if len(left) == 0 {
@@ -155,9 +157,9 @@ func (m *manager) used(list []*tracked) map[string]dep.Dependency {
 
 // renderSome renders those templates that can be, and returns the others and
 // what they miss.
-func (m *manager) renderSome(list []*tracked, missing map[string]dep.Dependency) (left []*tracked, err error) {
+func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[string]dep.Dependency) (left []*tracked, err error) {
 	for _, t := range list {
-		out, err := m.set.execute(t.spec)
+		out, err := m.set.execute(ctx, t.spec)
 		if err != nil {
 			return nil, err
 		}

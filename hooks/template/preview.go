@@ -1,8 +1,10 @@
 package template
 
 import (
+	"context"
 	"slices"
 	"strings"
+	"time"
 
 	dep "github.com/hashicorp/consul-template/dependency"
 
@@ -33,7 +35,7 @@ func Preview(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 			continue
 		}
 		s := newEmptySet(task, cfg, env)
-		out, err := s.execute(sp)
+		out, err := s.executeInTime(sp)
 		if err != nil {
 			continue
 		}
@@ -53,6 +55,16 @@ func Preview(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 		return strings.Compare(a.Asks, b.Asks)
 	})
 	return lacks
+}
+
+// previewTime is how long a template may take before a run, when nobody waits for
+// what it renders.
+const previewTime = time.Second
+
+func (s *set) executeInTime(t *spec) (result, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), previewTime)
+	defer cancel()
+	return s.execute(ctx, t)
 }
 
 // askers are in the names of all functions that ask for what a cluster has.

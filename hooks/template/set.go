@@ -1,6 +1,8 @@
 package template
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -63,12 +65,20 @@ type result struct {
 }
 
 // execute executes a template with the answers there are now, as often as it
-// takes.
-func (s *set) execute(t *spec) (result, error) {
+// takes, until ctx ends.
+func (s *set) execute(ctx context.Context, t *spec) (result, error) {
+	ctx, cancel := context.WithCancel(ctx) // of what the functions leave behind
+	defer cancel()
 	brain := ct.NewBrain()
 	a := s.answerer()
 	for range maxPasses {
+		t.guard.begin(ctx)
 		out, err := t.Execute(&ct.ExecuteInput{Brain: brain, Config: s.config})
+		if ended := t.guard.err(); ended != nil {
+			err = ended
+		} else if err != nil {
+			err = errors.New(t.text.original(err.Error()))
+		}
 		if err != nil {
 			return result{}, fmt.Errorf("%s: %w", t.written, err)
 		}

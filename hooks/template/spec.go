@@ -3,7 +3,9 @@ package template
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -39,6 +41,8 @@ const (
 // spec is a template block, ready to be rendered.
 type spec struct {
 	*ct.Template
+	text     instrumented
+	guard    *guard
 	written  string // the destination as the job file has it
 	dest     string // relative to the directory of the allocation
 	perms    fs.FileMode
@@ -100,13 +104,23 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) 
 			return nil, errors.New("template source path escapes alloc directory")
 		}
 	}
+	s.guard = &guard{}
+	guarded := func(text string) string {
+		s.text = instrument(text, *t.LeftDelim, *t.RightDelim)
+		return s.text.text
+	}
+	functions := envFunctions(env)
+	maps.Copy(functions, s.guard.functions())
 	s.Template, err = ct.NewTemplate(&ct.NewTemplateInput{
-		Source: source, Contents: contents, Destination: dest,
+		Source: source, Contents: guarded(contents), Destination: dest,
 		LeftDelim: *t.LeftDelim, RightDelim: *t.RightDelim,
 		ErrMissingKey: *t.ErrMissingKey, ErrFatal: true,
-		ExtFuncMap: envFunctions(env), FunctionDenylist: denied,
+		ExtFuncMap: functions, FunctionDenylist: denied,
 		SandboxPath: filepath.Join(task.AllocDir, task.Task.Name),
-		ReaderFunc:  func(path string) ([]byte, error) { return readIn(task.AllocDir, path) },
+		ReaderFunc: func(path string) ([]byte, error) {
+			text, err := readIn(task.AllocDir, path)
+			return []byte(guarded(string(text))), err
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.written, err)
@@ -122,7 +136,8 @@ func owner(id *int) int {
 	return *id
 }
 
-// readIn reads a file by its absolute path; no link leads out of dir.
+// readIn reads a file by its absolute path; no link leads out of dir. It must be
+// a regular file of up to 64 MiB: a task can put there what it likes.
 func readIn(dir, path string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -133,5 +148,34 @@ func readIn(dir, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return root.ReadFile(rel)
+	return readFile(root, rel)
+}
+
+func readFile(root *os.Root, name string) ([]byte, error) {
+	info, err := root.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
+	case info.Size() > maxSize:
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxSize>>20)}
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err == nil && len(text) > maxSize {
+		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxSize>>20)}
+	}
+	return text, err
 }

@@ -2,6 +2,7 @@ package template
 
 import (
 	"bytes"
+	"context"
 	"path/filepath"
 	"time"
 )
@@ -11,7 +12,7 @@ import (
 // change like any other, which its change_mode is for. What is missing by now
 // is waited for while the task runs. It reports false, and has done nothing,
 // when not all of them were rendered.
-func (m *manager) takeUp() bool {
+func (m *manager) takeUp(ctx context.Context) bool {
 	rendered := make([][]byte, len(m.watched))
 	for i, t := range m.watched {
 		var err error
@@ -25,7 +26,10 @@ func (m *manager) takeUp() bool {
 		if t.once {
 			continue
 		}
-		out, err := m.set.execute(t.spec)
+		out, err := m.set.execute(ctx, t.spec)
+		if ctx.Err() != nil {
+			return true
+		}
 		if err != nil {
 			m.fail("Template failed: %v", err)
 			return true

@@ -11,7 +11,7 @@ import (
 func (m *manager) watch(ctx context.Context) {
 	for {
 		changed, services, poll := m.set.follow(m.used(m.watched))
-		if !m.look(time.Now()) {
+		if !m.look(ctx, time.Now()) {
 			return
 		}
 		for news := false; !news; {
@@ -51,11 +51,14 @@ func (m *manager) await(ctx context.Context, changed, services <-chan struct{}, 
 // look executes the templates whose answers have changed, and notes which of
 // them have become different. They are rendered when it has been quiet: at
 // least waitMin after the last change, at most waitMax after the first.
-func (m *manager) look(now time.Time) bool {
+func (m *manager) look(ctx context.Context, now time.Time) bool {
 	for _, t := range m.watched {
 		differs, err := m.set.differs(&t.result)
 		if err == nil && differs {
-			err = m.lookAt(t, now)
+			err = m.lookAt(ctx, t, now)
+		}
+		if ctx.Err() != nil {
+			return false
 		}
 		if err != nil {
 			m.fail("Template failed: %v", err)
@@ -65,8 +68,8 @@ func (m *manager) look(now time.Time) bool {
 	return true
 }
 
-func (m *manager) lookAt(t *tracked, now time.Time) error {
-	out, err := m.set.execute(t.spec)
+func (m *manager) lookAt(ctx context.Context, t *tracked, now time.Time) error {
+	out, err := m.set.execute(ctx, t.spec)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,274 @@
+package template
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// maxSize is how large a file, a value and the whole of what a template renders
+// may be, in bytes. Nomad has no limit.
+const maxSize = 64 << 20
+
+// maxDepth is how deep values may be. One that contains itself is deeper.
+const maxDepth = 1000
+
+// guard ends the execution of a template when its context ends or it needs too
+// much memory. Its functions are called by what instrument inserts.
+type guard struct {
+	ctx     context.Context //nolint:containedctx // of one execution, which takes none
+	written int
+	failure error
+}
+
+// begin begins another execution.
+func (g *guard) begin(ctx context.Context) { g.ctx, g.written, g.failure = ctx, 0, nil }
+
+// err returns why the execution was ended; nil if it was not. A loop that its
+// context has ended looks as if it had come to its own end.
+func (g *guard) err() error {
+	if g.failure == nil {
+		return g.ctx.Err()
+	}
+	return g.failure
+}
+
+func (g *guard) fail(err error) error {
+	if g.failure == nil {
+		g.failure = err
+	}
+	return err
+}
+
+// functions are those that instrument inserts, and others in the place of those
+// that make much of little.
+func (g *guard) functions() template.FuncMap {
+	return template.FuncMap{
+		stepFunc: func(length int) (string, error) {
+			if err := g.ctx.Err(); err != nil {
+				return "", g.fail(err)
+			}
+			return "", g.write(length)
+		},
+		outFunc: func(v reflect.Value) (reflect.Value, error) {
+			if err := g.ctx.Err(); err != nil {
+				return v, g.fail(err)
+			}
+			return v, g.write(sizeOf(v, maxDepth))
+		},
+		valueFunc: func(v reflect.Value) (reflect.Value, error) {
+			if err := g.ctx.Err(); err != nil {
+				return v, g.fail(err)
+			}
+			return v, g.check(sizeOf(v, maxDepth))
+		},
+		"loop": g.loop,
+		"indent": func(spaces int, s string) (string, error) {
+			if spaces < 0 {
+				return "", fmt.Errorf("indent value must be a positive integer")
+			}
+			if err := g.check(add(len(s), times(spaces, 1+strings.Count(s, "\n")))); err != nil {
+				return "", err
+			}
+			pad := strings.Repeat(" ", spaces)
+			lines := strings.SplitAfter(s, "\n")
+			for i, line := range lines {
+				if line != "" && line != "\n" {
+					lines[i] = pad + line
+				}
+			}
+			return strings.Join(lines, ""), nil
+		},
+		"replaceAll":      func(old, with, s string) (string, error) { return g.replace(old, with, s) },
+		"sprig_replace":   g.replace,
+		"sprig_repeat":    g.repeat,
+		"sprig_indent":    g.indent,
+		"sprig_nindent":   func(spaces int, s string) (string, error) { s, err := g.indent(spaces, s); return "\n" + s, err },
+		"sprig_until":     func(count int) ([]int, error) { return g.untilStep(0, count, sign(count)) },
+		"sprig_untilStep": g.untilStep,
+		"sprig_seq":       g.seq,
+	}
+}
+
+// write counts what is written.
+func (g *guard) write(length int) error {
+	if g.written = add(g.written, length); g.written > maxSize {
+		return g.fail(fmt.Errorf("it renders more than %d MiB", maxSize>>20))
+	}
+	return nil
+}
+
+func (g *guard) check(size int) error {
+	if size > maxSize {
+		return g.fail(fmt.Errorf("a value has more than %d MiB", maxSize>>20))
+	}
+	return nil
+}
+
+func (g *guard) repeat(count int, s string) (string, error) {
+	if err := g.check(times(max(count, 0), len(s))); err != nil {
+		return "", err
+	}
+	return strings.Repeat(s, max(count, 0)), nil
+}
+
+func (g *guard) replace(old, with, s string) (string, error) {
+	if err := g.check(add(len(s), times(strings.Count(s, old), len(with)))); err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(s, old, with), nil
+}
+
+func (g *guard) indent(spaces int, s string) (string, error) {
+	pad, err := g.repeat(spaces, " ")
+	if err != nil {
+		return "", err
+	}
+	s, err = g.replace("\n", "\n"+pad, s)
+	return pad + s, err
+}
+
+func (g *guard) untilStep(start, stop, step int) ([]int, error) {
+	list := []int{}
+	if step == 0 || (stop < start) != (step < 0) {
+		return list, nil
+	}
+	if err := g.check(times((stop-start)/step, 8)); err != nil {
+		return nil, err
+	}
+	for i := start; i < stop == (step > 0) && i != stop; i += step {
+		list = append(list, i)
+	}
+	return list, nil
+}
+
+// seq is like the command of that name.
+func (g *guard) seq(params ...int) (string, error) {
+	start, step := 1, 0
+	var end int
+	switch len(params) {
+	case 1:
+		end = params[0]
+	case 2:
+		start, end = params[0], params[1]
+	case 3:
+		start, step, end = params[0], params[1], params[2]
+	default:
+		return "", nil
+	}
+	by := 1
+	if end < start {
+		by = -1
+	}
+	if step == 0 && len(params) < 3 {
+		step = by
+	}
+	if by < 0 && step > 0 {
+		return "", nil
+	}
+	list, err := g.untilStep(start, end+by, step)
+	return strings.Trim(fmt.Sprint(list), "[]"), err
+}
+
+func sign(n int) int {
+	if n < 0 {
+		return -1
+	}
+	return 1
+}
+
+// add and times do not overflow for sizes, which are never negative.
+func add(a, b int) int { return min(a, 2*maxSize) + min(b, 2*maxSize) }
+
+func times(a, b int) int {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	if a > 2*maxSize/b {
+		return 2 * maxSize
+	}
+	return a * b
+}
+
+// sizeOf estimates how large a value is when it is written. It does not count on
+// beyond maxSize.
+func sizeOf(v reflect.Value, depth int) int {
+	if !v.IsValid() {
+		return 0
+	}
+	if depth == 0 {
+		return 2 * maxSize
+	}
+	total := 0
+	switch v.Kind() {
+	case reflect.String:
+		return v.Len()
+	case reflect.Interface:
+		return sizeOf(v.Elem(), depth-1)
+	case reflect.Pointer:
+		if depth < maxDepth { // it is written as an address
+			return 16
+		}
+		return sizeOf(v.Elem(), depth-1)
+	case reflect.Slice, reflect.Array:
+		for i := 0; i < v.Len() && total <= maxSize; i++ {
+			total = add(total, 1+sizeOf(v.Index(i), depth-1))
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next() && total <= maxSize; {
+			total = add(total, 2+sizeOf(it.Key(), depth-1)+sizeOf(it.Value(), depth-1))
+		}
+	case reflect.Struct:
+		for i := 0; i < v.NumField() && total <= maxSize; i++ {
+			total = add(total, 1+sizeOf(v.Field(i), depth-1))
+		}
+	default:
+		return 8
+	}
+	return total
+}
+
+// loop counts, as consul-template's function does, until the execution ends.
+func (g *guard) loop(bounds ...any) (<-chan int64, error) {
+	var list [2]int64
+	if len(bounds) == 0 || len(bounds) > 2 {
+		return nil, fmt.Errorf("loop: wrong number of arguments, expected 1 or 2, but got %d", len(bounds))
+	}
+	for i, b := range bounds {
+		n, err := integer(b)
+		if err != nil {
+			return nil, err
+		}
+		list[i+2-len(bounds)] = n
+	}
+	numbers, ctx := make(chan int64), g.ctx
+	go func() {
+		defer close(numbers)
+		for i := list[0]; i < list[1]; i++ {
+			select {
+			case numbers <- i:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return numbers, nil
+}
+
+func integer(of any) (int64, error) {
+	switch v := reflect.ValueOf(of); {
+	case v.CanInt():
+		return v.Int(), nil
+	case v.CanUint():
+		return int64(v.Uint()), nil //nolint:gosec // as consul-template does
+	case v.Kind() == reflect.String:
+		if v.String() == "" {
+			return 0, nil
+		}
+		return strconv.ParseInt(v.String(), 10, 64)
+	}
+	return 0, fmt.Errorf("loop: bad argument type: %T", of)
+}

@@ -1,0 +1,205 @@
+package template
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	ct "github.com/hashicorp/consul-template/template"
+	"github.com/hashicorp/nomad/api"
+)
+
+// executed executes a template, as it is or instrumented.
+func executed(ctx context.Context, text, left, right string, instrumentIt bool) (string, *guard, error) {
+	g := &guard{}
+	g.begin(ctx)
+	in := instrumented{text: text}
+	if instrumentIt {
+		in = instrument(text, left, right)
+	}
+	t, err := ct.NewTemplate(&ct.NewTemplateInput{
+		Contents: in.text, LeftDelim: left, RightDelim: right, ErrFatal: true,
+		ExtFuncMap: g.functions(), FunctionDenylist: denied,
+	})
+	if err != nil {
+		return "", g, err
+	}
+	out, err := t.Execute(&ct.ExecuteInput{Brain: ct.NewBrain()})
+	if err != nil {
+		return in.original(err.Error()), g, err
+	}
+	return string(out.Output), g, nil
+}
+
+var renderedTheSame = []string{
+	"", "text", "{{", "}}", "{{ }}", "{{/* a comment }} */}}x", "{{- /* trimmed */ -}} x",
+	"a {{- 1 -}} b", "{{ range loop 3 -}}  x{{ . }}\n{{- end }}", "{{range $i, $e := loop 2 5}}{{$i}}={{$e}} {{else}}none{{end}}",
+	"{{range 3}}{{.}}{{if eq . 1}}{{continue}}{{end}}-{{end}}", "{{range loop 9}}{{if eq . 3}}{{break}}{{else if eq . 1}}one{{else}}x{{end}}{{end}}",
+	`{{"}}"}}{{'}'}}{{` + "`}} {{`" + `}}`, `{{ "a\"}}" | printf "%s-%s" (printf "%d" 3) }}`,
+	`{{define "a"}}[{{.}}]{{end}}{{template "a" (printf "%s" "x")}}{{block "b" 1}}b{{.}}{{end}}`,
+	`{{define "a"}}kept{{end}}{{define "a"}} {{/* empty */}}{{end}}{{template "a"}}`,
+	`{{$x := 1}}{{$x = 2}}{{$x}}{{with $y := 5}}{{$y}}{{else with 3}}{{.}}{{end}}`, `{{nil}}`, `{{.}}`, `{{.a.b}}`,
+	`{{$m := sprig_dict "a" 1}}{{$m.b}}{{$m.a}}{{$m}}{{index $m "a"}}{{len $m}}`, `{{scratch.Set "a" (printf "x")}}{{scratch.Get "a"}}`,
+	`{{indent 2 "a\n\nb"}}{{replaceAll "a" "bb" "aXa"}}{{sprig_repeat 3 "ab"}}{{sprig_indent 1 "a\nb"}}{{sprig_nindent 1 "a"}}`,
+	`{{sprig_until 3}}{{sprig_until -2}}{{sprig_untilStep 1 9 3}}{{sprig_untilStep 9 1 -4}}{{sprig_untilStep 1 5 0}}{{sprig_seq 3}}|{{sprig_seq -2}}|{{sprig_seq 2 4}}|{{sprig_seq 1 2 8}}|{{sprig_seq 4 1 1}}`,
+	"{{range loop 2}}\n{{ end }}\n{{ printf \"%d\" (index nil 1) }}", "{{if true}}{{end}}{{end}}", "{{range}}", "{{(1)}}", "{{ true }}{{ 1.5 }}{{ 'a' }}{{ not true }}",
+	"{{range loop \"2\"}}{{.}}{{end}}{{loop}}", "{{timestamp \"unix\" | printf \"%.1s\"}}", "{{- range $i := loop 2 -}}\n {{- $i -}} \n{{- end -}}",
+}
+
+// sameResult compares what a template renders, or how it fails, with what it does
+// when it is not instrumented.
+func sameResult(t *testing.T, text, left, right string) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	got, g, err := executed(ctx, text, left, right, true)
+	if g.err() != nil || len(text) > 2000 {
+		return // it may not end otherwise
+	}
+	want, _, plainErr := executed(t.Context(), text, left, right, false)
+	if (err == nil) != (plainErr == nil) {
+		t.Fatalf("%q: %v, want %v", text, err, plainErr)
+	}
+	if err == nil && got != want {
+		t.Errorf("%q rendered %q, want %q", text, got, want)
+	}
+	if err != nil && position.FindString(got) != position.FindString(want) {
+		t.Errorf("%q: %q, want %q", text, got, want)
+	}
+}
+
+func TestInstrumentedTemplatesRenderTheSame(t *testing.T) {
+	t.Parallel()
+	for _, text := range renderedTheSame {
+		sameResult(t, text, "{{", "}}")
+		sameResult(t, strings.NewReplacer("{{", "[[", "}}", "]]").Replace(text), "[[", "]]")
+		sameResult(t, strings.NewReplacer("{{", "<", "}}", ">").Replace(text), "<", ">")
+	}
+}
+
+func FuzzInstrument(f *testing.F) {
+	for _, text := range renderedTheSame {
+		f.Add(text, "{{", "}}")
+		f.Add(strings.NewReplacer("{{", "[%", "}}", "%]").Replace(text), "[%", "%]")
+	}
+	f.Fuzz(func(t *testing.T, text, left, right string) {
+		if strings.Contains(text, "timestamp") || strings.Contains(text, "env") || strings.Contains(text, "uuid") {
+			t.Skip("it differs from one time to the next")
+		}
+		sameResult(t, text, left, right)
+	})
+}
+
+// TestEndlessTemplatesEndWithTheirContext executes templates that would go on for
+// hours.
+func TestEndlessTemplatesEndWithTheirContext(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"{{ range loop 1000000000000 }}{{ end }}",
+		"{{ range 1000000000000 }}{{ end }}",
+		"{{- range $i := loop 1000000000000 -}} {{- end -}}",
+		"{{ range loop 1000000 }}{{ range loop 1000000 }}{{ if false }}x{{ end }}{{ end }}{{ end }}",
+		"{{ range loop 1000000000000 }}{{ continue }}{{ end }}",
+		`{{ define "a" }}{{ if lt . 60 }}{{ template "a" (add . 1) }}{{ template "a" (add . 1) }}{{ end }}{{ end }}{{ template "a" 0 }}`,
+		`{{ range loop 1000000000000 }}{{ $x := 1 }}{{ else }}y{{ end }}`,
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		ended := make(chan error, 1)
+		go func() {
+			_, g, _ := executed(ctx, text, "{{", "}}", true)
+			ended <- g.err()
+		}()
+		select {
+		case err := <-ended:
+			if err == nil || ctx.Err() == nil {
+				t.Errorf("%s: ended with %v", text, err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s: it does not end", text)
+		}
+		cancel()
+	}
+}
+
+// TestLargeTemplatesAreRefused executes templates that would fill the memory.
+func TestLargeTemplatesAreRefused(t *testing.T) {
+	// Not in parallel: it measures the memory.
+	for _, text := range []string{
+		`{{ sprig_repeat 1000000000000 "x" }}`,
+		`{{ sprig_until 1000000000000 }}`,
+		`{{ sprig_untilStep 0 1000000000000 1 }}`,
+		`{{ sprig_seq 1000000000000 }}`,
+		`{{ indent 1000000000000 "x" }}`,
+		`{{ sprig_nindent 1000000000000 "x" }}`,
+		`{{ $x := sprig_repeat 10000000 "x" }}{{ replaceAll "x" $x $x }}`,
+		`{{ range loop 1000000000000 }}` + strings.Repeat("some text", 1000) + `{{ end }}`,
+		`{{ range loop 1000000000000 }}{{ printf "%09999d" . }}{{ end }}`,
+		`{{ $x := "x" }}{{ range loop 100 }}{{ $x = printf "%s%s" $x $x }}{{ end }}`,
+		`{{ range loop 100 }}{{ scratch.Set "x" (printf "%s%s" (scratch.Get "x") "12345678") }}{{ scratch.Set "x" (printf "%s%s" (scratch.Get "x") (scratch.Get "x")) }}{{ end }}`,
+		`{{ $x := sprig_list 1 2 }}{{ range loop 100 }}{{ $x = sprig_list $x $x }}{{ end }}{{ $x }}`,
+		`{{ $x := sprig_dict }}{{ $_ := sprig_set $x "x" $x }}{{ $x }}`,
+		`{{ $x := sprig_repeat 1000000 "x" }}{{ range loop 1000 }}{{ $x }}{{ end }}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, g, err := executed(t.Context(), text, "{{", "}}", true)
+		runtime.ReadMemStats(&after)
+		if err == nil || g.failure == nil || !strings.Contains(g.failure.Error(), "64 MiB") {
+			t.Errorf("%s: %v, %v", text, err, g.failure)
+		}
+		if used := (after.HeapSys - min(before.HeapSys, after.HeapSys)) >> 20; used > 1000 {
+			t.Errorf("%s: %d MiB", text, used)
+		}
+	}
+}
+
+// TestHostileFilesAreRefused has a task put everything behind the function file
+// that blocks its reader, or fills the memory.
+func TestHostileFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		make func(name string) error
+		want string
+	}{
+		"FIFO": {func(name string) error { return syscall.Mkfifo(name, 0o666) }, "not a regular file"},
+		"sparse file": {func(name string) error {
+			if err := os.WriteFile(name, nil, 0o600); err != nil {
+				return err
+			}
+			return os.Truncate(name, 1<<30)
+		}, "larger than 64 MiB"},
+		"directory": {func(name string) error { return os.Mkdir(name, 0o700) }, "not a regular file"},
+		"link out":  {func(name string) error { return os.Symlink("/etc/passwd", name) }, "outside"},
+		"device":    {func(name string) error { return os.Symlink("/dev/zero", name) }, "outside"},
+	} {
+		for _, source := range []bool{false, true} {
+			tmpl := file(`{{ file (printf "%s/in" (env "NOMAD_TASK_DIR")) }}`)
+			if source {
+				tmpl = file("", func(t *api.Template) { t.SourcePath, t.EmbeddedTmpl = new("local/in"), new("") })
+			}
+			s := newSetting(t, "", tmpl)
+			if err := tt.make(filepath.Join(s.task.AllocDir, "t", "local", "in")); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- s.start(Config{}) }()
+			select {
+			case err := <-ended:
+				text := strings.Join(s.control.take(), "\n")
+				if err != nil {
+					text += err.Error()
+				}
+				if !strings.Contains(text, tt.want) && !strings.Contains(text, "escapes") {
+					t.Errorf("%s: %q, want %q", name, text, tt.want)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatalf("%s: it blocks", name)
+			}
+			s.stop()
+		}
+	}
+}
