@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 		want    string
 	}{
 		{nil, broken.Error()},
-		{map[string]string{"command": "no-such-program"}, `binary "no-such-program" could not be found`},
+		{map[string]string{"command": "true"}, "failed to launch command with executor: cannot start in directory"},
 		{map[string]string{"command": "true", "pid_mode": "mine"}, `failed driver config validation: pid_mode must be "private" or "host", got "mine"`},
 		{map[string]string{"command": "true", "ipc_mode": "mine"}, `failed driver config validation: ipc_mode must be "private" or "host", got "mine"`},
 	} {
