@@ -30,8 +30,12 @@ func noDownload(files []jobFile) (problems jobspec.Problems) {
 				if !not {
 					continue
 				}
+				from := kind
+				if remedies[kind] == "" {
+					from = "this source" // whose first part may be anything, a secret as well
+				}
 				found = append(found, jobspec.Problem{
-					Summary: fmt.Sprintf("artifacts from %s are not supported here", kind),
+					Summary: fmt.Sprintf("artifacts from %s are not supported here", from),
 					Detail:  "there are http, https, git and files of this machine",
 					Remedy:  remedies[kind],
 					Path:    at.Index("artifact", i).Attr("source"),

@@ -64,6 +64,9 @@ func (a *app) printProblems(files []jobFile, problems jobspec.Problems) {
 	sources := make(map[string][]byte)
 	for _, f := range files {
 		maps.Copy(sources, f.Sources)
+		for name := range f.Secret {
+			delete(sources, name)
+		}
 	}
 	style := problemStyle{a.streams.ErrStyle(a.colour), 0}
 	if a.streams.ErrTerm {

@@ -74,7 +74,8 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 			continue // to be filled in
 		}
 		if v := p.variables[name]; v != nil {
-			diags = append(diags, v.set(value.Value, "value from "+value.At.File, value.At.hcl())...)
+			p.conceal.keep(value.At.File)
+			diags = append(diags, p.setOutside(v, value.Value, "value from "+value.At.File, value.At.hcl())...)
 			continue
 		}
 		if near := diagnostic.Nearest(name, p.variables.names()); near != "" {
@@ -91,6 +92,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	var order []string
 	for _, argument := range p.opts.Vars {
 		name, text, ok := strings.Cut(argument, "=")
+		p.conceal.names[name] = true
 		if !ok {
 			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", argument), "",
 				fmt.Sprintf("write --var %s=VALUE", argument)))
@@ -139,7 +141,7 @@ func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagn
 	}
 	switch v.typ {
 	case cty.String, cty.Number, cty.NilType:
-		return v.set(cty.StringVal(text), origin, at)
+		return p.setOutside(v, cty.StringVal(text), origin, at)
 	}
 	expr, diags := syntax.Expression([]byte(text), at.Filename)
 	if diags.HasErrors() {
@@ -151,13 +153,29 @@ func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagn
 		v.broken = true
 		return explainConstant(diags, "a value for a variable")
 	}
-	return v.set(value, origin, expr.Range())
+	return p.setOutside(v, value, origin, expr.Range())
+}
+
+// setOutside sets a variable from outside of the job file. No message shows
+// such a value, since it may be a secret.
+func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.Range) hcl.Diagnostics {
+	p.conceal.add(value)
+	p.scope.Conceal("var", v.name)
+	diags := v.set(value, origin, at)
+	if len(diags) == 0 {
+		p.conceal.add(v.value) // in its own type
+	}
+	for _, diag := range diags {
+		diag.Detail = fmt.Sprintf("the type is %s; %s", typeexpr.TypeString(v.typ), whyHidden)
+	}
+	return diags
 }
 
 // textRange makes a text from the shell a source of its own, and returns the
 // range of all of it.
 func (p *parser) textRange(source, text string) hcl.Range {
 	p.file.Sources[source] = []byte(text)
+	p.conceal.keep(source)
 	return hcl.Range{
 		Filename: source,
 		Start:    hcl.Pos{Line: 1, Column: 1},

@@ -28,6 +28,9 @@ func ProblemsOf(diags hcl.Diagnostics, scope *evaluate.Scope) Problems {
 // problems turns diagnostics into problems, each once, in the order of the
 // source, and in our words where HCL's miss the point.
 func (p *parser) problems(diags hcl.Diagnostics) Problems {
+	if p.scope != nil {
+		p.conceal.addAll(p.scope.Concealed())
+	}
 	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
 		return cmp.Compare(offsetOf(a), offsetOf(b))
 	})
@@ -97,6 +100,7 @@ func (p *parser) problem(diag *hcl.Diagnostic) Problem {
 		name, _, _ = strings.Cut(name, "\"")
 		out.Summary, out.Detail = fmt.Sprintf("unknown property %q", name), ""
 	}
+	p.conceal.hide(&out)
 	return out
 }
 

@@ -25,6 +25,9 @@ func (p *parser) explainCall(diag *hcl.Diagnostic, out *Problem) {
 	if expr, ok := diag.Expression.(*hclsyntax.FunctionCallExpr); ok && strings.HasPrefix(expr.Name, "file") {
 		out.Remedy = p.fileBeside(expr, diag.EvalContext)
 	}
+	if p.conceal.at(out.Range) { // it may quote a part of the value in words of its own
+		out.Detail, out.Remedy = whyHidden, ""
+	}
 }
 
 // fileBeside says so when a file that is not there lies beside the job file:

@@ -115,6 +115,9 @@ func (p *parser) evaluateLocal(l *local) hcl.Diagnostics {
 	}
 	ctx := p.scope.Root().NewChild()
 	ctx.Variables = map[string]cty.Value{"local": cty.ObjectVal(members)}
+	if p.scope.Conceals(l.expr, ctx) {
+		p.scope.Conceal("local", l.name)
+	}
 	value, moreDiags := p.scope.Value(l.expr, ctx)
 	if l.value = value; moreDiags.HasErrors() {
 		l.value = unknown

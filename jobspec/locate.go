@@ -2,26 +2,54 @@ package jobspec
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Place fills in the Range of every problem that has a Path but no Range yet.
+// Place fills in the Range of every problem that has a Path but no Range yet,
+// and hides values that must not be shown.
 func (f *File) Place(problems Problems) {
 	for i := range problems {
 		p := &problems[i]
-		if !p.Range.IsZero() || p.Path == "" {
-			continue
+		f.place(p)
+		f.conceal.hide(p)
+		if f.concealsBelow(p.Path.Parent()) {
+			for _, text := range []*string{&p.Summary, &p.Detail, &p.Remedy} {
+				*text = f.conceal.loosely(*text)
+			}
 		}
-		path, exact := f.Positions.nearest(p.Path)
-		p.Range = f.Positions[path]
-		switch {
-		case p.OfName && exact:
-			p.Range = f.nameOf(p.Range, path.Name())
-		case p.Word != "":
-			p.Range = f.wordIn(p.Range, p.Word)
+	}
+}
+
+// concealsBelow reports whether a block, or what is in it, has a value that must
+// not be shown.
+func (f *File) concealsBelow(block Path) bool {
+	if f.concealed == nil {
+		f.concealed = []Path{}
+		for path, at := range f.Positions {
+			if f.conceal.at(at) {
+				f.concealed = append(f.concealed, path)
+			}
 		}
+	}
+	return slices.ContainsFunc(f.concealed, func(path Path) bool {
+		return strings.HasPrefix(string(path), string(block))
+	})
+}
+
+func (f *File) place(p *Problem) {
+	if !p.Range.IsZero() || p.Path == "" {
+		return
+	}
+	path, exact := f.Positions.nearest(p.Path)
+	p.Range = f.Positions[path]
+	switch {
+	case p.OfName && exact:
+		p.Range = f.nameOf(p.Range, path.Name())
+	case p.Word != "":
+		p.Range = f.wordIn(p.Range, p.Word)
 	}
 }
 

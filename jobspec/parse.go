@@ -64,8 +64,14 @@ type File struct {
 	// Sources are the texts that problems may point into, by name. They are
 	// there also when there were errors.
 	Sources map[string][]byte
+	// Secret are the sources that hold values of variables, of which no line may
+	// be shown.
+	Secret map[string]bool
 	// Unset are the variables without a value, when Options.Outline is set.
 	Unset []Unset
+
+	conceal   concealment
+	concealed []Path // of values that are; nil until asked for
 }
 
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as
@@ -77,6 +83,7 @@ func Parse(src Source, opts Options) (*File, Problems) {
 		src:  src,
 		file: &File{Positions: Positions{}, Sources: map[string][]byte{src.Name: src.Text}},
 	}
+	p.conceal.text, p.conceal.names = string(src.Text), map[string]bool{}
 	var problems Problems
 	if syntax.IsAPI(src.Text) {
 		problems = p.problems(p.parseAPI())
@@ -86,6 +93,7 @@ func Parse(src Source, opts Options) (*File, Problems) {
 	if problems.HasErrors() {
 		p.file.Job = nil
 	}
+	p.file.conceal, p.file.Secret = p.conceal, p.conceal.files
 	return p.file, problems
 }
 
@@ -97,6 +105,7 @@ type parser struct {
 	scope     *evaluate.Scope
 	variables variables
 	locals    locals
+	conceal   concealment
 	path      []string // locals being evaluated, each for the one before it
 	looked    int      // references between locals that were followed
 }

@@ -47,6 +47,7 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 
 func (p *parser) parseVarFile(src Source) (varFile, hcl.Diagnostics) {
 	p.file.Sources[src.Name] = src.Text
+	p.conceal.keep(src.Name)
 	body, diags := syntax.Parse(src.Text, src.Name)
 	return varFile{src.Name, body}, diags
 }
@@ -65,6 +66,7 @@ func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 	}
 	attributes, diags := file.body.JustAttributes()
 	for _, a := range inOrder(attributes) {
+		p.conceal.names[a.Name] = true
 		v := p.variables[a.Name]
 		if v == nil {
 			diag := diagnostic.Error(a.NameRange, fmt.Sprintf("the job file does not declare a variable %q", a.Name), "", p.declare(a.Name))
@@ -77,7 +79,7 @@ func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 			v.broken = true
 			continue
 		}
-		diags = append(diags, v.set(value, "value from "+file.name, a.Expr.Range())...)
+		diags = append(diags, p.setOutside(v, value, "value from "+file.name, a.Expr.Range())...)
 	}
 	return diags
 }

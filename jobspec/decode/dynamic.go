@@ -52,6 +52,7 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 	if g == nil {
 		return nil
 	}
+	concealed := d.Scope.Conceals(g.forEach, ctx)
 	each, ok := d.evaluate(g.forEach, ctx)
 	if !ok {
 		return nil
@@ -74,6 +75,9 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 		child := ctx.NewChild()
 		child.Variables = map[string]cty.Value{
 			g.iterator: cty.ObjectVal(map[string]cty.Value{"key": key, "value": value}),
+		}
+		if concealed {
+			d.Scope.ConcealIn(child, g.iterator)
 		}
 		generated := g.content
 		generated.name, generated.at, generated.header = name.text, name.at, b.header

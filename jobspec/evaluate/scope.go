@@ -20,6 +20,7 @@ type Scope struct {
 	deferred []Reference
 	budget   *budget
 	escapes  escapes
+	conceal  concealing
 }
 
 // A Reference is one mention of a name that has no value yet.
@@ -60,10 +61,14 @@ func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Va
 	if literal, ok := expr.(*hclsyntax.TemplateExpr); ok && literal.IsStringLiteral() {
 		return literal.Value(nil)
 	}
+	concealed := s.Conceals(expr, ctx)
 	s.budget.run()
 	defer s.budget.recover(expr, &v, &diags)
 	s.prepare(expr, ctx)
 	v, diags = expr.Value(ctx)
+	if concealed {
+		s.note(expr, v)
+	}
 	if !diags.HasErrors() {
 		s.budget.spend(v)
 	}

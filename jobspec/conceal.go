@@ -1,0 +1,212 @@
+package jobspec
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/evaluate"
+)
+
+// concealment hides in problems what comes from outside of the job file: values
+// of variables that stubs, the command line, the environment or files of values
+// have set, and all that is made of them.
+type concealment struct {
+	text   string          // of the job file: the author's own words may be shown
+	names  map[string]bool // so may the names of variables
+	files  map[string]bool // sources that hold such values
+	ranges []Range         // of expressions of the job file that have such values
+	values map[string]bool // such values themselves
+}
+
+// minSecret is how long a value is, in bytes, that is hidden wherever it is. A
+// shorter one is hidden where it is at fault: "1" is part of many words.
+const minSecret = 4
+
+const (
+	hidden     = "(hidden)"
+	whyHidden  = "the value is hidden, for it was set from outside of the job file"
+	mostHidden = 10_000 // values that are looked for
+)
+
+// keep makes a source one that must not be shown.
+func (c *concealment) keep(file string) {
+	if c.files == nil {
+		c.files = map[string]bool{}
+	}
+	c.files[file] = true
+}
+
+// add hides a value, and all that is in it.
+func (c *concealment) add(v cty.Value) {
+	if c.values == nil {
+		c.values = map[string]bool{}
+	}
+	note := func(text string) {
+		if text != "" && len(c.values) < mostHidden {
+			c.values[text] = true
+		}
+	}
+	_ = cty.Walk(v, func(path cty.Path, v cty.Value) (bool, error) {
+		if n := len(path); n > 0 {
+			if step, ok := path[n-1].(cty.IndexStep); ok && step.Key.Type() == cty.String {
+				note(step.Key.AsString())
+			}
+		}
+		switch {
+		case v.IsNull() || !v.IsKnown():
+		case v.Type() == cty.String:
+			note(v.AsString())
+		case v.Type() == cty.Number:
+			note(v.AsBigFloat().Text('f', -1))
+			note(v.AsBigFloat().Text('g', 20))
+		}
+		return true, nil
+	})
+}
+
+// addAll hides what a scope has met.
+func (c *concealment) addAll(found []evaluate.Concealed) {
+	c.ranges = nil
+	for _, f := range found {
+		c.ranges = append(c.ranges, RangeOf(f.Range))
+		c.add(f.Value)
+	}
+}
+
+// hide takes out of a problem what must not be shown.
+func (c *concealment) hide(p *Problem) {
+	if len(c.files) == 0 && len(c.values) == 0 && len(c.ranges) == 0 {
+		return
+	}
+	for _, text := range []*string{&p.Summary, &p.Detail, &p.Remedy} {
+		*text = c.replace(*text, minSecret)
+	}
+	if !c.at(p.Range) {
+		return
+	}
+	p.Summary = c.strictly(p.Summary)
+	if strings.Contains(c.strictly(p.Detail), hidden) {
+		p.Detail = whyHidden
+	}
+	if strings.Contains(c.strictly(p.Remedy), hidden) {
+		p.Remedy = ""
+	}
+	p.Word = ""
+}
+
+// strictly hides what may be a value, or a part of one, in a text about it.
+func (c *concealment) strictly(text string) string {
+	return c.numbers(c.replace(c.quoted(text), 1), strings.Contains)
+}
+
+// numbers hides the numbers that values have, or are, according to match.
+func (c *concealment) numbers(text string, match func(value, number string) bool) string {
+	var b strings.Builder
+	for text != "" {
+		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+		if digits == 0 {
+			digits = strings.IndexAny(text+"0", "0123456789")
+			b.WriteString(text[:digits])
+		} else if number := text[:digits]; c.any(func(value string) bool { return match(value, number) }) {
+			b.WriteString(hidden)
+		} else {
+			b.WriteString(number)
+		}
+		text = text[digits:]
+	}
+	return b.String()
+}
+
+func (c *concealment) any(ok func(value string) bool) bool {
+	for value := range c.values {
+		if ok(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// loosely hides what may be a value in a text about what is beside it, such as
+// a sum.
+func (c *concealment) loosely(text string) string {
+	return c.numbers(c.replace(text, 1), func(value, number string) bool { return strings.TrimLeft(value, "-+") == number })
+}
+
+// at reports whether something that must not be shown stands there.
+func (c *concealment) at(r Range) bool {
+	return c.files[r.File] || slices.ContainsFunc(c.ranges, func(s Range) bool {
+		return s.File == r.File && r.Start.Byte < s.End.Byte && s.Start.Byte < max(r.End.Byte, r.Start.Byte+1)
+	})
+}
+
+// replace hides the values of at least so many bytes. Short ones count as words
+// alone.
+func (c *concealment) replace(text string, least int) string {
+	if text == "" {
+		return ""
+	}
+	var found []string
+	for value := range c.values {
+		if len(value) >= least && strings.Contains(text, shown(value)) {
+			found = append(found, shown(value))
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return len(b) - len(a) }) // one may be part of another
+	for _, value := range found {
+		text = replaceWords(text, value, len(value) < minSecret)
+	}
+	return text
+}
+
+// shown returns a value as %q shows it, without the quotes.
+func shown(value string) string {
+	quoted := strconv.Quote(value)
+	return quoted[1 : len(quoted)-1]
+}
+
+func replaceWords(text, value string, words bool) string {
+	var b strings.Builder
+	for {
+		i := strings.Index(text, value)
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		end := i + len(value)
+		b.WriteString(text[:i])
+		if words && (i > 0 && isInWord(rune(text[i-1])) || end < len(text) && isInWord(rune(text[end]))) {
+			b.WriteString(value)
+		} else {
+			b.WriteString(hidden)
+		}
+		text = text[end:]
+	}
+}
+
+// quoted hides what is in quotes, but for names and words of the job file.
+func (c *concealment) quoted(text string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(text, '"')
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:i])
+		text = text[i:]
+		quoted, err := strconv.QuotedPrefix(text)
+		if err != nil { // one that does not end
+			b.WriteString(hidden)
+			return b.String()
+		}
+		text = text[len(quoted):]
+		word, _ := strconv.Unquote(quoted)
+		if !c.names[word] && !strings.Contains(c.text, word) || c.values[word] {
+			quoted = hidden
+		}
+		b.WriteString(quoted)
+	}
+}
