@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zclconf/go-cty/cty"
 
@@ -88,7 +90,9 @@ func (c *concealment) hide(p *Problem) {
 		return
 	}
 	p.Summary = c.strictly(p.Summary)
-	if strings.Contains(c.strictly(p.Detail), hidden) {
+	p.Detail = c.strictly(p.Detail)
+	// An error of a parser may quote parts of the value in its own way.
+	if strings.Contains(p.Detail, hidden) && (p.Detail == hidden || strings.ContainsAny(p.Detail, "`':")) {
 		p.Detail = whyHidden
 	}
 	if strings.Contains(c.strictly(p.Remedy), hidden) {
@@ -102,15 +106,18 @@ func (c *concealment) strictly(text string) string {
 	return c.numbers(c.replace(c.quoted(text), 1), strings.Contains)
 }
 
-// numbers hides the numbers that values have, or are, according to match.
+// numbers hides the numbers that values have, or are, according to match. The 3
+// of "s3" is none.
 func (c *concealment) numbers(text string, match func(value, number string) bool) string {
 	var b strings.Builder
-	for text != "" {
+	for inWord := false; text != ""; {
 		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 		if digits == 0 {
 			digits = strings.IndexAny(text+"0", "0123456789")
 			b.WriteString(text[:digits])
-		} else if number := text[:digits]; c.any(func(value string) bool { return match(value, number) }) {
+			last, _ := utf8.DecodeLastRuneInString(text[:digits])
+			inWord = unicode.IsLetter(last)
+		} else if number := text[:digits]; !inWord && c.any(func(value string) bool { return match(value, number) }) {
 			b.WriteString(hidden)
 		} else {
 			b.WriteString(number)
@@ -186,7 +193,12 @@ func replaceWords(text, value string, words bool) string {
 	}
 }
 
-// quoted hides what is in quotes, but for names and words of the job file.
+func containsFold(text, part string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(part))
+}
+
+// quoted hides parts of values in quotes, but for names and words of the job
+// file.
 func (c *concealment) quoted(text string) string {
 	var b strings.Builder
 	for {
@@ -204,7 +216,8 @@ func (c *concealment) quoted(text string) string {
 		}
 		text = text[len(quoted):]
 		word, _ := strconv.Unquote(quoted)
-		if !c.names[word] && !strings.Contains(c.text, word) || c.values[word] {
+		known := c.names[word] || strings.Contains(c.text, word)
+		if c.values[word] || !known && c.any(func(value string) bool { return containsFold(value, word) }) {
 			quoted = hidden
 		}
 		b.WriteString(quoted)
