@@ -171,7 +171,7 @@ func (c *cli) restart() error {
 }
 
 func (c *cli) stop() error {
-	answer, err := c.client.Allocations().Stop(c.alloc, nil)
+	answer, err := c.client.Allocations().Stop(c.alloc, &api.QueryOptions{Params: map[string]string{"reschedule": "true"}})
 	if err != nil {
 		return fmt.Errorf("Error stopping allocation: %w", err) //nolint:staticcheck // Nomad's words
 	}

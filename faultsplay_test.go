@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -25,6 +26,9 @@ import (
 
 // answerTime is how long something that was recorded may take to happen.
 const answerTime = 20 * time.Second
+
+// lateTime is the same once something else has happened than was recorded.
+const lateTime = 5 * time.Second
 
 // keep is a job that waits, so that the run, and with it the API, outlives the
 // job that is looked at.
@@ -48,7 +52,7 @@ type player struct {
 	want   recording.Recording
 	got    recording.Recording
 	slept  *sleeps
-	late   bool // something did not happen in time
+	late   bool // what was recorded did not happen
 }
 
 // play runs a job with the actions of its recording and returns what happened.
@@ -183,7 +187,7 @@ func (p *player) until(ask func(*api.QueryOptions) (*api.QueryMeta, bool)) bool 
 	p.Helper()
 	patience := answerTime
 	if p.late {
-		patience = time.Second
+		patience = lateTime
 	}
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
@@ -341,7 +345,7 @@ func (p *player) act(action string, at float64) {
 	p.Helper()
 	switch what, rest, _ := strings.Cut(action, " "); what {
 	case "stop":
-		if p.over(at) {
+		if !p.late && p.over(at) {
 			return
 		}
 		if _, _, err := p.client.Jobs().Deregister(p.name, false, nil); err != nil {
@@ -352,7 +356,9 @@ func (p *player) act(action string, at float64) {
 	case "allocs":
 		p.got.AllocLists = append(p.got.AllocLists, p.allocList(p.want.AllocLists[len(p.got.AllocLists)]))
 	case "cli":
-		p.got.Commands = append(p.got.Commands, p.command(rest))
+		got, want := p.command(rest), p.want.Commands[len(p.got.Commands)]
+		p.got.Commands = append(p.got.Commands, got)
+		p.late = p.late || got.Code != want.Code
 	default:
 		p.Fatalf("unknown action %q", action)
 	}
@@ -516,12 +522,15 @@ func (p *player) files(dir string) (list []recording.File) {
 	}
 	defer func() { _ = root.Close() }()
 	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) { // secrets are being removed
+			return nil
+		}
 		if err != nil || path == "." {
 			return err
 		}
 		info, err := d.Info()
 		if err != nil {
-			return err
+			return nil //nolint:nilerr // likewise
 		}
 		sys := info.Sys().(*syscall.Stat_t)
 		list = append(list, recording.File{

@@ -83,7 +83,8 @@ func (s *slot) report(alloc string, v health.Verdict) {
 	if d == nil || s.last().ID != alloc || s.last().Version != d.Version {
 		return
 	}
-	d.Report(s.group, alloc, v, s.retryLocked(time.Now()) >= 0, time.Now())
+	replaced := *s.job.Type != api.JobTypeSystem && s.retryLocked(time.Now()) >= 0
+	d.Report(s.group, alloc, v, replaced, time.Now())
 	d.unsaved = true
 	s.advance(&store.Change{})
 	s.look()
@@ -99,6 +100,9 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	var next *api.Job
 	if d.Revert && d.Status != d.status {
 		next = r.goBack(d)
+	}
+	if d.Status == health.DeploymentFailed && d.Status != d.status && *r.job.Type == api.JobTypeSystem {
+		r.replaceFailed()
 	}
 	if d.Status == health.DeploymentSuccessful && d.Status != d.status {
 		r.stabilise(d.Version, c)

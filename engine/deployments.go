@@ -26,7 +26,6 @@ type Deployment struct {
 // DeploymentGroup is a snapshot of a group that takes part in a deployment.
 type DeploymentGroup struct {
 	health.DeploymentGroup
-	Placed         int      // allocations, and those in whose place they run
 	PlacedCanaries []string // IDs
 }
 
@@ -60,10 +59,7 @@ func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 		group.Healthy, group.Unhealthy = slices.Clone(g.Healthy), slices.Clone(g.Unhealthy)
 		for _, s := range r.slots {
 			for _, p := range s.Placed {
-				if s.group != name || p.Version != d.Version {
-					continue
-				}
-				if group.Placed++; p.WasCanary {
+				if s.group == name && p.Version == d.Version && p.WasCanary {
 					group.PlacedCanaries = append(group.PlacedCanaries, p.ID)
 				}
 			}

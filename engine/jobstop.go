@@ -2,9 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/restart"
 	"taskrun/engine/store"
 )
 
@@ -116,8 +118,8 @@ func (r *jobRun) restoreStop() {
 }
 
 // StopAlloc stops an allocation as `nomad alloc stop` would: another one runs
-// in its place. One of a batch job is replaced only if it is to be rescheduled.
-// It returns at once.
+// in its place. With reschedule one of a batch job is replaced as if it had
+// failed when it changed last. It returns at once.
 func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	a, err := e.alloc(id)
 	if err != nil {
@@ -128,26 +130,46 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	if err != nil {
 		return err
 	}
-	again := reschedule
-	switch *cfg.Job.Type {
-	case api.JobTypeService, api.JobTypeSystem:
-		again = true
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.slots {
-		if s.present == a {
-			s.stopAlloc(again)
+		if s.present != a {
+			continue
 		}
+		switch {
+		case *cfg.Job.Type == api.JobTypeSysbatch:
+			s.again = reschedule
+		case *cfg.Job.Type == api.JobTypeBatch && reschedule:
+			s.rescheduleStopped(a.State().LastEvent(), time.Now())
+		default:
+			s.again = true
+		}
+		s.stopAlloc()
 	}
 	return nil
 }
 
+// atOnce is how soon an allocation that is to be replaced is replaced at once.
+const atOnce = time.Second
+
+// rescheduleStopped decides when the present allocation, which is stopped and
+// has changed last at a time, is replaced. The job's lock is held.
+func (s *slot) rescheduleStopped(changed, now time.Time) {
+	delay, ok := s.policy().Next(changed, s.Earlier)
+	switch at := changed.Add(delay); {
+	case !ok:
+	case at.Sub(now) <= atOnce:
+		s.again = true
+		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: now, Delay: delay})
+	default:
+		s.last().ReplaceAt = at
+	}
+}
+
 // stopAlloc stops the present allocation, and stores that. The job's lock is
 // held.
-func (s *slot) stopAlloc(again bool) {
-	s.again = again
-	s.last().Unwanted, s.last().Again = migrated, again
+func (s *slot) stopAlloc() {
+	s.last().Unwanted, s.last().Again = migrated, s.again
 	var c store.Change
 	c.Put(s.key(), s.slotRecord)
 	s.recorder.Commit(c)

@@ -60,10 +60,14 @@ type placement struct {
 	Version  uint64 `json:"version,omitempty"` // of the job
 	Canary   bool   `json:"canary,omitempty"`  // and not promoted
 	// WasCanary: it was placed as one.
-	WasCanary bool           `json:"was_canary,omitempty"`
-	Unwanted  string         `json:"unwanted,omitempty"` // why it is to end
-	Again     bool           `json:"again,omitempty"`    // and another one is to run in its place then
-	Ports     []taskenv.Port `json:"ports,omitempty"`
+	WasCanary bool   `json:"was_canary,omitempty"`
+	Unwanted  string `json:"unwanted,omitempty"` // why it is to end
+	Again     bool   `json:"again,omitempty"`    // and another one is to run in its place then
+	// ReplaceAt is when another one is to run, which is not linked to it.
+	ReplaceAt time.Time `json:"replace_at,omitzero"`
+	// Undeployed: the deployment of its version was over when it was placed.
+	Undeployed bool           `json:"undeployed,omitempty"`
+	Ports      []taskenv.Port `json:"ports,omitempty"`
 	// TaskPorts are those of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task

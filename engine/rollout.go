@@ -147,7 +147,11 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 // anyway, can go on with. The lock is held.
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
-		s.last().Version, s.last().Canary = version, false
+		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, false
+		if d := s.deploymentOf(version); d != nil && d.Groups[s.group] != nil && version != s.Want {
+			d.Groups[s.group].Placed++
+			d.unsaved = true
+		}
 	}
 	s.Want, s.Canary = version, false
 }

@@ -85,8 +85,14 @@ func (s *slot) retire() {
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
 	p := placement{ID: event.NewID(), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
-	if len(s.Placed) > 0 && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
+	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces = s.last().ID
+	}
+	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil {
+		if p.Undeployed = !d.Active(); !p.Undeployed {
+			d.Groups[s.group].Placed++
+			d.unsaved = true
+		}
 	}
 	cfg := s.config(p)
 	var failure error
@@ -136,11 +142,7 @@ func (s *slot) another(result runner.Result) bool {
 		case again:
 			return true
 		}
-		var delay time.Duration
-		ok := result.Status == api.AllocClientStatusFailed
-		if ok {
-			delay, ok = s.policy().Next(result.Failed, s.Earlier)
-		}
+		delay, ok := s.replaceIn(result)
 		if !ok {
 			break
 		}
@@ -152,11 +154,27 @@ func (s *slot) another(result runner.Result) bool {
 			s.again = false
 			continue
 		}
-		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		if s.last().ReplaceAt.IsZero() {
+			s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		} else {
+			s.Earlier = nil
+		}
 		return true
 	}
 	s.retire()
 	return false
+}
+
+// replaceIn is how long after its end the last allocation is replaced, if it is.
+// The lock is held.
+func (s *slot) replaceIn(result runner.Result) (delay time.Duration, ok bool) {
+	switch {
+	case !s.last().ReplaceAt.IsZero():
+		return s.last().ReplaceAt.Sub(result.Failed), true
+	case result.Status == api.AllocClientStatusFailed:
+		return s.policy().Next(result.Failed, s.Earlier)
+	}
+	return 0, false
 }
 
 // sleep waits for a time, for the end of the job, or until something else is
@@ -243,10 +261,32 @@ func (s *slot) settings(p placement) runner.Update {
 	if p.Canary {
 		u.Group = update.CanaryGroup(u.Group)
 	}
-	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil {
+	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil && !p.Undeployed {
 		u.Deployment = d.ID
 	}
 	return u
+}
+
+// failsDeployment reports whether the last allocation is part of a deployment
+// that goes on. The lock is held.
+func (s *slot) failsDeployment() bool {
+	d := s.deployment()
+	return d != nil && d.Active() && d.Groups[s.group] != nil && !s.last().Undeployed && s.last().Version == d.Version
+}
+
+// replaceFailed replaces the allocations of a system job that have failed by
+// now. Nomad looks at the job once more when its deployment fails, and not
+// again. The lock is held.
+func (r *jobRun) replaceFailed() {
+	for _, s := range r.slots {
+		switch {
+		case s.Gone || len(s.Placed) == 0:
+		case s.present == nil:
+			s.begin()
+		case s.present.State().Status == api.AllocClientStatusFailed:
+			s.again = true
+		}
+	}
 }
 
 // retry is how long it takes until the allocation that failed at a time is
@@ -258,6 +298,9 @@ func (s *slot) retry(failed time.Time) time.Duration {
 }
 
 func (s *slot) retryLocked(failed time.Time) time.Duration {
+	if *s.job.Type == api.JobTypeSystem && s.failsDeployment() && !s.Gone && s.stopping.Err() == nil {
+		return 0
+	}
 	delay, ok := s.policy().Next(failed, s.Earlier)
 	if !ok || s.Gone || s.stopping.Err() != nil {
 		return -1

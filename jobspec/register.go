@@ -4,13 +4,18 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
 
+// defaultKillTimeout is that of a task which has none, or one of zero.
+const defaultKillTimeout = 5 * time.Second
+
 // Register adds to a job, on which Canonicalize was called, what a Nomad server
 // adds when a job is registered: where it may run, the payload of dispatched
-// jobs, and of each service its name, its task, and the names of its checks.
+// jobs, a kill_timeout in the place of zero, and of each service its name, its
+// task, and the names of its checks.
 //
 // See https://developer.hashicorp.com/nomad/docs/job-specification/service#name.
 func Register(job *api.Job) {
@@ -26,6 +31,12 @@ func Register(job *api.Job) {
 	for _, group := range job.TaskGroups {
 		registerServices(group.Services, *job.Name, *group.Name, "group")
 		for _, task := range group.Tasks {
+			if task.KillTimeout != nil && *task.KillTimeout == 0 {
+				task.KillTimeout = new(defaultKillTimeout)
+			}
+			if task.KillTimeout != nil && *task.KillTimeout == 0 {
+				task.KillTimeout = new(defaultKillTimeout)
+			}
 			registerServices(task.Services, *job.Name, *group.Name, task.Name)
 			for _, s := range task.Services {
 				s.TaskName = task.Name

@@ -33,6 +33,7 @@ type Deployment struct {
 // DeploymentGroup is a group that takes part in a deployment.
 type DeploymentGroup struct {
 	Desired   int
+	Placed    int           `json:",omitempty"` // allocations, also those in the place of others
 	Healthy   []string      // IDs of allocations
 	Unhealthy []string      `json:",omitempty"`
 	Progress  time.Duration // 0: the first unhealthy allocation fails it

@@ -69,6 +69,7 @@ type Watch struct {
 	Started time.Time // latest start of any task
 	Tasks   time.Time // since when all tasks run; zero while they do not
 	Checks  time.Time // since when all checks pass
+	Ended   int       // poststart tasks that have ended well
 }
 
 // Begin starts a watch.
@@ -80,11 +81,13 @@ func Begin(p Policy, now time.Time) Watch {
 // on with, the verdict and, while that is Unknown, when to look again at the
 // latest. Passing tells that every check passes; without checks it is true.
 func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Verdict, again time.Time) {
-	all, latest := true, time.Time{}
+	all, latest, ended := true, time.Time{}, 0
 	for _, t := range tasks {
 		switch {
-		case ignored(t):
-		case t.Failed && t.Phase == lifecycle.Dead, t.Finished && t.Stage != lifecycle.PrestartEphemeral:
+		case t.Stage == lifecycle.Poststop:
+		case t.Stage == lifecycle.PoststartEphemeral && t.Phase == lifecycle.Dead && !t.Failed:
+			ended++
+		case t.Failed, t.Finished && t.Stage != lifecycle.PrestartEphemeral:
 			return w, Unhealthy, time.Time{}
 		case t.Phase == lifecycle.Pending:
 			all = false
@@ -92,6 +95,10 @@ func (w Watch) Step(tasks []Task, passing bool, now time.Time) (next Watch, v Ve
 			latest = t.Started
 		}
 	}
+	if ended < w.Ended { // for Nomad a task that is started once more stays finished
+		return w, Unhealthy, time.Time{}
+	}
+	w.Ended = ended
 	switch {
 	case !all:
 		w.Tasks = time.Time{}
@@ -133,26 +140,20 @@ func (w Watch) goodAt() time.Time {
 	return since.Add(w.Policy.MinHealthyTime)
 }
 
-// ignored reports whether a task says nothing of the allocation's health.
-func ignored(t Task) bool {
-	return t.Stage == lifecycle.Poststop ||
-		t.Stage == lifecycle.PoststartEphemeral && t.Phase == lifecycle.Dead && !t.Failed
-}
-
-// Blame returns what each task did wrong, by name, when the verdict was
-// Unhealthy, in Nomad's words. Tasks that did nothing wrong are left out.
+// Blame returns what Nomad says of each task, by name, when the verdict was
+// Unhealthy. It blames every task that is not dead, also one that has run for
+// long enough while checks failed.
 func (w Watch) Blame(tasks []Task) map[string]string {
 	blamed := map[string]string{}
 	for _, t := range tasks {
 		switch {
-		case ignored(t):
 		case t.Failed:
 			blamed[t.Name] = "Unhealthy because of failed task"
 		case t.Phase == lifecycle.Pending:
 			blamed[t.Name] = fmt.Sprintf("Task not running by healthy_deadline of %v", w.Policy.HealthyDeadline)
-		case t.Phase == lifecycle.Dead && t.Stage != lifecycle.PrestartEphemeral:
+		case t.Phase == lifecycle.Dead && (t.Stage == lifecycle.Main || t.Stage.Sidecar()):
 			blamed[t.Name] = "Unhealthy because of dead task"
-		case t.Phase == lifecycle.Running && w.Deadline.Before(t.Started.Add(w.Policy.MinHealthyTime)):
+		case t.Phase == lifecycle.Running:
 			blamed[t.Name] = fmt.Sprintf("Task not running for min_healthy_time of %v by healthy_deadline of %v",
 				w.Policy.MinHealthyTime, w.Policy.HealthyDeadline)
 		}

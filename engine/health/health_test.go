@@ -35,21 +35,24 @@ func TestWatch(t *testing.T) {
 		want     Verdict
 		after    time.Duration
 	}{
-		"runs for min_healthy_time":   {moments: []moment{{0, tasks(waits), false}, {2 * time.Second, tasks(runs(2 * time.Second)), false}}, want: Healthy, after: 12 * time.Second},
-		"a restart starts anew":       {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(waits), false}, {10 * time.Second, tasks(runs(10 * time.Second)), false}}, want: Healthy, after: 20 * time.Second},
-		"a restart between two looks": {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(runs(8 * time.Second)), false}}, want: Healthy, after: 19 * time.Second},
-		"never runs":                  {moments: []moment{{0, tasks(waits), false}}, want: Unhealthy, after: time.Minute},
-		"a main task that ended":      {moments: []moment{{0, tasks(ended(lifecycle.Main, false)), false}}, want: Unhealthy},
-		"a failed prestart task":      {moments: []moment{{0, tasks(ended(lifecycle.PrestartEphemeral, true), waits), false}}, want: Unhealthy},
-		"a prestart task that ended":  {moments: []moment{{0, tasks(ended(lifecycle.PrestartEphemeral, false), runs(0)), false}}, want: Healthy, after: 10 * time.Second},
-		"a poststart task that ended": {moments: []moment{{0, tasks(ended(lifecycle.PoststartEphemeral, false), runs(0)), false}}, want: Healthy, after: 10 * time.Second},
-		"poststop tasks wait":         {moments: []moment{{0, tasks(Task{Stage: lifecycle.Poststop}, runs(0)), false}}, want: Healthy, after: 10 * time.Second},
-		"checks must pass as long":    {moments: []moment{{0, tasks(runs(0)), true}, {5 * time.Second, tasks(runs(0)), false}}, want: Healthy, after: 15 * time.Second},
-		"a check that fails again":    {moments: []moment{{0, tasks(runs(0)), false}, {5 * time.Second, tasks(runs(0)), true}, {6 * time.Second, tasks(runs(0)), false}}, want: Healthy, after: 16 * time.Second},
-		"checks that never pass":      {moments: []moment{{0, tasks(runs(0)), true}}, want: Unhealthy, after: time.Minute},
-		"checks that do not count":    {noChecks: true, moments: []moment{{0, tasks(runs(0)), true}}, want: Healthy, after: 10 * time.Second},
-		"healthy just in time":        {moments: []moment{{0, tasks(waits), false}, {50 * time.Second, tasks(runs(50 * time.Second)), false}}, want: Healthy, after: time.Minute},
-		"a moment too late":           {moments: []moment{{0, tasks(waits), false}, {51 * time.Second, tasks(runs(51 * time.Second)), false}}, want: Unhealthy, after: time.Minute},
+		"runs for min_healthy_time":          {moments: []moment{{0, tasks(waits), false}, {2 * time.Second, tasks(runs(2 * time.Second)), false}}, want: Healthy, after: 12 * time.Second},
+		"a restart starts anew":              {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(waits), false}, {10 * time.Second, tasks(runs(10 * time.Second)), false}}, want: Healthy, after: 20 * time.Second},
+		"a restart between two looks":        {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(runs(8 * time.Second)), false}}, want: Healthy, after: 19 * time.Second},
+		"never runs":                         {moments: []moment{{0, tasks(waits), false}}, want: Unhealthy, after: time.Minute},
+		"a main task that ended":             {moments: []moment{{0, tasks(ended(lifecycle.Main, false)), false}}, want: Unhealthy},
+		"a failed prestart task":             {moments: []moment{{0, tasks(ended(lifecycle.PrestartEphemeral, true), waits), false}}, want: Unhealthy},
+		"a prestart task that ended":         {moments: []moment{{0, tasks(ended(lifecycle.PrestartEphemeral, false), runs(0)), false}}, want: Healthy, after: 10 * time.Second},
+		"a poststart task that ended":        {moments: []moment{{0, tasks(ended(lifecycle.PoststartEphemeral, false), runs(0)), false}}, want: Healthy, after: 10 * time.Second},
+		"failed, but still running":          {moments: []moment{{0, tasks(Task{Phase: lifecycle.Running, Failed: true}), false}}, want: Unhealthy},
+		"a poststart task that starts again": {moments: []moment{{0, tasks(ended(lifecycle.PoststartEphemeral, false), runs(0)), false}, {time.Second, tasks(Task{Stage: lifecycle.PoststartEphemeral}, runs(0)), false}}, want: Unhealthy, after: time.Second},
+		"a prestart task that starts again":  {moments: []moment{{0, tasks(ended(lifecycle.PrestartEphemeral, false), runs(0)), false}, {time.Second, tasks(Task{Stage: lifecycle.PrestartEphemeral}, runs(0)), false}, {2 * time.Second, tasks(ended(lifecycle.PrestartEphemeral, false), runs(0)), false}}, want: Healthy, after: 12 * time.Second},
+		"poststop tasks wait":                {moments: []moment{{0, tasks(Task{Stage: lifecycle.Poststop}, runs(0)), false}}, want: Healthy, after: 10 * time.Second},
+		"checks must pass as long":           {moments: []moment{{0, tasks(runs(0)), true}, {5 * time.Second, tasks(runs(0)), false}}, want: Healthy, after: 15 * time.Second},
+		"a check that fails again":           {moments: []moment{{0, tasks(runs(0)), false}, {5 * time.Second, tasks(runs(0)), true}, {6 * time.Second, tasks(runs(0)), false}}, want: Healthy, after: 16 * time.Second},
+		"checks that never pass":             {moments: []moment{{0, tasks(runs(0)), true}}, want: Unhealthy, after: time.Minute},
+		"checks that do not count":           {noChecks: true, moments: []moment{{0, tasks(runs(0)), true}}, want: Healthy, after: 10 * time.Second},
+		"healthy just in time":               {moments: []moment{{0, tasks(waits), false}, {50 * time.Second, tasks(runs(50 * time.Second)), false}}, want: Healthy, after: time.Minute},
+		"a moment too late":                  {moments: []moment{{0, tasks(waits), false}, {51 * time.Second, tasks(runs(51 * time.Second)), false}}, want: Unhealthy, after: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -94,6 +97,8 @@ func TestBlame(t *testing.T) {
 		"failed": "Unhealthy because of failed task",
 		"waits":  "Task not running by healthy_deadline of 1m0s",
 		"ended":  "Unhealthy because of dead task",
+		"after":  "Task not running by healthy_deadline of 1m0s",
+		"good":   "Task not running for min_healthy_time of 10s by healthy_deadline of 1m0s",
 		"late":   "Task not running for min_healthy_time of 10s by healthy_deadline of 1m0s",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -51,7 +51,7 @@ func (s *Server) allocation(a engine.Alloc) *allocation {
 	switch {
 	case a.Unwanted != "":
 		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, a.Unwanted
-	case known.next != "":
+	case known.next != "" && *a.Job.Type != api.JobTypeSystem:
 		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
 	}
 	alloc.DeploymentID = a.Deployment

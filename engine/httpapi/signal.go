@@ -1,11 +1,9 @@
 package httpapi
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -13,7 +11,8 @@ import (
 )
 
 // signalAllocation answers PUT /v1/client/allocation/:id/signal: one task, or
-// all that run.
+// all of them. That one does not run is an error, and the others are signaled
+// all the same.
 func (s *Server) signalAllocation(w http.ResponseWriter, r *request) (any, error) {
 	var order api.AllocSignalRequest
 	if err := r.decode(w, &order); err != nil {
@@ -29,14 +28,18 @@ func (s *Server) signalAllocation(w http.ResponseWriter, r *request) (any, error
 	if order.Task != "" {
 		return done{}, s.engine.Signal(r.id, order.Task, order.Signal)
 	}
-	var failures []error
-	for _, task := range slices.Sorted(maps.Keys(a.Tasks)) {
-		if a.Tasks[task].State != "running" {
-			continue
-		}
-		if err := s.engine.Signal(r.id, task, order.Signal); err != nil {
-			failures = append(failures, fmt.Errorf("Failed to signal task: %s, err: %w", task, err)) //nolint:staticcheck // Nomad's words
+	var failures []string
+	for _, t := range a.Job.LookupTaskGroup(a.Group).Tasks {
+		if err := s.engine.Signal(r.id, t.Name, order.Signal); err != nil {
+			failures = append(failures, fmt.Sprintf("\t* Failed to signal task: %s, err: %v\n", t.Name, err))
 		}
 	}
-	return done{}, errors.Join(failures...)
+	switch len(failures) {
+	case 0:
+		return done{}, nil
+	case 1:
+		return nil, fmt.Errorf("1 error occurred:\n%s", failures[0])
+	default:
+		return nil, fmt.Errorf("%d errors occurred:\n%s", len(failures), strings.Join(failures, ""))
+	}
 }

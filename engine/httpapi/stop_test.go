@@ -86,12 +86,29 @@ func TestStopAllocation(t *testing.T) {
 	}
 }
 
-// A batch job's allocation that is stopped stays so, and its job has ended.
+// A batch job's allocation that is stopped, as the nomad command does it, is
+// replaced if its group is rescheduled at all.
 func TestStopAllocationOfABatchJob(t *testing.T) {
 	t.Parallel()
-	f := serve(t, newJob("job", "batch", newTask("t", "run_for", "1h")))
-	if _, err := f.client.Allocations().Stop(f.alloc(f.running("t").ID), nil); err != nil {
+	job := newJob("job", "batch", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}
+	f := serve(t, job)
+	reschedule := &api.QueryOptions{Params: map[string]string{"reschedule": "true"}}
+	if _, err := f.client.Allocations().Stop(f.alloc(f.running("t").ID), reschedule); err != nil {
 		t.Fatal(err)
 	}
 	<-f.engine.Done()
+}
+
+// Without "reschedule" it is replaced at once.
+func TestStopAllocationOfABatchJobForMigration(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("t", "run_for", "1h")))
+	alloc := f.running("t")
+	if _, err := f.client.Allocations().Stop(f.alloc(alloc.ID), nil); err != nil {
+		t.Fatal(err)
+	}
+	if next := f.running("t"); next.ID == alloc.ID {
+		t.Error("it runs on")
+	}
 }

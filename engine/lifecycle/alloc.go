@@ -21,8 +21,11 @@ type Alloc struct {
 
 	prepared bool
 	kill     *kill
+	stopped  bool // by an order
+	blamed   bool // the tasks were told of a cause
 	released bool
 	overdue  bool
+	atOnce   bool
 	ended    int // tasks
 	effects  []Effect
 }
@@ -38,9 +41,12 @@ type Member struct {
 	awaited   bool // its end, by the wave of a kill
 }
 
-// kill is the killing of tasks, wave after wave.
+// kill is the killing of tasks, wave after wave. In Nomad an order to stop and
+// a cause each kill the tasks, side by side: when there are both, every task is
+// told twice.
 type kill struct {
 	waves   [][]int // still to begin
+	twice   bool    // there are both
 	awaited int     // tasks of the wave that was begun last, which have not ended
 	ready   bool    // Prekill was answered
 }
@@ -91,7 +97,8 @@ const (
 	Overdue                      // its time is up
 	KillAtOnce                   // there is no time for grace
 	ReadyToKill                  // the answer to Prekill
-	RestartAll                   // somebody wants all tasks to start anew
+	RestartAll                   // all tasks are to start again: no gate is open until they are pending
+	ReviveAll                    // after RestartAll: those that run were told
 	Restored                     // the machine is one of Restore, and what drives it is ready
 )
 
@@ -167,10 +174,14 @@ func (a *Alloc) take(in Input) {
 			a.kill.awaited--
 		}
 	case Stop:
-		a.beginKill()
+		if !a.stopped {
+			a.stopped = true
+			a.beginKill()
+		}
 	case Overdue:
 		a.killOverdue()
 	case KillAtOnce:
+		a.atOnce = true
 		all := make([]int, len(a.tasks))
 		for i := range all {
 			all[i] = i
@@ -182,7 +193,11 @@ func (a *Alloc) take(in Input) {
 			a.kill.ready = true
 		}
 	case RestartAll:
-		a.restartAll()
+		if a.MayRestart() {
+			a.state = StateInit
+		}
+	case ReviveAll:
+		a.reviveAll()
 	case Restored:
 		a.resume()
 	}
@@ -190,7 +205,8 @@ func (a *Alloc) take(in Input) {
 
 // settle draws the consequences that follow from the state of all tasks.
 func (a *Alloc) settle() {
-	if cause, sibling := a.rules.cause(&a.tally); cause != NoCause && a.kill == nil {
+	if cause, sibling := a.rules.cause(&a.tally); cause != NoCause && !a.blamed && (a.kill == nil || a.stopped && !a.overdue && !a.atOnce) {
+		a.blamed = true
 		for i := range a.tasks {
 			if a.tasks[i].Stage != Poststop && a.tasks[i].Phase != Dead {
 				a.effects = append(a.effects, Effect{Kind: Blame, Task: i, Cause: cause, Sibling: sibling})
@@ -253,12 +269,26 @@ func (a *Alloc) newKill(waves [][]int) {
 	}
 }
 
-// beginKill prepares to kill all tasks but poststop ones, unless they are being
-// killed already.
+// beginKill prepares to kill all tasks but poststop ones, or joins the kill that
+// is under way.
 func (a *Alloc) beginKill() {
-	if a.kill == nil {
+	switch {
+	case a.kill == nil:
 		a.newKill(a.rules.waves(a.Tasks()))
 		a.effects = append(a.effects, Effect{Kind: Prekill})
+	case a.stopped && a.blamed && !a.released && !a.overdue && !a.atOnce:
+		a.joinKill()
+	}
+}
+
+// joinKill tells the tasks of the present wave once more. What comes before a
+// kill does not hold up a second one.
+func (a *Alloc) joinKill() {
+	a.kill.twice, a.kill.ready = true, true
+	for i := range a.tasks {
+		if m := &a.tasks[i]; m.awaited && m.Phase != Dead {
+			a.effects = append(a.effects, Effect{Kind: Tell, Task: i})
+		}
 	}
 }
 
@@ -295,6 +325,9 @@ func (a *Alloc) advanceKill() {
 			if m.Phase != Dead && !m.told {
 				m.told = true
 				a.effects = append(a.effects, Effect{Kind: Tell, Task: i})
+				if k.twice {
+					a.effects = append(a.effects, Effect{Kind: Tell, Task: i})
+				}
 			}
 			a.cancel(i)
 			if !m.Ended {
@@ -308,6 +341,13 @@ func (a *Alloc) advanceKill() {
 
 // MayRestart reports whether the tasks may still be started again by order.
 func (a *Alloc) MayRestart() bool { return a.prepared && a.kill == nil && !a.released }
+
+// Stopped reports whether the allocation was ordered to stop.
+func (a *Alloc) Stopped() bool { return a.stopped }
+
+// Blamed reports whether tasks are being killed for a cause. Nomad looks at
+// nothing else meanwhile.
+func (a *Alloc) Blamed() bool { return a.blamed && !a.tally.Done() }
 
 // Ended reports whether every task has ended for good.
 func (a *Alloc) Ended() bool {
@@ -344,12 +384,11 @@ func (a *Alloc) Tasks() []Task {
 	return tasks
 }
 
-// restartAll closes all gates until every task is pending, and wakes the dead.
-func (a *Alloc) restartAll() {
-	if !a.MayRestart() {
+// reviveAll wakes the dead, unless all tasks are on their way already.
+func (a *Alloc) reviveAll() {
+	if a.state != StateInit || !a.MayRestart() {
 		return
 	}
-	a.state = StateInit
 	for i := range a.tasks {
 		if a.rules.revive(a, i) {
 			a.reviveTask(i)

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -214,6 +215,76 @@ func TestStatus(t *testing.T) {
 			status, description := Status(&tally)
 			if status != tt.status || description != tt.description {
 				t.Errorf("Status = %q %q, want %q %q", status, description, tt.status, tt.description)
+			}
+		})
+	}
+}
+
+// TestTells drives the killing of a leader, a follower and a sidecar, and shows
+// the orders that each input leads to.
+func TestTells(t *testing.T) {
+	t.Parallel()
+	group := tasks(Task{Name: "leader", Leader: true}, Task{Name: "follower"}, Task{Name: "side", Stage: PrestartSidecar})
+	dies := func(i int, failed bool) []Input {
+		return []Input{{Kind: Changed, Task: i, Phase: Dead, Failed: failed}, {Kind: Ends, Task: i}}
+	}
+	stop, ready := []Input{{Kind: Stop}}, []Input{{Kind: ReadyToKill}}
+	for name, tt := range map[string]struct {
+		tasks  []Task
+		inputs [][]Input
+		want   []string
+	}{
+		"stopped with a leader": {
+			group, [][]Input{stop, ready, dies(0, false), dies(1, false), dies(2, false)},
+			[]string{"leader: kill", "follower: blame 2", "side: blame 2", "follower: kill kill", "side: kill kill"},
+		},
+		"stopped with sidecars": {
+			group[1:], [][]Input{stop, ready, dies(0, false), dies(1, false)},
+			[]string{"follower: kill", "side: blame 3", "side: kill kill"},
+		},
+		"stopped without followers": {group[:1], [][]Input{stop, ready, dies(0, false)}, []string{"leader: kill"}},
+		"the leader ends": {
+			group, [][]Input{dies(0, false), ready, dies(1, false), dies(2, false)},
+			[]string{"follower: blame 2", "side: blame 2", "follower: kill", "side: kill"},
+		},
+		"stopped while it is killed": {
+			group[1:], [][]Input{dies(0, true), ready, stop, dies(1, false)},
+			[]string{"side: blame 1", "side: kill", "side: kill"},
+		},
+		"a cause does not wait for what comes before": {
+			group[1:], [][]Input{stop, dies(0, false), ready, dies(1, false)}, []string{"side: blame 3", "side: kill kill"},
+		},
+		"killed at once": {
+			group, [][]Input{stop, ready, {{Kind: KillAtOnce}}, dies(0, false), dies(1, false), dies(2, false)},
+			[]string{"leader: kill", "follower: kill", "side: kill"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := NewAlloc(tt.tasks)
+			a.Next(Input{Kind: Prepared})
+			for i := range tt.tasks {
+				a.Next(Input{Kind: Changed, Task: i, Phase: Running})
+			}
+			var got []string
+			for _, inputs := range tt.inputs {
+				for _, in := range inputs {
+					last := -1
+					for _, e := range a.Next(in) {
+						switch {
+						case e.Kind == Blame:
+							got = append(got, fmt.Sprintf("%s: blame %d", tt.tasks[e.Task].Name, e.Cause))
+						case e.Kind == Tell && e.Task == last:
+							got[len(got)-1] += " kill"
+						case e.Kind == Tell:
+							got = append(got, tt.tasks[e.Task].Name+": kill")
+							last = e.Task
+						}
+					}
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

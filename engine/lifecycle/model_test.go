@@ -47,7 +47,7 @@ type model struct {
 	now    time.Time
 	asked  int  // Prekill without an answer
 	atOnce bool // every task was cancelled, whatever its stage
-	told   map[int]bool
+	told   map[int]int
 	blamed map[int]bool
 	trace  strings.Builder
 	taken  map[string]int // edges
@@ -61,7 +61,7 @@ type model struct {
 func newModel(seed uint64, r rules, taken map[string]int) *model {
 	m := &model{
 		rng: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(0, 0), taken: taken,
-		told: map[int]bool{}, blamed: map[int]bool{},
+		told: map[int]int{}, blamed: map[int]bool{},
 	}
 	specs := make([]Task, 1+m.rng.IntN(6))
 	leader := m.rng.IntN(12)
@@ -157,7 +157,7 @@ func (m *model) restartAll() error {
 		t.starts = 0
 		t.asked = t.place == running
 	}
-	return nil
+	return m.input(Input{Kind: ReviveAll})
 }
 
 // taskMove returns what the i-th task can do next; nil: it waits.
@@ -266,10 +266,10 @@ func (m *model) order(e Effect) error {
 		}
 		m.blamed[e.Task] = true
 	case Tell:
-		if m.told[e.Task] || member.Phase == Dead {
+		m.told[e.Task]++
+		if m.told[e.Task] > 2 || m.told[e.Task] == 2 && (!m.stopped || !m.blamedOnce()) || member.Phase == Dead {
 			return fmt.Errorf("task %d (%v) is told of its end", e.Task, member.Phase)
 		}
-		m.told[e.Task] = true
 	case Cancel:
 		return m.checkCancel(e.Task)
 	case Start:
@@ -285,6 +285,9 @@ func (m *model) order(e Effect) error {
 	}
 	return nil
 }
+
+// blamedOnce reports whether there was a cause to kill.
+func (m *model) blamedOnce() bool { return len(m.blamed) > 0 }
 
 // checkStart checks that a task may start when the others are as they are.
 func (m *model) checkStart(i int) error {

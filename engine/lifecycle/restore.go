@@ -12,7 +12,10 @@ type Memory struct {
 	Prepared bool  `json:"prepared,omitempty"`
 	Killing  bool  `json:"killing,omitempty"`
 	Ready    bool  `json:"ready,omitempty"` // to kill: Prekill was answered
+	Stopped  bool  `json:"stopped,omitempty"`
+	Blamed   bool  `json:"blamed,omitempty"`
 	Overdue  bool  `json:"overdue,omitempty"`
+	AtOnce   bool  `json:"at_once,omitempty"`
 	Released bool  `json:"released,omitempty"`
 }
 
@@ -27,7 +30,7 @@ type Mark struct {
 func (a *Alloc) Memory() Memory {
 	return Memory{
 		State: a.state, Prepared: a.prepared, Killing: a.kill != nil, Ready: a.kill != nil && a.kill.ready,
-		Overdue: a.overdue, Released: a.released,
+		Stopped: a.stopped, Blamed: a.blamed, Overdue: a.overdue, AtOnce: a.atOnce, Released: a.released,
 	}
 }
 
@@ -46,7 +49,8 @@ func (a *Alloc) Mark(i int) Mark {
 // start anew, the driver ends those that run.
 func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
 	a := NewAlloc(tasks)
-	a.state, a.prepared, a.overdue, a.released = m.State, m.Prepared, m.Overdue, m.Released
+	a.state, a.prepared, a.released = m.State, m.Prepared, m.Released
+	a.stopped, a.blamed, a.overdue, a.atOnce = m.Stopped, m.Blamed, m.Overdue, m.AtOnce
 	for i, mark := range marks {
 		t := &a.tasks[i]
 		t.Cancelled, t.told, t.Ended = mark.Cancelled, mark.Told, mark.Ended
@@ -70,7 +74,7 @@ func (a *Alloc) restoreKill(ready bool) {
 	a.newKill(slices.DeleteFunc(waves, func(wave []int) bool {
 		return !slices.ContainsFunc(wave, func(i int) bool { return !a.tasks[i].Cancelled })
 	}))
-	a.kill.ready = ready
+	a.kill.ready, a.kill.twice = ready, a.stopped && a.blamed
 	for i := range a.tasks {
 		if m := &a.tasks[i]; m.Cancelled && !m.Ended {
 			m.awaited = true

@@ -68,9 +68,9 @@ func (t *Tally) Done() bool {
 	return true
 }
 
-// Pending is how many tasks of any stage are pending.
-func (t *Tally) Pending() (n int) {
-	for _, c := range t.counts {
+// Waiting is how many tasks but poststop ones are pending.
+func (t *Tally) Waiting() (n int) {
+	for _, c := range t.counts[:Poststop] {
 		n += c.pending
 	}
 	return n

@@ -102,6 +102,7 @@ type Alloc struct {
 	status      string
 	description string
 	updating    bool // hooks take in an update
+	reviving    int  // dead tasks that are to start again and have not yet told
 	health      *healthWatch
 	unchecked   bool // a check of a service does not pass
 	verdict     health.Verdict
@@ -187,7 +188,6 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		case <-a.healthTick():
 		case <-stop:
 			stop = nil
-			a.endHealth()
 			a.happens(lifecycle.Input{Kind: lifecycle.Stop})
 		case <-deadline.C:
 			a.happens(lifecycle.Input{Kind: lifecycle.Overdue})

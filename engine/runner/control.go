@@ -10,7 +10,7 @@ import (
 type control struct{ t *task }
 
 func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
-	req := &restartRequest{event: why, done: make(chan error, 1)}
+	req := &restartRequest{event: why, taken: make(chan struct{}), done: make(chan error, 1)}
 	c.t.inlet.offer(req)
 	return await(ctx, req)
 }

@@ -49,8 +49,7 @@ func TestAHookActsOnItsTask(t *testing.T) {
 		want := []string{
 			"Task received by client", "Task started by client", "Template re-rendered",
 			"Template with change_mode restart re-rendered", "Exit Code: 0", "Task restarting in 0s", "Task started by client",
-			"Template failed: no", "Exit Code: 0", "Task successfully killed",
-			"Unhealthy because of failed task",
+			"Template failed: no", "Unhealthy because of failed task", "Exit Code: 0", "Task successfully killed",
 		}
 		got := s.taskEvents()
 		for i := range got {

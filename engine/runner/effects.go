@@ -47,6 +47,7 @@ func (a *Alloc) carryOut(e lifecycle.Effect) {
 	case lifecycle.Start:
 		a.tasks[e.Task].gate <- struct{}{}
 	case lifecycle.Revive:
+		a.reviving++
 		a.tasks[e.Task].revive <- reasonAll
 	}
 }

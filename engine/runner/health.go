@@ -13,10 +13,11 @@ type healthWatch struct {
 	timer *time.Timer
 }
 
-// beginHealth starts the watch if the allocation's group wants one.
+// beginHealth starts the watch if the allocation is part of a deployment and
+// its group wants one.
 func (a *Alloc) beginHealth() {
 	policy, ok := health.PolicyOf(*a.cfg.Job.Type, a.cfg.Group)
-	if !ok {
+	if !ok || a.cfg.Deployment == "" {
 		return
 	}
 	a.health = &healthWatch{watch: health.Begin(policy, time.Now()), timer: time.NewTimer(policy.HealthyDeadline)}
@@ -54,8 +55,8 @@ func (a *Alloc) healthTick() <-chan time.Time {
 	return a.health.timer.C
 }
 
-// endHealth gives up the watch: its allocation is being stopped, or the
-// verdict is there.
+// endHealth gives up the watch: its allocation is being killed, or the verdict
+// is there.
 func (a *Alloc) endHealth() {
 	if a.health != nil {
 		a.health.timer.Stop()
@@ -63,10 +64,11 @@ func (a *Alloc) endHealth() {
 	}
 }
 
-// checkHealth looks whether the allocation is healthy by now.
+// checkHealth looks whether the allocation is healthy by now. Nomad does not
+// look while it kills tasks for a cause, nor once the last task was stopped.
 func (a *Alloc) checkHealth() {
-	h := a.health
-	if h == nil || a.waitsForStarts() {
+	h, stopped := a.health, a.machine.Stopped()
+	if h == nil || a.reviving > 0 || a.waitsForStarts() || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
 		return
 	}
 	tasks := a.healthTasks()
@@ -77,10 +79,13 @@ func (a *Alloc) checkHealth() {
 		return
 	}
 	a.endHealth()
-	healthy := verdict == health.Healthy
 	a.mu.Lock()
 	a.verdict = verdict
 	a.mu.Unlock()
+	if stopped {
+		return // it is known, and nobody acts on it
+	}
+	healthy := verdict == health.Healthy
 	if !healthy {
 		blamed := watch.Blame(tasks)
 		for _, t := range a.tasks {
@@ -104,7 +109,7 @@ func (a *Alloc) passOnVerdict() {
 // looked at: that would make starting many of them slow.
 func (a *Alloc) waitsForStarts() bool {
 	tally := a.machine.Tally()
-	return tally.Pending() > 0 && tally.Dead() == 0 && time.Now().Before(a.health.watch.Deadline)
+	return a.health.watch.Ended == 0 && tally.Waiting() > 0 && tally.Dead() == 0 && time.Now().Before(a.health.watch.Deadline)
 }
 
 func (a *Alloc) healthTasks() []health.Task {

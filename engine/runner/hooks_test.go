@@ -161,7 +161,7 @@ func newSetting(t *testing.T, task *api.Task, allocFail map[string]error, taskHo
 	}
 	s.config = runner.Config{
 		Alloc: &event.Alloc{Job: "job", Group: "g", Name: "job.g[0]", ID: event.NewID()},
-		Job:   job, Group: g, Dir: t.TempDir(),
+		Job:   job, Group: g, Dir: t.TempDir(), Deployment: event.NewID(),
 		Drivers: map[string]drivers.Driver{"mock_driver": s.driver},
 		Hooks:   catalog, Node: &taskenv.Node{}, MaxKillTimeout: time.Minute, Bus: &s.bus,
 	}

@@ -57,6 +57,7 @@ func (t *task) waitOnce() runEnd {
 		p := t.progress
 		p.Restarting, p.Failure = true, req.failure
 		t.advance(p, func() { t.apply("", req.event) })
+		close(req.taken)
 		result, err := t.stopToRestart(ended)
 		req.done <- err
 		return runEnd{result: result, restart: !req.failure}

@@ -31,12 +31,13 @@ const (
 // restartRequest asks a running task to end and start again.
 type restartRequest struct {
 	event   *api.TaskEvent
-	failure bool       // the restart counts, as an exit would
-	done    chan error // gets one answer, when the old run has ended
+	failure bool          // the restart counts, as an exit would
+	taken   chan struct{} // closed when the task has told of it
+	done    chan error    // gets one answer, when the old run has ended
 }
 
 func newRestart(reason string, failure bool) *restartRequest {
-	return &restartRequest{event: event.RestartSignaled(reason), failure: failure, done: make(chan error, 1)}
+	return &restartRequest{event: event.RestartSignaled(reason), failure: failure, taken: make(chan struct{}), done: make(chan error, 1)}
 }
 
 // inlet is where a task takes requests while it runs. At most one waits.
@@ -133,16 +134,32 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	if all {
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
 	}
-	return a.restartTasks(ctx, reason, false)
+	requests := a.requestRestart(reason, false)
+	if all {
+		for _, req := range requests {
+			req.awaitTaken(ctx)
+		}
+		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll}) })
+	}
+	return a.awaitRestarts(ctx, requests)
 }
 
 // restartTasks restarts the tasks that run.
 func (a *Alloc) restartTasks(ctx context.Context, reason string, failure bool) error {
+	return a.awaitRestarts(ctx, a.requestRestart(reason, failure))
+}
+
+// requestRestart asks each task to restart, if it runs.
+func (a *Alloc) requestRestart(reason string, failure bool) []*restartRequest {
 	requests := make([]*restartRequest, len(a.tasks))
 	for i, t := range a.tasks {
 		requests[i] = newRestart(reason, failure)
 		t.inlet.offer(requests[i])
 	}
+	return requests
+}
+
+func (a *Alloc) awaitRestarts(ctx context.Context, requests []*restartRequest) error {
 	var failures []error
 	for i, req := range requests {
 		if err := await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
@@ -150,6 +167,16 @@ func (a *Alloc) restartTasks(ctx context.Context, reason string, failure bool) e
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// awaitTaken waits until the task has told that it restarts, or does not.
+func (r *restartRequest) awaitTaken(ctx context.Context) {
+	select {
+	case <-r.taken:
+	case err := <-r.done:
+		r.done <- err
+	case <-ctx.Done():
+	}
 }
 
 func await(ctx context.Context, req *restartRequest) error {

@@ -39,6 +39,7 @@ func (t *task) run() {
 			break
 		}
 		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
+		t.alloc.post(func() { t.alloc.reviving-- })
 	}
 	t.stopHooks()
 	t.alloc.post(func() {
@@ -169,8 +170,7 @@ func (t *task) isLeft() bool { return t.alloc.leaving.Err() != nil && !t.isKille
 // that led here.
 func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 	now := time.Now()
-	spec := t.job.Load()
-	tracker, d := t.progress.Tracker.Decide(restart.PolicyOf(*spec.job.Type, spec.task), end, now, rand.Float64())
+	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, rand.Float64())
 	p := progress{Step: stepDone, Tracker: tracker}
 	state, told := dead, (*api.TaskEvent)(nil)
 	switch d.Action {

@@ -91,3 +91,17 @@ func (a *Alloc) State() State {
 	}
 	return s
 }
+
+// LastEvent is when a task ended last or, while none has, when the allocation
+// last changed. Nomad counts the delay of a reschedule from it.
+func (s State) LastEvent() (last time.Time) {
+	for _, t := range s.Tasks {
+		if t.FinishedAt.After(last) {
+			last = t.FinishedAt
+		}
+	}
+	if last.IsZero() {
+		return s.Modified
+	}
+	return last
+}

@@ -24,6 +24,7 @@ type task struct {
 	name   string
 	job    atomic.Pointer[jobSpec]
 	stage  lifecycle.Stage
+	policy restart.Policy // of the version that the allocation began with
 	driver drivers.Driver
 
 	// killed is done when the task must end for good; cancel makes it so.
@@ -70,6 +71,7 @@ func newTask(a *Alloc, index int, spec *api.Task) *task {
 		index:    index,
 		name:     spec.Name,
 		stage:    lifecycle.StageOf(spec.Lifecycle),
+		policy:   restart.PolicyOf(*a.cfg.Job.Type, spec),
 		driver:   a.cfg.Drivers[spec.Driver],
 		gate:     make(chan struct{}, 1),
 		inlet:    inlet{requests: make(chan *restartRequest, 1)},
