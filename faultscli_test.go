@@ -105,7 +105,7 @@ func (c *cli) task(name string) (string, error) {
 		}
 	}
 	if name != "" && !slices.Contains(names, name) {
-		return "", fmt.Errorf("Could not find task named: %s, found:\n%s", name, strings.Join(names, "\n")) //nolint:staticcheck // Nomad's words
+		return "", fmt.Errorf("Could not find task named: %s, found:\n%s", name, strings.Join(names, "\n"))
 	}
 	if name == "" && len(names) == 1 {
 		name = names[0]
@@ -148,7 +148,7 @@ func (c *cli) signal() error {
 		}
 	}
 	if err := c.client.Allocations().Signal(c.alloc, nil, task, name); err != nil {
-		return fmt.Errorf("Error signalling allocation: %w", err) //nolint:staticcheck // Nomad's words
+		return fmt.Errorf("Error signalling allocation: %w", err)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (c *cli) signal() error {
 func (c *cli) restart() error {
 	if _, all := c.flags["-all-tasks"]; all {
 		if err := c.client.Allocations().RestartAllTasks(c.alloc, nil); err != nil {
-			return fmt.Errorf("Failed to restart allocation:\n\n%w", err) //nolint:staticcheck // Nomad's words
+			return fmt.Errorf("Failed to restart allocation:\n\n%w", err)
 		}
 		return nil
 	}
@@ -165,7 +165,7 @@ func (c *cli) restart() error {
 		return err
 	}
 	if err := c.client.Allocations().Restart(c.alloc, task, nil); err != nil {
-		return fmt.Errorf("Failed to restart task:\n\n%w", err) //nolint:staticcheck // Nomad's words
+		return fmt.Errorf("Failed to restart task:\n\n%w", err)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (c *cli) restart() error {
 func (c *cli) stop() error {
 	answer, err := c.client.Allocations().Stop(c.alloc, &api.QueryOptions{Params: map[string]string{"reschedule": "true"}})
 	if err != nil {
-		return fmt.Errorf("Error stopping allocation: %w", err) //nolint:staticcheck // Nomad's words
+		return fmt.Errorf("Error stopping allocation: %w", err)
 	}
 	fmt.Fprintln(&c.stdout, answer.EvalID)
 	return nil
@@ -278,7 +278,7 @@ func (c *cli) checks() error {
 func (c *cli) status() error {
 	list, _, err := c.client.Jobs().PrefixList(c.args[0])
 	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("No job(s) with prefix or ID %q found", c.args[0]) //nolint:staticcheck // Nomad's words
+		err = fmt.Errorf("No job(s) with prefix or ID %q found", c.args[0])
 	}
 	return err
 }

@@ -90,14 +90,14 @@ func (p *player) start() {
 	if err != nil {
 		p.Fatal(err)
 	}
-	sockets, err := os.MkdirTemp("", "tr") //nolint:usetesting // a socket needs a short path
+	sockets, err := os.MkdirTemp("", "tr")
 	if err != nil {
 		p.Fatal(err)
 	}
 	p.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	p.slept = newSleeps(p.T, filepath.Join(p.dir, "bin"))
 
-	c := exec.CommandContext(p.Context(), self, "up", "--output", "json", "--data-dir", filepath.Join(p.dir, "data"),
+	c := exec.CommandContext(context.WithoutCancel(p.Context()), self, "up", "--output", "json", "--data-dir", filepath.Join(p.dir, "data"),
 		"keep.nomad.hcl", p.name+".nomad.hcl")
 	c.Dir = p.dir
 	c.Env = append(os.Environ(), asTaskrun+"=1", "XDG_RUNTIME_DIR="+sockets,
@@ -222,8 +222,23 @@ func (p *player) allocs(q *api.QueryOptions) ([]*api.AllocationListStub, *api.Qu
 }
 
 // reach waits until everything has happened that was recorded in the first
-// seconds.
+// seconds, and every shell has set its traps.
 func (p *player) reach(seconds float64) {
+	p.Helper()
+	p.happen(seconds)
+	list, _ := p.allocs(nil)
+	for _, a := range list {
+		for name, state := range a.TaskStates {
+			if state.State == "running" && p.loops(name) {
+				p.slept.await(p.T, a.ID+"/"+name)
+			}
+		}
+	}
+}
+
+// happen waits until everything has happened that was recorded in the first
+// seconds.
+func (p *player) happen(seconds float64) {
 	p.Helper()
 	want := p.want.Allocs
 	slices.SortStableFunc(want, func(a, b recording.Alloc) int { return strings.Compare(a.Name+".", b.Name+".") })
@@ -236,14 +251,6 @@ func (p *player) reach(seconds float64) {
 		return meta, missing == ""
 	}) {
 		p.Logf("what was recorded after %gs does not happen: %s", seconds, missing)
-	}
-	list, _ := p.allocs(nil)
-	for _, a := range list {
-		for name, state := range a.TaskStates {
-			if state.State == "running" && p.loops(name) {
-				p.slept.await(p.T, a.ID+"/"+name)
-			}
-		}
 	}
 }
 
@@ -440,16 +447,13 @@ func (p *player) over(seconds float64) bool {
 // end waits for the end of the job and takes in how it ended.
 func (p *player) end() {
 	p.Helper()
-	p.reach(1e9)
-	if p.want.JobStatus != "dead" {
+	p.happen(1e9)
+	if p.want.JobStatus != "dead" { // it was left alone, whatever became of it here
 		job, _, err := p.client.Jobs().Info(p.name, nil)
 		if err != nil {
 			p.Fatal(err)
 		}
 		p.got.JobStatus = *job.Status
-		if _, _, err := p.client.Jobs().Deregister(p.name, false, nil); err != nil {
-			p.Fatal(err)
-		}
 	}
 	status := ""
 	p.until(func(q *api.QueryOptions) (*api.QueryMeta, bool) {
