@@ -36,7 +36,7 @@ var pending = []difference{
 	{`identity-nobody`, `.*`, "identities"},
 	{`d-signal-.*`, `allocs/.*/healthy`, "the runner"},
 	{`tv-script-.*`, `.*`, "scripts of templates"},
-	{`env-.*|raw-oom-adj`, `.*`, "the runner"},
+	{`env-all`, `.*`, "references to meta"},
 	{`.*`, `allocs/.*/(files|owners)/.*`, "files, their modes and owners"},
 }
 

@@ -44,6 +44,11 @@ type Spec struct {
 	// Tasks are files "tasks", open for writing, of cgroups of version 1 to
 	// start in. Linux only.
 	Tasks []*os.File
+
+	// Prepare, if set, is called with the number of the process before its
+	// first instruction. An error keeps it from starting. Linux only.
+	Prepare func(pid int) error
+	traced  bool // until Prepare was called
 }
 
 // fork starts the process. No other thing may delay it.

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 // joins them, forks, and ends.
 func (s *Spec) start() (pid int, err error) {
 	if len(s.Tasks) == 0 {
-		return s.fork()
+		return s.forkPrepared()
 	}
 	forked := make(chan struct{})
 	go func() {
@@ -32,14 +33,55 @@ func (s *Spec) start() (pid int, err error) {
 				return
 			}
 		}
-		pid, err = s.fork()
+		pid, err = s.forkPrepared()
 	}()
 	<-forked
 	return pid, err
 }
 
+// forkPrepared forks and calls Prepare while the process waits at its first
+// instruction: it is traced until then. Where that is not allowed Prepare comes
+// as soon as the process has started.
+func (s *Spec) forkPrepared() (pid int, err error) {
+	if s.Prepare == nil {
+		return s.fork()
+	}
+	runtime.LockOSThread() // only the thread that forks can trace
+	defer runtime.UnlockOSThread()
+	s.traced = true
+	pid, err = s.fork()
+	if err != nil {
+		s.traced = false
+		pid, err = s.fork()
+	}
+	if err != nil {
+		return 0, err
+	}
+	if s.traced {
+		// The stop is only looked at: an end is for the reaper to find.
+		for {
+			err = unix.Waitid(unix.P_PID, pid, nil, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil)
+			if !errors.Is(err, unix.EINTR) {
+				break
+			}
+		}
+	}
+	if err == nil {
+		err = s.Prepare(pid)
+	}
+	if err != nil {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_, _ = syscall.Wait4(pid, nil, 0, nil)
+		return 0, err
+	}
+	if s.traced {
+		_ = unix.PtraceDetach(pid) // it fails only if the process was killed
+	}
+	return pid, nil
+}
+
 func (s *Spec) sysProcAttr() *syscall.SysProcAttr {
-	attr := &syscall.SysProcAttr{Setsid: true, Setctty: s.Terminal, Credential: s.Credential}
+	attr := &syscall.SysProcAttr{Setsid: true, Setctty: s.Terminal, Credential: s.Credential, Ptrace: s.traced}
 	if s.Cgroup != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(s.Cgroup.Fd())
 	}

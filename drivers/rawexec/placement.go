@@ -30,17 +30,10 @@ func (t *task) place(run *process.Run, spec process.Spec) (*process.Process, err
 	}
 	defer where.close()
 	spec.Cgroup, spec.Tasks = where.cgroup, where.tasks
-	p, err := run.Start(spec)
-	if err != nil {
-		return nil, err
+	if where.oom != "" {
+		spec.Prepare = where.prepare
 	}
-	if err := where.apply(p); err != nil {
-		err = errors.Join(err, p.Kill())
-		<-p.Gone()
-		p.Release()
-		return nil, err
-	}
-	return p, nil
+	return run.Start(spec)
 }
 
 // placement opens what a process has to join: the cgroup of the task, if it has
@@ -97,18 +90,13 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// apply tells the kernel of a process, and of all that it has started since.
-func (p *placement) apply(task *process.Process) error {
-	if p.oom == "" {
-		return nil
+// prepare tells the kernel of a process before its command runs, so that all
+// that it starts inherits it.
+func (p *placement) prepare(pid int) error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(p.oom), 0); err != nil {
+		return fmt.Errorf("cannot set oom_score_adj to %s: %w", p.oom, reason(err))
 	}
-	return task.ForTree(func(pid int) error {
-		err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte(p.oom), 0)
-		if err != nil && !isGone(err) {
-			return fmt.Errorf("cannot set oom_score_adj to %s: %w", p.oom, reason(err))
-		}
-		return nil
-	})
+	return nil
 }
 
 func (p *placement) close() {

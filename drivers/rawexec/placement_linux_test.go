@@ -44,3 +44,13 @@ func TestCgroupErrors(t *testing.T) {
 		})
 	}
 }
+
+// The value holds before the command's first instruction.
+func TestOOMScoreAdjOfTheCommand(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "oom_score_adj = 500\ncommand = \"/bin/cat\"\nargs = [\"/proc/self/oom_score_adj\"]\n").start()
+	f.result()
+	if got := f.stdout(); got != "500\n" {
+		t.Errorf("the command saw %q", got)
+	}
+}

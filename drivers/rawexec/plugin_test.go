@@ -128,7 +128,7 @@ func TestDeniedIDsOfTheTasksUser(t *testing.T) {
 		`denied_host_gids = "0"`:     false,
 	} {
 		f := newFixture(t, "work_dir = \"/\"\n"+shell("exit 0"))
-		f.cfg.User = "65534"
+		f.cfg.User = "nobody"
 		f.configure(options)
 		if denied {
 			f.mustFail("65534 is disallowed")

@@ -45,22 +45,22 @@ func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.launch(cfg, c)
+	as, err := lookupAccount(cfg.User)
+	if err == nil {
+		err = d.config.permit(as)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("failed driver config validation: %w", err)
+	}
+	t, err := d.launch(cfg, c, as)
 	if err != nil {
 		return nil, fmt.Errorf("failed to launch command with executor: %w", err)
 	}
 	return t, nil
 }
 
-func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig) (*task, error) {
-	as, err := lookupAccount(cfg.User)
-	if err != nil {
-		return nil, err
-	}
-	if err := d.config.permit(as); err != nil {
-		return nil, err
-	}
-	t := d.newTask(cfg, c, as)
+func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig, as *account) (t *task, err error) {
+	t = d.newTask(cfg, c, as)
 	spec := t.spec
 	spec.Kept = true
 	spec.Args, spec.OnExit = c.Args, t.ended

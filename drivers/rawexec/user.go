@@ -14,20 +14,16 @@ type account struct {
 	credential *syscall.Credential
 }
 
-// lookupAccount finds a user by name or number, nil for "". The group with
-// number 0 is not among the supplementary groups, even if the user is in it.
+// lookupAccount finds a user by name, nil for "". As in Nomad a number is no
+// name. The group with number 0 is not among the supplementary groups, even if
+// the user is in it.
 func lookupAccount(name string) (*account, error) {
 	if name == "" {
 		return nil, nil
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
-		if _, numeric := strconv.ParseUint(name, 10, 32); numeric != nil {
-			return nil, fmt.Errorf("cannot run as user %q: %w", name, err)
-		}
-		if u, err = user.LookupId(name); err != nil {
-			return nil, fmt.Errorf("cannot run as user %q: %w", name, err)
-		}
+		return nil, fmt.Errorf("failed to identify user %q: %w", name, err)
 	}
 	groups, err := u.GroupIds()
 	if err != nil {
