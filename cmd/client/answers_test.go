@@ -1,0 +1,261 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// cluster is a server that answers from a table: objects by path. Another path
+// is not found.
+func cluster(t *testing.T, namespace string, answers map[string]any) *Server {
+	t.Helper()
+	index := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer, ok := answers[r.URL.Path]
+		if !ok {
+			http.Error(w, "not found", http.StatusNotFound)
+			return
+		}
+		index++
+		w.Header().Set("X-Nomad-Index", strconv.Itoa(index))
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(server.Close)
+	s, err := Remote(Cluster{Address: server.URL, Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// An address or a secret that cannot be used is said, without the secret.
+func TestRemote(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ address, auth, err string }{
+		{"http://host:4646", "", ""},
+		{"https://user:pass@host", "", ""},
+		{"unix:///a/socket", "", ""},
+		{"http://host", "user:password", ""},
+		{"http://host", "user:", ""},
+		{"http://host", "password", "it has to be user:password"},
+		{"host:4646", "", "it has to begin with http://"},
+		{"http:host", "", "it has to begin with http://"},
+		{"//host", "", "it has to begin with http://"},
+		{"ftp://user:s3cr3t@host", "", `"ftp" is not one of http, https, unix`},
+		{"http://user:s3cr3t@ho st", "", "cannot use the address of the cluster"},
+	} {
+		s, err := Remote(Cluster{Address: tt.address, HTTPAuth: tt.auth})
+		if tt.err == "" {
+			if err != nil || strings.Contains(s.String(), "pass") {
+				t.Errorf("%s: %v, %v", tt.address, s, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), tt.err) || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("%s: error %v, want %s", tt.address, err, tt.err)
+		}
+	}
+}
+
+// The names of servers are those of runs, or addresses.
+func TestNamesOfServers(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]*Server{
+		"run web-7": {Socket: "/run/taskrun/web-7.sock"}, "http://host": {Address: "http://host"},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// A connection that broke is told from an answer that is an error.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	answer := errors.New("Unexpected response code: 500")
+	broken := &net.OpError{Op: "read", Err: errors.New("connection reset by peer")}
+	for _, tt := range []struct {
+		err   error
+		local error // of an engine here
+		lost  bool  // of a cluster
+	}{
+		{answer, answer, false},
+		{io.EOF, io.EOF, false},
+		{io.ErrUnexpectedEOF, ErrGone, true},
+		{errors.New(io.ErrUnexpectedEOF.Error()), ErrGone, true}, // as Nomad's client hands it on
+		{broken, ErrGone, true},
+	} {
+		if got := (&Server{Socket: "/a.sock"}).Lost(tt.err); !errors.Is(got, tt.local) {
+			t.Errorf("an engine: %v becomes %v", tt.err, got)
+		}
+		got := (&Server{Address: "http://host"}).Lost(tt.err)
+		if lost := strings.Contains(got.Error(), "the connection was lost"); lost != tt.lost || !errors.Is(got, tt.err) {
+			t.Errorf("a cluster: %v becomes %v", tt.err, got)
+		}
+	}
+}
+
+// Jobs of several servers are listed by name, those of one name in the order of
+// the servers; a server that fails is said, and an engine that has ended is not.
+func TestListJobs(t *testing.T) {
+	t.Parallel()
+	list := func(ids ...string) map[string]any {
+		var stubs []*api.JobListStub
+		for _, id := range ids {
+			stubs = append(stubs, &api.JobListStub{ID: id})
+		}
+		return map[string]any{"/v1/jobs": stubs}
+	}
+	gone, err := Local("/nowhere/gone.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other, broken := cluster(t, "", list("c", "a")), cluster(t, "", list("b", "a")), cluster(t, "", nil)
+	jobs, errs := ListJobs(t.Context(), []*Server{one, gone, other, broken})
+	var got []string
+	for _, j := range jobs {
+		got = append(got, j.ID)
+	}
+	if !slices.Equal(got, []string{"a", "a", "b", "c"}) || jobs[0].Server != one || jobs[1].Server != other {
+		t.Errorf("listed are %v", got)
+	}
+	if len(errs) != 1 || !strings.Contains(errs[0].Error(), "404") {
+		t.Errorf("errors %v", errs)
+	}
+}
+
+// Allocations are those of a job: also where all namespaces are asked for, in
+// which there may be others.
+func TestAllocationsOfAJob(t *testing.T) {
+	t.Parallel()
+	stubs := []*api.AllocationListStub{{ID: "1", JobID: "web"}, {ID: "2", JobID: "other"}}
+	for _, tt := range []struct {
+		namespace, job, want string
+		answers              map[string]any
+	}{
+		{"", "web", "1", map[string]any{"/v1/job/web/allocations": stubs[:1]}},
+		{"*", "web", "1", map[string]any{"/v1/allocations": stubs}},
+		{"", "", "1 2", map[string]any{"/v1/allocations": stubs}},
+		{"*", "", "1 2", map[string]any{"/v1/allocations": stubs}},
+	} {
+		list, _, err := cluster(t, tt.namespace, tt.answers).list(tt.job, nil)
+		var ids []string
+		for _, a := range list {
+			ids = append(ids, a.ID)
+		}
+		if got := strings.Join(ids, " "); err != nil || got != tt.want {
+			t.Errorf("job %q in namespace %q: %q, %v", tt.job, tt.namespace, got, err)
+		}
+	}
+}
+
+// Watch tells of the tasks until it cannot any more: the end of an engine is
+// the end, that of a cluster an error.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s := cluster(t, "", map[string]any{"/v1/allocations": []*api.AllocationListStub{{ID: "1", TaskStates: map[string]*api.TaskState{"t": {}}}}})
+	enough := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	seen := 0
+	err := s.Watch(ctx, "", func(tasks []*Task) {
+		if len(tasks) != 1 || tasks[0].Name != "t" {
+			t.Errorf("tasks %v", tasks)
+		}
+		if seen++; seen == 3 {
+			cancel(enough)
+		}
+	})
+	if !errors.Is(err, enough) || seen != 3 {
+		t.Errorf("seen %d times, %v", seen, err)
+	}
+	broken := cluster(t, "", nil)
+	if err := broken.Watch(t.Context(), "", nil); err == nil || !strings.Contains(err.Error(), "watch the tasks") {
+		t.Errorf("a cluster that fails: %v", err)
+	}
+	ended, err := Local("/nowhere/ended.sock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ended.Watch(t.Context(), "", nil); err != nil {
+		t.Errorf("an engine that has ended: %v", err)
+	}
+}
+
+// The job of a task is that of its namespace, or an error says which it was.
+func TestJobOfATask(t *testing.T) {
+	t.Parallel()
+	s := cluster(t, "", map[string]any{"/v1/job/web": &api.Job{ID: new("web")}})
+	job, err := (&Task{Server: s, Alloc: &api.AllocationListStub{JobID: "web"}}).job(t.Context())
+	if err != nil || *job.ID != "web" {
+		t.Errorf("%v, %v", job, err)
+	}
+	if _, err := (&Task{Server: s, Alloc: &api.AllocationListStub{JobID: "gone"}}).job(t.Context()); err == nil || !strings.Contains(err.Error(), `look at job "gone"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A task has output once it has started, and no more once its allocation has
+// ended.
+func TestStartedAndEnded(t *testing.T) {
+	t.Parallel()
+	at, before := &api.TaskState{StartedAt: time.Now()}, &api.TaskState{}
+	for name, tt := range map[string]struct {
+		task           Task
+		started, ended bool
+	}{
+		"waits":    {Task{Name: "t", State: before, Alloc: &api.AllocationListStub{ClientStatus: "pending"}}, false, false},
+		"runs":     {Task{Name: "t", State: at, Alloc: &api.AllocationListStub{ClientStatus: "running"}}, true, false},
+		"complete": {Task{Name: "t", State: at, Alloc: &api.AllocationListStub{ClientStatus: "complete"}}, true, true},
+		"failed":   {Task{Name: "t", State: before, Alloc: &api.AllocationListStub{ClientStatus: "failed"}}, false, true},
+		"lost":     {Task{Name: "t", State: before, Alloc: &api.AllocationListStub{ClientStatus: "lost"}}, false, true},
+		"no task":  {Task{State: at, Alloc: &api.AllocationListStub{}}, false, false},
+	} {
+		if tt.task.Started() != tt.started || tt.task.Ended() != tt.ended {
+			t.Errorf("%s: started %t, ended %t", name, tt.task.Started(), tt.task.Ended())
+		}
+	}
+}
+
+// A question is asked again while another engine takes the place of one that
+// died, but not for ever, and not when the engine has answered.
+func TestAskAgain(t *testing.T) {
+	t.Parallel()
+	died := io.ErrUnexpectedEOF
+	for name, tt := range map[string]struct {
+		err   error
+		back  bool
+		fails int // how often
+		asked int
+		ok    bool
+	}{
+		"answers":       {died, true, 0, 1, true},
+		"comes back":    {died, true, 2, 3, true},
+		"is gone":       {died, false, 9, 1, false},
+		"dies too much": {died, true, 99, maxAsked, false},
+		"refuses":       {errors.New("no"), true, 99, 1, false},
+	} {
+		asked := 0
+		s := &Server{Socket: "/a.sock", Back: func(context.Context) bool { return tt.back }}
+		err := s.ask(t.Context(), "ask", func(*api.QueryOptions) error {
+			if asked++; asked > tt.fails {
+				return nil
+			}
+			return tt.err
+		})
+		if (err == nil) != tt.ok || asked != tt.asked {
+			t.Errorf("%s: asked %d times, %v", name, asked, err)
+		}
+	}
+}
