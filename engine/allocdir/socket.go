@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,8 +18,8 @@ const socketName = "s"
 // all who can reach the socket are. Closing the listener leaves the socket: see
 // RemoveSecret.
 //
-// The task may run and write there: the socket is made where only taskrun can,
-// and moved as it is.
+// Tasks may run and write around it: the socket is made in a directory that is
+// the engine's alone, goes by its descriptor there, and is moved as it is.
 func (d *Dir) ListenSecret(task, name string, owner *Owner) (_ *net.UnixListener, err error) {
 	secrets, err := d.openSecrets(task)
 	if err != nil {
@@ -30,37 +31,57 @@ func (d *Dir) ListenSecret(task, name string, owner *Owner) (_ *net.UnixListener
 		return nil, err
 	}
 	staging := "." + task + ".socket"
-	if err := alloc.Mkdir(staging, 0o700); err != nil && !os.IsExist(err) { // one that a dead engine left serves
-		return nil, err
-	}
-	defer alloc.RemoveAll(staging)
-	_ = alloc.Remove(filepath.Join(staging, socketName))
-	made, err := alloc.Open(staging)
+	made, err := openStaging(alloc, staging)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot make socket %q of task %q: %w", name, task, err)
 	}
+	defer alloc.Remove(staging)
 	defer made.Close()
+	dir := int(made.Fd())
+	_ = unix.Unlinkat(dir, socketName, 0)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: short(made, filepath.Join(d.path, staging), socketName), Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
 	l.SetUnlinkOnClose(false)
-	mode := os.FileMode(0o666)
+	mode := uint32(0o666)
 	if owner != nil {
 		mode = 0o600
-		err = alloc.Lchown(filepath.Join(staging, socketName), owner.UID, -1)
+		err = unix.Fchownat(dir, socketName, owner.UID, -1, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err == nil {
-		err = alloc.Chmod(filepath.Join(staging, socketName), mode)
+		err = unix.Fchmodat(dir, socketName, mode, 0)
 	}
 	if err == nil {
-		err = unix.Renameat(int(made.Fd()), socketName, int(secrets.Fd()), name)
+		err = unix.Renameat(dir, socketName, int(secrets.Fd()), name)
 	}
 	if err != nil {
+		_ = unix.Unlinkat(dir, socketName, 0)
 		_ = l.Close()
 		return nil, fmt.Errorf("cannot make socket %q of task %q: %w", name, task, err)
 	}
 	return l, nil
+}
+
+// openStaging makes and opens a directory that nobody but the engine can enter.
+// One that a dead engine has left serves.
+func openStaging(alloc *os.Root, name string) (*os.File, error) {
+	if err := alloc.Mkdir(name, 0o700); err != nil && !os.IsExist(err) {
+		return nil, err
+	}
+	dir, err := alloc.OpenFile(name, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := dir.Stat()
+	if err == nil && (info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()) {
+		err = fmt.Errorf("%q is in the way", name)
+	}
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return dir, nil
 }
 
 // RemoveSecret removes a file or socket among the secrets of a task.

@@ -133,3 +133,36 @@ func TestListenSecretStaysInTheTask(t *testing.T) {
 		t.Errorf("the file of another: %q, %v", text, err)
 	}
 }
+
+// TestListenSecretUsesNoDirectoryOfOthers has a task that can write beside its
+// own directory put something in the place where the socket is made.
+func TestListenSecretUsesNoDirectoryOfOthers(t *testing.T) {
+	t.Parallel()
+	dir, task := taskDirs(t)
+	staging := filepath.Join(dir.Path(), ".t.socket")
+	for name, put := range map[string]func() error{
+		"a directory that all can enter": func() error { return errors.Join(os.Mkdir(staging, 0o700), os.Chmod(staging, 0o777)) },
+		"a link to one of the task":      func() error { return os.Symlink(task.Local, staging) },
+		"a pipe":                         func() error { return syscall.Mkfifo(staging, 0o600) },
+		"a directory of another user": func() error {
+			if os.Geteuid() != 0 {
+				return errors.ErrUnsupported
+			}
+			return errors.Join(os.Mkdir(staging, 0o700), os.Chown(staging, 65534, 65534))
+		},
+	} {
+		if err := put(); errors.Is(err, errors.ErrUnsupported) {
+			t.Logf("not tried: %s takes root", name)
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if l, err := dir.ListenSecret("t", "api.sock", nil); err == nil {
+			_ = l.Close()
+			t.Errorf("the socket was made in %s", name)
+		}
+		if err := os.RemoveAll(staging); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
