@@ -152,19 +152,17 @@ func readIn(dir, path string) ([]byte, error) {
 }
 
 func readFile(root *os.Root, name string) ([]byte, error) {
-	info, err := root.Stat(name)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	}
-	if err != nil {
-		return nil, err
+	// A device would take notice of being opened.
+	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if info, err = f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, err
 	}
 	switch {
