@@ -70,9 +70,8 @@ func TestAdopt(t *testing.T) {
 	if err := p.Signal(syscall.Signal(0)); err != nil {
 		t.Error(err)
 	}
-	var seen []int
-	if err := p.ForTree(func(pid int) error { seen = append(seen, pid); return nil }); err != nil || len(seen) != 1 || seen[0] != p.Pid() {
-		t.Errorf("its tree is %v, %v", seen, err)
+	if tree := p.tree(); len(tree) != 1 || tree[0].PID != p.Pid() {
+		t.Errorf("its tree is %v", tree)
 	}
 	o.end(t)
 	<-p.Gone()

@@ -166,25 +166,6 @@ func (p *Process) remember() []proc {
 	return tree
 }
 
-// ForTree calls f for the process and for each of its descendants, until it
-// finds no other or f fails.
-func (p *Process) ForTree(f func(pid int) error) error {
-	seen := map[ID]bool{}
-	for more := true; more && !p.hasEnded(); {
-		more = false
-		for _, member := range p.tree() {
-			if seen[member.ID] || member.ended {
-				continue
-			}
-			seen[member.ID], more = true, true
-			if err := f(member.PID); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // Kill kills the process and its tree. It does not wait for their end.
 func (p *Process) Kill() error {
 	tree := p.remember()

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
 
 	"taskrun/drivers/cgroup"
 	"taskrun/drivers/process"
@@ -102,11 +101,6 @@ func (p *placement) prepare(pid int) error {
 func (p *placement) close() {
 	closeFiles(p.cgroup)
 	closeFiles(p.tasks...)
-}
-
-// isGone reports whether an error means that a process has ended.
-func isGone(err error) bool {
-	return errors.Is(err, syscall.ESRCH) || errors.Is(err, fs.ErrNotExist)
 }
 
 // reason returns an error without the operation and the path that os adds.

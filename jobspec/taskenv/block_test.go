@@ -151,3 +151,22 @@ func TestHostAndHookVariables(t *testing.T) {
 		t.Errorf("warnings for what no job says: %v", e.Warnings())
 	}
 }
+
+// A meta key with a blank has a variable, to which no reference leads.
+func TestReferenceToAMetaKeyWithABlank(t *testing.T) {
+	t.Parallel()
+	task := &api.Task{
+		Name: "t",
+		Meta: map[string]string{"x y": "blank", "a-b": "dash", "p q": "hidden", "p_q": "written"},
+		Env:  map[string]string{"F": "${NOMAD_META_x_y} ${NOMAD_META_X_Y} ${NOMAD_META_a-b} ${NOMAD_META_a_b} ${NOMAD_META_p_q}"},
+	}
+	group := &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}}
+	job := &api.Job{ID: new("j"), TaskGroups: []*api.TaskGroup{group}}
+	got := NewBuilder(testNode(), AllocInfo{ID: allocID, Name: "j.g[0]"}, job, group, task).Build().Map()
+	if want := "${NOMAD_META_x_y} ${NOMAD_META_X_Y} dash dash written"; got["F"] != want {
+		t.Errorf("F is %q, want %q", got["F"], want)
+	}
+	if got["NOMAD_META_x_y"] != "blank" || got["NOMAD_META_X_Y"] != "blank" {
+		t.Errorf("the variables are %q and %q", got["NOMAD_META_x_y"], got["NOMAD_META_X_Y"])
+	}
+}

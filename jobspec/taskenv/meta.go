@@ -14,6 +14,7 @@ func (b *Builder) meta(v *variables) map[string]string {
 		return nil
 	}
 	meta := make(map[string]string, 2*len(effective))
+	v.unwritten = map[string]bool{}
 	keys := slices.Sorted(maps.Keys(effective))
 	names := make([]string, len(keys))
 	for i, key := range keys {
@@ -22,6 +23,13 @@ func (b *Builder) meta(v *variables) map[string]string {
 	}
 	for i, key := range keys { // a key written in upper case beats one made so
 		meta[cleanName("NOMAD_META_"+names[i])] = effective[key]
+	}
+	for _, name := range names {
+		for _, name := range []string{name, strings.ToUpper(name)} {
+			if cleaned := strings.TrimPrefix(cleanName("NOMAD_META_"+name), "NOMAD_META_"); !canRefer(name) && !slices.Contains(names, cleaned) {
+				v.unwritten["NOMAD_META_"+cleaned] = true
+			}
+		}
 	}
 	return meta
 }
@@ -45,4 +53,14 @@ func (b *Builder) effectiveMeta() map[string]string {
 		maps.Copy(meta, b.task.Meta)
 	}
 	return meta
+}
+
+// canRefer reports whether a name can be written in a reference.
+func canRefer(name string) bool {
+	for i := range len(name) {
+		if !isNameByte(name[i]) && name[i] != '-' {
+			return false
+		}
+	}
+	return true
 }

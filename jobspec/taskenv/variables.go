@@ -9,9 +9,13 @@ import (
 
 // variables is an environment in the making.
 type variables struct {
-	values   map[string]string // by cleaned name
-	node     *Node
-	warnings []Warning
+	values map[string]string // by cleaned name
+	// unwritten are cleaned names of meta keys with characters that no
+	// reference can have. In Nomad, which cleans names last, references to
+	// them stay text.
+	unwritten map[string]bool
+	node      *Node
+	warnings  []Warning
 }
 
 func (v *variables) set(name, value string) { v.values[cleanName(name)] = value }
@@ -34,8 +38,9 @@ func (v *variables) lookup(name string) (string, bool) {
 	if value, ok := v.node.value(name); ok {
 		return value, true
 	}
-	value, ok := v.values[cleanName(name)]
-	return value, ok
+	name = cleanName(name)
+	value, ok := v.values[name]
+	return value, ok && !v.unwritten[name]
 }
 
 // setHost adds the variables of the host that are not set yet.
