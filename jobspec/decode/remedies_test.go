@@ -22,6 +22,7 @@ type limits struct {
 	Share  int        `hcl:"share,optional"`
 	Ratio  *big.Float `hcl:"ratio,optional"`
 	Signed int8       `hcl:"signed,optional"`
+	Byte   uint8      `hcl:"byte,optional"`
 }
 
 type group struct {
@@ -75,8 +76,8 @@ func TestRemedies(t *testing.T) {
 		"limits = {}":                        {`1:1-7 "limits" must be a block |  | leave out the equals sign: limits {`},
 		"users {}":                           {`1:1-6 "users" must be an attribute |  | write users = …`},
 		"limit {}":                           {`1:1-6 unknown block "limit" in group |  | did you mean "limits"?`},
-		"limits {\n user = 1\n}":             {`2:2-6 unknown attribute "user" in limits | it may hold memory, ratio, share, signed | it belongs in the task block`},
-		"limits {\n cpu = 1\n}":              {`2:2-5 unknown attribute "cpu" in limits | it may hold memory, ratio, share, signed | it belongs in the resources block`},
+		"limits {\n user = 1\n}":             {`2:2-6 unknown attribute "user" in limits | it may hold byte, memory, ratio, share, signed | it belongs in the task block`},
+		"limits {\n cpu = 1\n}":              {`2:2-5 unknown attribute "cpu" in limits | it may hold byte, memory, ratio, share, signed | it belongs in the resources block`},
 		"limits \"a\" {}":                    {`1:8-11 "a" is not expected after limits | a limits block has no name | delete it`},
 		"item \"a\" \"b\" {}":                {`1:10-13 "b" is not expected after item | a item block has one name | delete it`},
 		"item {}":                            {`1:6-7 this item has no name |  | write item "name" {`},
@@ -91,6 +92,7 @@ func TestRemedies(t *testing.T) {
 		"limits {\n memory = \"MB\"\n}":      {`2:11-15 "memory" must be a whole number | it is the string "MB" | `},
 		"limits {\n memory = \"$x}\"\n}":     {`2:11-16 "memory" must be a whole number | it is the string "$x}" | `},
 		"limits {\n signed = -129\n}":        {`2:11-15 "signed" must be a whole number | it is the number -129; it must be between -128 and 127 | `},
+		"limits {\n byte = 256\n}":           {`2:9-12 "byte" must be a whole number | it is the number 256; it must be between 0 and 255 | `},
 		"limits {\n signed = -128\n}":        nil,
 		"limits {\n signed = 128\n}":         {`2:11-14 "signed" must be a whole number | it is the number 128; it must be between -128 and 127 | `},
 		"limits {\n ratio = []\n}":           {`2:10-12 "ratio" must be a number | it is a list | `},
