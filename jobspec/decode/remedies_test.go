@@ -52,7 +52,7 @@ func said(t *testing.T, text string, target any, place decode.Place) []string {
 	d := decode.Decoder{Scope: evaluate.NewScope(function.Table(""), map[string][]byte{"t": []byte(text)})}
 	var lines []string
 	for _, diag := range d.Decode("group", hcl.Range{}, body, target, place) {
-		at := diag.Subject
+		at := d.Scope.InSource(*diag.Subject)
 		line := fmt.Sprintf("%d:%d-%d %s", at.Start.Line, at.Start.Column, at.End.Column, diag.Summary)
 		detail, remedy := diag.Detail, diagnostic.Remedy(diag)
 		detail = strings.TrimSuffix(strings.TrimSuffix(detail, remedy), "\n")
