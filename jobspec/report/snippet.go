@@ -3,11 +3,13 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/redact"
 )
 
 const (
@@ -23,7 +25,7 @@ func writeSnippet(b *strings.Builder, r jobspec.Range, source []byte, style Styl
 	if r.Start.Byte < 0 || r.Start.Byte > len(source) {
 		return
 	}
-	before, marked, after := split(source, r)
+	before, marked, after := hideCredentials(split(source, r))
 	if len(bytes.TrimSpace(before))+len(bytes.TrimSpace(marked))+len(bytes.TrimSpace(after)) == 0 {
 		return // an empty line, as at the end of a file
 	}
@@ -41,6 +43,18 @@ func writeSnippet(b *strings.Builder, r jobspec.Range, source []byte, style Styl
 	if r.End.Line > r.Start.Line+1 {
 		fmt.Fprintf(b, "%s%s %s\n", indent, bar, style.Paint(Gutter, fmt.Sprintf("… to line %d", r.End.Line)))
 	}
+}
+
+// hideCredentials hides those of URLs in the parts of a line. Of a URL that is
+// in two of them all is marked.
+func hideCredentials(before, marked, after []byte) (_, _, _ []byte) {
+	hide := func(text []byte) []byte { return []byte(redact.Text(string(text))) }
+	whole := hide(slices.Concat(before, marked, after))
+	b, m, a := hide(before), hide(marked), hide(after)
+	if bytes.Equal(whole, slices.Concat(b, m, a)) {
+		return b, m, a
+	}
+	return nil, whole, nil
 }
 
 // split returns the line on which a range begins: what is before the range, in
