@@ -52,19 +52,19 @@ func (t *task) call(h *taskHook, f func() error) error {
 
 // giveUp ends the tasks that a hook or a driver has kept from ending. It reports
 // whether there were any.
-func (a *Alloc) giveUp() (any bool) {
+func (a *Alloc) giveUp() (late bool) {
 	for _, t := range a.tasks {
 		if t.gone {
 			continue
 		}
-		any = true
+		late = true
 		if t.state.State != dead {
 			t.apply(dead, event.DriverFailure(fmt.Errorf("gave up: a hook or the driver of the task has not returned %v after the kill", giveUpTime)))
 		}
 		t.happens(lifecycle.Ends)
 		t.leaves()
 	}
-	return any
+	return late
 }
 
 // leaves takes in that nothing more is to come of the task.
