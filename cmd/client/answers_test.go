@@ -257,5 +257,8 @@ func TestAskAgain(t *testing.T) {
 		if (err == nil) != tt.ok || asked != tt.asked {
 			t.Errorf("%s: asked %d times, %v", name, asked, err)
 		}
+		if name == "refuses" && (err == nil || !strings.Contains(err.Error(), "cannot ask of run a")) {
+			t.Errorf("%s: what was wanted of whom is not said: %v", name, err)
+		}
 	}
 }
