@@ -47,9 +47,7 @@ func TemplateScriptFailed(command string, args []string, code int, err error) *a
 	if err != nil {
 		text = fmt.Sprintf("Template failed to run script %s with arguments %v on change: %v. Exit code: %d", command, args, err, code)
 	}
-	e := preset(TaskHookFailed, text)
-	e.Details["message"] = text
-	return e
+	return preset(TaskHookFailed, text)
 }
 
 // KillingFailed tells that the task is ended as failed, and why.

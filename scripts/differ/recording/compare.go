@@ -117,7 +117,8 @@ func flattenAlloc(flat map[string]string, path string, a Alloc, owners bool) {
 		flat[task+"stdout"], flat[task+"stderr"] = normalOutput(t.Stdout), normalOutput(t.Stderr)
 	}
 	for _, f := range a.Files {
-		if f.Mode[0] != '-' || strings.HasSuffix(f.Path, "executor.out") {
+		// Outputs are compared as they are, and hold directories.
+		if f.Mode[0] != '-' || strings.HasPrefix(f.Path, "alloc/logs/") || strings.HasSuffix(f.Path, "executor.out") {
 			f.Size = 0
 		}
 		flat[path+"files/"+f.Path] = fmt.Sprintf("%s size %d", f.Mode, f.Size)
