@@ -122,11 +122,7 @@ func TestGatesWithoutACLs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = admitAlone(gate, dir, task, owner(uid))
-		if err == nil {
-			d.gateUID = uid
-		}
-		return err
+		return admitAlone(gate, dir, task, owner(uid))
 	}
 	path := filepath.Join(t.TempDir(), "9f8a")
 	d := buildAlloc(t, path, nil, "web")

@@ -45,19 +45,18 @@ func (d *Dir) guard(gate *os.Root) error {
 // admit opens the gates of a task's directory and of the allocation to the
 // task's user. Without an owner they stay closed to others.
 func (d *Dir) admit(gate, dir *os.Root, task string, owner *Owner) error {
-	var err error
+	uid, err := ownerOf(gate)
 	switch {
-	case d.gateUID != os.Geteuid():
+	case err != nil:
+	case uid != os.Geteuid():
 		err = errAlone
-		if owner != nil && owner.UID == d.gateUID {
+		if owner != nil && owner.UID == uid {
 			err = giveTask(dir, owner)
 		}
 	case owner != nil:
 		err = letTaskIn(gate, dir, owner.UID)
 		if errors.Is(err, errors.ErrUnsupported) {
-			if err = admitAlone(gate, dir, task, owner); err == nil {
-				d.gateUID = owner.UID
-			}
+			err = admitAlone(gate, dir, task, owner)
 		}
 	}
 	if err != nil {
