@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // outsider is a user without a name, and without a task.
@@ -28,11 +26,11 @@ func asUser(uid int, f func()) error {
 	go func() {
 		runtime.LockOSThread() // for good
 		for _, call := range [][4]uintptr{
-			{unix.SYS_SETGROUPS},
-			{unix.SYS_SETRESGID, uintptr(uid), uintptr(uid), uintptr(uid)},
-			{unix.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)},
+			{syscall.SYS_SETGROUPS},
+			{syscall.SYS_SETRESGID, uintptr(uid), uintptr(uid), uintptr(uid)},
+			{syscall.SYS_SETRESUID, uintptr(uid), uintptr(uid), uintptr(uid)},
 		} {
-			if _, _, errno := unix.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
+			if _, _, errno := syscall.RawSyscall(call[0], call[1], call[2], call[3]); errno != 0 {
 				done <- errno
 				return
 			}
@@ -50,7 +48,7 @@ var attempts = []struct {
 	try  func(path string, info fs.FileInfo) bool
 }{
 	{"read", func(path string, info fs.FileInfo) bool {
-		f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+		f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 		if err == nil {
 			f.Close()
 		}
@@ -58,7 +56,7 @@ var attempts = []struct {
 	}},
 	{"write", func(path string, info fs.FileInfo) bool {
 		if !info.IsDir() {
-			f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+			f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 			if err == nil {
 				f.Close()
 			}

@@ -76,6 +76,11 @@ without a terminal any signal leaves them running. --timeout, --until and
 --fail-fast stop them, but with --detach: then --wait and --timeout say how long
 it is waited, and nothing is stopped.
 
+Other users of the machine cannot enter the directory of an allocation. When
+root runs taskrun, an ACL lets the users of its tasks in, and each task's own
+directory is open to its user alone. A data directory that another user could
+replace is refused.
+
 Exit codes:
   0    all allocations are complete, or --until or --rehearse came to its end
   1    a task or an allocation failed

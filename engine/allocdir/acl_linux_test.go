@@ -122,7 +122,11 @@ func TestGatesWithoutACLs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return admitAlone(gate, dir, task, owner(uid))
+		err = admitAlone(gate, dir, task, owner(uid))
+		if err == nil {
+			d.gateUID = uid
+		}
+		return err
 	}
 	path := filepath.Join(t.TempDir(), "9f8a")
 	d := buildAlloc(t, path, nil, "web")

@@ -45,18 +45,19 @@ func (d *Dir) guard(gate *os.Root) error {
 // admit opens the gates of a task's directory and of the allocation to the
 // task's user. Without an owner they stay closed to others.
 func (d *Dir) admit(gate, dir *os.Root, task string, owner *Owner) error {
-	uid, err := ownerOf(gate)
+	var err error
 	switch {
-	case err != nil:
-	case uid != os.Geteuid():
+	case d.gateUID != os.Geteuid():
 		err = errAlone
-		if owner != nil && owner.UID == uid {
+		if owner != nil && owner.UID == d.gateUID {
 			err = giveTask(dir, owner)
 		}
 	case owner != nil:
 		err = letTaskIn(gate, dir, owner.UID)
 		if errors.Is(err, errors.ErrUnsupported) {
-			err = admitAlone(gate, dir, task, owner)
+			if err = admitAlone(gate, dir, task, owner); err == nil {
+				d.gateUID = owner.UID
+			}
 		}
 	}
 	if err != nil {

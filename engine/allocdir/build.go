@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 )
 
 // Build makes the directory of an allocation and those that its tasks share. A
@@ -19,30 +18,29 @@ func (d *Dir) Build() error {
 		return fmt.Errorf("cannot open directory %q: %w", filepath.Dir(d.path), err)
 	}
 	defer parent.Close()
-	if err := makeDir(parent, filepath.Dir(d.path), filepath.Base(d.path), gateMode); err != nil {
-		return err
-	}
-	gate, err := d.getLocked("")
+	gate, _, err := d.makeIn(parent, "", gateMode)
 	if err != nil {
 		return err
 	}
-	if uid, err := ownerOf(gate); err != nil || uid != os.Geteuid() {
-		return err // it was built, and then given to the user of all tasks; see admitAlone
+	if d.gateUID != os.Geteuid() {
+		return nil // it was built, and then given to the user of all tasks; see admitAlone
 	}
-	if err := makeDir(gate, d.path, sharedEntry.name, sharedEntry.mode); err != nil {
-		return err
-	}
-	shared, err := d.getLocked(sharedEntry.name)
+	shared, _, err := d.makeIn(gate, sharedEntry.name, sharedEntry.mode)
 	if err != nil {
 		return err
 	}
 	for _, e := range sharedEntries {
-		if err := makeDir(shared, filepath.Join(d.path, sharedEntry.name), e.name, e.in(d.guarded)); err != nil {
+		path := filepath.Join(sharedEntry.name, e.name)
+		if path == logs {
+			_, _, err = d.makeIn(shared, path, e.in(d.guarded))
+		} else {
+			_, err = makeDir(shared, filepath.Join(d.path, sharedEntry.name), e.name, e.in(d.guarded))
+		}
+		if err != nil {
 			return err
 		}
 	}
-	_, err = d.getLocked("alloc/logs")
-	return err
+	return nil
 }
 
 // BuildTask makes the directories of a task, for its user alone. A nil owner is
@@ -69,20 +67,19 @@ func (d *Dir) BuildTask(task string, owner *Owner) error {
 			return err
 		}
 	}
-	if err := makeDir(gate, d.path, task, taskEntry(task).in(d.guarded)); err != nil {
-		return err
-	}
-	dir, err := d.getLocked(task)
+	dir, made, err := d.makeIn(gate, task, taskEntry(task).in(d.guarded))
 	if err != nil {
 		return err
 	}
-	given, err := isGiven(dir, owner)
-	if err != nil || given {
-		return err
+	if !made {
+		given, err := isGiven(dir, owner)
+		if err != nil || given {
+			return err
+		}
 	}
 	path := filepath.Join(d.path, task)
 	for _, e := range taskEntries {
-		if err := makeDir(dir, path, e.name, e.in(d.guarded)); err != nil {
+		if _, err := makeDir(dir, path, e.name, e.in(d.guarded)); err != nil {
 			return err
 		}
 		if owner != nil && e.given {
@@ -123,20 +120,42 @@ func (d *Dir) Isolate(task string) error {
 // isGiven reports whether the directories of a task were given to another user,
 // who may have changed them since.
 func isGiven(dir *os.Root, owner *Owner) (bool, error) {
-	uid, err := ownerOf(dir)
-	if err != nil || uid != os.Geteuid() || owner == nil {
-		return uid != os.Geteuid(), err
+	info, err := dir.Stat(".")
+	if err != nil || ownerOf(info) != os.Geteuid() || owner == nil {
+		return err == nil && ownerOf(info) != os.Geteuid(), err
 	}
 	return isLetIn(dir, owner.UID, ownerAccess)
 }
 
-// makeDir makes a directory in parent, whose path is for messages. One that
-// exists stays as it is.
-func makeDir(parent *os.Root, path, name string, mode fs.FileMode) error {
-	err := parent.Mkdir(name, mode.Perm())
+// makeIn makes a directory of the allocation, by its path in it, and keeps it
+// open. The parent is the directory above.
+func (d *Dir) makeIn(parent *os.Root, name string, mode fs.FileMode) (dir *os.Root, made bool, err error) {
+	if d.closed {
+		return nil, false, d.errClosed(name)
+	}
+	path := filepath.Join(d.path, name)
+	made, err = makeDir(parent, filepath.Dir(path), filepath.Base(path), mode)
+	if err != nil {
+		return nil, false, err
+	}
+	if !made || d.gateUID != os.Geteuid() { // a task may have replaced it
+		dir, err = d.getLocked(name)
+		return dir, made, err
+	}
+	if dir, err = parent.OpenRoot(filepath.Base(path)); err != nil {
+		return nil, false, fmt.Errorf("cannot open directory %q: %w", path, err)
+	}
+	d.open[name] = dir
+	return dir, true, nil
+}
+
+// makeDir makes a directory in parent, whose path is for messages, and reports
+// whether there was none. One that exists stays as it is.
+func makeDir(parent *os.Root, path, name string, mode fs.FileMode) (made bool, err error) {
+	err = parent.Mkdir(name, mode.Perm())
 	if errors.Is(err, fs.ErrExist) {
 		if info, statErr := parent.Lstat(name); statErr == nil && info.IsDir() {
-			return nil
+			return false, nil
 		}
 		err = errors.New("a file is in the way")
 	}
@@ -144,15 +163,7 @@ func makeDir(parent *os.Root, path, name string, mode fs.FileMode) error {
 		err = parent.Chmod(name, mode) // despite the umask, and for the sticky bit
 	}
 	if err != nil {
-		return fmt.Errorf("cannot make directory %q: %w", filepath.Join(path, name), err)
+		return false, fmt.Errorf("cannot make directory %q: %w", filepath.Join(path, name), err)
 	}
-	return nil
-}
-
-func ownerOf(dir *os.Root) (uid int, err error) {
-	info, err := dir.Stat(".")
-	if err != nil {
-		return 0, err
-	}
-	return int(info.Sys().(*syscall.Stat_t).Uid), nil
+	return true, nil
 }

@@ -20,13 +20,16 @@ type Dir struct {
 
 	mu      sync.Mutex
 	closed  bool
-	guarded bool                // see modes.go; known once alloc is open
 	open    map[string]*os.Root // by path in the allocation; "" is the allocation itself
+	gateUID int                 // to whom the allocation itself belongs; known once it is open
+	guarded bool                // see modes.go; known once alloc is open
 }
 
 // At returns the directory of an allocation. Nothing is opened yet, and nothing
 // needs to be closed before something is.
-func At(path string) *Dir { return &Dir{path: path, open: map[string]*os.Root{}} }
+func At(path string) *Dir {
+	return &Dir{path: path, open: map[string]*os.Root{}, gateUID: os.Geteuid()}
+}
 
 // Path returns the path of the directory, for messages and for what a task is
 // told. Do not open what is below it by path.
@@ -38,11 +41,11 @@ func (d *Dir) Alloc() (*os.Root, error) { return d.get("") }
 
 // Shared returns the directory that the tasks share, NOMAD_ALLOC_DIR. It stays
 // open until Close; do not close it.
-func (d *Dir) Shared() (*os.Root, error) { return d.get("alloc") }
+func (d *Dir) Shared() (*os.Root, error) { return d.get(sharedEntry.name) }
 
 // Logs returns the directory of the tasks' output. It stays open until Close; do
 // not close it.
-func (d *Dir) Logs() (*os.Root, error) { return d.get("alloc/logs") }
+func (d *Dir) Logs() (*os.Root, error) { return d.get(logs) }
 
 // Task returns the directory of a task. It stays open until Close; do not close
 // it.
@@ -65,7 +68,7 @@ func (d *Dir) openIn(task, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := openDir(dir, name)
+	root, _, err := openDir(dir, name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, task, name), err)
 	}
@@ -110,7 +113,7 @@ func (d *Dir) get(name string) (*os.Root, error) {
 
 func (d *Dir) getLocked(name string) (*os.Root, error) {
 	if d.closed {
-		return nil, fmt.Errorf("cannot open %q: %w", filepath.Join(d.path, name), os.ErrClosed)
+		return nil, d.errClosed(name)
 	}
 	if root := d.open[name]; root != nil {
 		return root, nil
@@ -123,6 +126,10 @@ func (d *Dir) getLocked(name string) (*os.Root, error) {
 	return root, nil
 }
 
+func (d *Dir) errClosed(name string) error {
+	return fmt.Errorf("cannot open directory %q: %w", filepath.Join(d.path, name), os.ErrClosed)
+}
+
 func (d *Dir) openLocked(name string) (*os.Root, error) {
 	if name == "" {
 		parent, err := os.OpenRoot(filepath.Dir(d.path))
@@ -130,45 +137,39 @@ func (d *Dir) openLocked(name string) (*os.Root, error) {
 			return nil, err
 		}
 		defer parent.Close()
-		return openDir(parent, filepath.Base(d.path))
+		root, info, err := openDir(parent, filepath.Base(d.path))
+		if err == nil {
+			d.gateUID = ownerOf(info)
+		}
+		return root, err
 	}
 	above, base := filepath.Split(name)
 	parent, err := d.getLocked(strings.TrimSuffix(above, "/"))
 	if err != nil {
 		return nil, err
 	}
-	root, err := openDir(parent, base)
-	if err == nil && (name == "alloc" || name == "alloc/logs") {
-		err = d.checkShared(root, name)
-	}
-	return root, err
-}
-
-// checkShared refuses a directory that a task has put in the place of the
-// engine's; see admitAlone.
-func (d *Dir) checkShared(dir *os.Root, name string) error {
-	info, err := dir.Stat(".")
-	if err == nil {
-		if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid != 0 && uid != os.Geteuid() {
-			err = fmt.Errorf("it belongs to another user (uid %d)", uid)
-		}
-	}
+	root, info, err := openDir(parent, base)
 	if err != nil {
-		return errors.Join(err, dir.Close())
+		return nil, err
+	}
+	if name == sharedEntry.name || name == logs { // else a task has replaced it; see admitAlone
+		if uid := ownerOf(info); uid != 0 && uid != os.Geteuid() {
+			return nil, errors.Join(fmt.Errorf("it belongs to another user (uid %d)", uid), root.Close())
+		}
 	}
 	if name == sharedEntry.name {
 		d.guarded = info.Mode()&sticky != 0
 	}
-	return nil
+	return root, nil
 }
 
 // openDir opens a directory that must be where a task may be able to write. The
 // trailing dot has the kernel refuse a FIFO instead of waiting for its other
 // end. A link is refused by a look at what is there afterwards.
-func openDir(parent *os.Root, name string) (*os.Root, error) {
+func openDir(parent *os.Root, name string) (*os.Root, fs.FileInfo, error) {
 	root, err := parent.OpenRoot(name + "/.")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opened, err := root.Stat(".")
 	if err == nil {
@@ -178,13 +179,15 @@ func openDir(parent *os.Root, name string) (*os.Root, error) {
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(err, root.Close())
+		return nil, nil, errors.Join(err, root.Close())
 	}
-	return root, nil
+	return root, opened, nil
 }
 
+func ownerOf(info fs.FileInfo) int { return int(info.Sys().(*syscall.Stat_t).Uid) }
+
 func checkTask(task string) error {
-	if !isName(task) || task == "alloc" {
+	if !isName(task) || task == sharedEntry.name {
 		return fmt.Errorf("cannot make the directories of task %q: no task can have that name", task)
 	}
 	return nil

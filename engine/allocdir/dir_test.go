@@ -130,7 +130,7 @@ func TestOpenDirRefusesWhatIsNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"link", "out", "file", "fifo", "missing"} {
-		if sub, err := openDir(root, name); err == nil {
+		if sub, _, err := openDir(root, name); err == nil {
 			t.Errorf("%s was opened", name)
 			_ = sub.Close()
 		}
@@ -168,7 +168,7 @@ func TestOpenDirDoesNotWaitForAFIFO(t *testing.T) {
 	}()
 	opened := 0
 	for range 20_000 {
-		if sub, err := openDir(root, "a"); err == nil {
+		if sub, _, err := openDir(root, "a"); err == nil {
 			opened++
 			_ = sub.Close()
 		}

@@ -44,6 +44,9 @@ const (
 	ownerAccess = aclRead | aclWrite | aclExecute
 )
 
+// logs is the path of the logs in an allocation.
+const logs = "alloc/logs"
+
 var sharedEntry = entry{name: "alloc", mode: 0o777, guarded: 0o777 | sticky}
 
 var sharedEntries = []entry{

@@ -9,9 +9,34 @@
 //	<data>/jobs/<job ID, escaped>/sticky/<group>[<index>]   link to an allocation
 //	<data>/host_volumes/<source, escaped>/data/  a volume without a folder of its own
 //
-// Inside an allocation the names and modes are Nomad's
-// (https://developer.hashicorp.com/nomad/docs/concepts/filesystem), except that
-// secrets and private are plain directories of mode 0700.
+// Inside an allocation the names are Nomad's
+// (https://developer.hashicorp.com/nomad/docs/concepts/filesystem), and the modes
+// as far as that is safe: modes.go has the whole table.
+//
+// # Hostile tasks and users
+//
+// Everyone but root and the user who runs taskrun is an adversary: other local
+// users, and tasks that run as another user. The directories from the root down
+// to that of a run's allocations are checked when a run is opened; nobody else
+// can replace one of them afterwards. Below, a [Dir] owns the descriptors. It
+// opens what the engine uses before the first task that could replace it, and
+// refuses links and FIFOs in the place of a directory.
+//
+// These races remain between a check and the use of what was checked:
+//
+//   - A task's user may change what is below its own directories at any time,
+//     also while the engine works there: os.Root keeps the engine inside the
+//     task's directory, but which file of the task it meets there is up to the
+//     task.
+//   - A command is looked for, and then started, by its path. Only its user,
+//     root and the user who runs taskrun can change what is there meanwhile.
+//   - On a file system without ACLs the user of all tasks owns the directory of
+//     the allocation. It can replace what is in it, alloc/logs too: the engine
+//     goes on with what it had opened, and an engine that takes up the run
+//     refuses a directory that is not its own.
+//   - A volume that a job's author lends is used by its path.
+//   - Whether nobody else can enter a directory is read from its mode and ACL; a
+//     process that has it open from before is not seen.
 package allocdir
 
 import (

@@ -94,7 +94,8 @@ func moveDir(source, dest *os.Root, path string, e entry) error {
 		}
 		err = errors.Join(errNoDir, err, dest.Remove(e.name))
 	}
-	return errors.Join(err, makeDir(dest, path, e.name, e.mode))
+	_, makeErr := makeDir(dest, path, e.name, e.mode)
+	return errors.Join(err, makeErr)
 }
 
 // rename moves what has a name in one directory to the same name in another.

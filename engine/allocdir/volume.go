@@ -29,10 +29,10 @@ func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 		return "", err
 	}
 	defer parent.Close()
-	if err := makeDir(parent, filepath.Dir(path), filepath.Base(path), gateMode); err != nil {
+	if _, err := makeDir(parent, filepath.Dir(path), filepath.Base(path), gateMode); err != nil {
 		return "", err
 	}
-	gate, err := openDir(parent, filepath.Base(path))
+	gate, _, err := openDir(parent, filepath.Base(path))
 	if err != nil {
 		return "", fmt.Errorf("cannot open directory %q: %w", path, err)
 	}
@@ -40,7 +40,7 @@ func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 	if err := adopt(filepath.Join(dataDir, "volumes", escape(source)), gate, dir); err != nil {
 		return "", err
 	}
-	if err := makeDir(gate, path, volumeEntry.name, volumeEntry.mode); err != nil {
+	if _, err := makeDir(gate, path, volumeEntry.name, volumeEntry.mode); err != nil {
 		return "", err
 	}
 	if owner == nil || owner.UID == os.Geteuid() {

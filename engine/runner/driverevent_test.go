@@ -120,7 +120,7 @@ func TestVerdictOfAnEndedAllocation(t *testing.T) {
 	for _, verdict := range []health.Verdict{health.Unknown, health.Healthy, health.Unhealthy} {
 		s := newSetting(t, mockTask(map[string]any{"run_for": "1s"}, 0), nil)
 		var first store.Change
-		first.Put(store.KeyOf("alloc", s.config.Alloc.ID), map[string]any{"status": "complete", "over": true, "health": verdict})
+		first.Put(store.KeyOf("alloc", s.config.Alloc.ID), map[string]any{"status": "complete", "over": true, "health": verdict, "deployment": s.config.Deployment})
 		rec, err := store.Create(&s.bus, t.TempDir(), first)
 		if err != nil {
 			t.Fatal(err)
