@@ -19,7 +19,7 @@ func (s *set) variables() (map[string]string, error) {
 			if !t.env || t.once != once {
 				continue
 			}
-			text, err := readIn(s.dir, filepath.Join(s.dir, t.dest))
+			text, err := readPlaced(s.dir, filepath.Join(s.dir, t.dest))
 			if err != nil {
 				return nil, fmt.Errorf("cannot read %s: %w", t.written, err)
 			}

@@ -264,7 +264,7 @@ func TestFiles(t *testing.T) {
 
 	m := s.hook.(*hook).m
 	for _, tmpl := range m.set.templates[:2] {
-		text, err := readIn(s.task.AllocDir, filepath.Join(s.task.AllocDir, tmpl.dest))
+		text, err := readPlaced(s.task.AllocDir, filepath.Join(s.task.AllocDir, tmpl.dest))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/allocdir"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -118,7 +119,7 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) 
 		ExtFuncMap: functions, FunctionDenylist: denied,
 		SandboxPath: filepath.Join(task.AllocDir, task.Task.Name),
 		ReaderFunc: func(path string) ([]byte, error) {
-			text, err := readIn(task.AllocDir, path)
+			text, err := readPlaced(task.AllocDir, path)
 			return []byte(guarded(string(text))), err
 		},
 	})
@@ -149,6 +150,22 @@ func readIn(dir, path string) ([]byte, error) {
 		return nil, err
 	}
 	return readFile(root, rel)
+}
+
+// readPlaced reads a file of the allocation by its absolute path; no link leads out
+// of the directory of the task, or the shared one, that it is in.
+func readPlaced(allocDir, path string) ([]byte, error) {
+	rel, err := filepath.Rel(allocDir, path)
+	if err != nil {
+		return nil, err
+	}
+	dir := allocdir.At(allocDir)
+	defer func() { _ = dir.Close() }()
+	root, name, err := dir.Place(rel)
+	if err != nil {
+		return nil, err
+	}
+	return readFile(root, name)
 }
 
 func readFile(root *os.Root, name string) ([]byte, error) {

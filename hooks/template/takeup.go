@@ -16,7 +16,7 @@ func (m *manager) takeUp(ctx context.Context) bool {
 	rendered := make([][]byte, len(m.watched))
 	for i, t := range m.watched {
 		var err error
-		if rendered[i], err = readIn(m.set.dir, filepath.Join(m.set.dir, t.dest)); err != nil {
+		if rendered[i], err = readPlaced(m.set.dir, filepath.Join(m.set.dir, t.dest)); err != nil {
 			return false
 		}
 	}

@@ -9,22 +9,25 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
+
+	"taskrun/engine/allocdir"
 )
 
 // write puts text at the destination of a template, all of it or nothing, and
 // reports whether it had to: a file that has the same content and owner stays
 // as it is.
 func (t *spec) write(allocDir string, text []byte) (bool, error) {
-	root, err := os.OpenRoot(allocDir)
+	dir := allocdir.At(allocDir)
+	defer func() { _ = dir.Close() }()
+	root, dest, err := dir.Place(t.dest)
 	if err != nil {
 		return false, err
 	}
-	defer func() { _ = root.Close() }()
 	uid, gid := t.uid, t.gid
-	if info, err := root.Lstat(t.dest); err == nil && info.Mode().IsRegular() {
+	if info, err := root.Lstat(dest); err == nil && info.Mode().IsRegular() {
 		owner := info.Sys().(*syscall.Stat_t)
 		same := (uid < 0 || uid == int(owner.Uid)) && (gid < 0 || gid == int(owner.Gid))
-		if old, err := root.ReadFile(t.dest); err == nil && bytes.Equal(old, text) && same {
+		if old, err := readFile(root, dest); err == nil && bytes.Equal(old, text) && same {
 			return false, nil
 		}
 		if os.Geteuid() == 0 { // nobody else could give a file away
@@ -36,15 +39,15 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 			}
 		}
 	}
-	if err := root.MkdirAll(filepath.Dir(t.dest), 0o755); err != nil {
+	if err := root.MkdirAll(filepath.Dir(dest), 0o755); err != nil {
 		return false, err
 	}
-	temp := filepath.Join(filepath.Dir(t.dest), ".template-"+strconv.FormatUint(rand.Uint64(), 36))
+	temp := filepath.Join(filepath.Dir(dest), ".template-"+strconv.FormatUint(rand.Uint64(), 36))
 	if err := t.writeTemp(root, temp, text, uid, gid); err != nil {
 		_ = root.Remove(temp)
 		return false, err
 	}
-	if err := root.Rename(temp, t.dest); err != nil {
+	if err := root.Rename(temp, dest); err != nil {
 		_ = root.Remove(temp)
 		return false, err
 	}

@@ -1,0 +1,39 @@
+package template
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"taskrun/engine/allocdir"
+)
+
+// TestNoLinkLeadsToAnotherTask has a task put a link to the secrets of another one
+// where its template is read from and written to.
+func TestNoLinkLeadsToAnotherTask(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir := allocdir.At(path)
+	defer func() { _ = dir.Close() }()
+	secrets := filepath.Join(path, "other", "secrets")
+	if err := errors.Join(
+		dir.Build(), dir.BuildTask("t", nil), dir.BuildTask("other", nil),
+		os.WriteFile(filepath.Join(secrets, "password"), []byte("secret"), 0o600),
+		os.Symlink("../../other/secrets", filepath.Join(path, "t", "local", "link")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := readPlaced(path, filepath.Join(path, "t", "local", "link", "password")); err == nil {
+		t.Errorf("read %q of another task", text)
+	}
+	for _, name := range []string{"password", "new"} {
+		s := &spec{dest: filepath.Join("t", "local", "link", name), perms: 0o644, uid: -1, gid: -1}
+		if _, err := s.write(path, []byte("evil")); err == nil {
+			t.Errorf("wrote %s of another task", name)
+		}
+	}
+	if entries, err := os.ReadDir(secrets); err != nil || len(entries) != 1 {
+		t.Errorf("the other task has %v, %v", entries, err)
+	}
+}
