@@ -235,27 +235,32 @@ func TestTells(t *testing.T) {
 		want   []string
 	}{
 		"stopped with a leader": {
-			group, [][]Input{stop, ready, dies(0, false), dies(1, false), dies(2, false)},
+			group,
+			[][]Input{stop, ready, dies(0, false), dies(1, false), dies(2, false)},
 			[]string{"leader: kill", "follower: blame 2", "side: blame 2", "follower: kill kill", "side: kill kill"},
 		},
 		"stopped with sidecars": {
-			group[1:], [][]Input{stop, ready, dies(0, false), dies(1, false)},
+			group[1:],
+			[][]Input{stop, ready, dies(0, false), dies(1, false)},
 			[]string{"follower: kill", "side: blame 3", "side: kill kill"},
 		},
 		"stopped without followers": {group[:1], [][]Input{stop, ready, dies(0, false)}, []string{"leader: kill"}},
 		"the leader ends": {
-			group, [][]Input{dies(0, false), ready, dies(1, false), dies(2, false)},
+			group,
+			[][]Input{dies(0, false), ready, dies(1, false), dies(2, false)},
 			[]string{"follower: blame 2", "side: blame 2", "follower: kill", "side: kill"},
 		},
 		"stopped while it is killed": {
-			group[1:], [][]Input{dies(0, true), ready, stop, dies(1, false)},
+			group[1:],
+			[][]Input{dies(0, true), ready, stop, dies(1, false)},
 			[]string{"side: blame 1", "side: kill", "side: kill"},
 		},
 		"a cause does not wait for what comes before": {
 			group[1:], [][]Input{stop, dies(0, false), ready, dies(1, false)}, []string{"side: blame 3", "side: kill kill"},
 		},
 		"killed at once": {
-			group, [][]Input{stop, ready, {{Kind: KillAtOnce}}, dies(0, false), dies(1, false), dies(2, false)},
+			group,
+			[][]Input{stop, ready, {{Kind: KillAtOnce}}, dies(0, false), dies(1, false), dies(2, false)},
 			[]string{"leader: kill", "follower: kill", "side: kill"},
 		},
 	} {

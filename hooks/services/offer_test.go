@@ -173,10 +173,14 @@ func TestStreaks(t *testing.T) {
 			code int
 			want string // after the probe with that code
 		}{
-			{0, check.Success},                                         // the second one
-			{1, check.Success}, {0, check.Success}, {1, check.Success}, // one failure at a time
-			{1, check.Failure}, {1, check.Failure},
-			{0, check.Failure}, {0, check.Success},
+			{0, check.Success}, // the second one
+			{1, check.Success},
+			{0, check.Success},
+			{1, check.Success}, // one failure at a time
+			{1, check.Failure},
+			{1, check.Failure},
+			{0, check.Failure},
+			{0, check.Success},
 		}
 		if got := status(); got != check.Pending {
 			t.Errorf("after one success it is %s", got)

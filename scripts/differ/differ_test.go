@@ -77,7 +77,8 @@ func TestTheReportTellsWhatIsNotDeclared(t *testing.T) {
 		{nil, false, "OK   two\n1 of 1 jobs agree\n"},
 		{[]recording.Difference{one}, false, "OK   two, but for declared differences\n1 of 1 jobs agree\n"},
 		{
-			[]recording.Difference{one, two}, true,
+			[]recording.Difference{one, two},
+			true,
 			"DIFF two\n  y:\n      both     a\n    ! nomad    b\n    ! taskrun  c\n0 of 1 jobs agree\n",
 		},
 	} {
