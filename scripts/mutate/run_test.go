@@ -137,11 +137,14 @@ func TestGuard(t *testing.T) {
 		t.Skip("no /proc")
 	}
 	// The orphan has its own session and holds the pipe; its end closes it.
-	tests := map[string]string{
-		"left behind": "setsid sh -c 'sleep 600 & sleep 600' & exit 0",
-		"too long":    "setsid sleep 600 & sleep 600",
+	tests := map[string]struct {
+		script string
+		limit  time.Duration
+	}{
+		"left behind": {"setsid sh -c 'sleep 600 & sleep 600' & exit 0", time.Minute},
+		"too long":    {"setsid sleep 600 & sleep 600", time.Second},
 	}
-	for name, script := range tests {
+	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r, w, err := os.Pipe()
 			if err != nil {
@@ -152,9 +155,9 @@ func TestGuard(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), test.limit)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, self, guardArg, "sh", "-c", script)
+			cmd := exec.CommandContext(ctx, self, guardArg, "sh", "-c", test.script)
 			cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 			cmd.ExtraFiles = []*os.File{w}
 			err = cmd.Run()
