@@ -25,7 +25,8 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	for _, entry := range p.opts.Environ {
 		name, text, ok := strings.Cut(strings.TrimPrefix(entry, variablePrefix), "=")
 		if v := p.variables[name]; ok && v != nil && strings.HasPrefix(entry, variablePrefix) {
-			diags = append(diags, p.setFromText(v, text, "value from the environment", variablePrefix+name)...)
+			p.conceal.keep(variablePrefix + name)
+			diags = append(diags, p.setFromText(v, text, "value from the environment", variablePrefix+name, p.setOutside)...)
 		}
 	}
 	for _, file := range files {
@@ -92,7 +93,6 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	var order []string
 	for _, argument := range p.opts.Vars {
 		name, text, ok := strings.Cut(argument, "=")
-		p.conceal.names[name] = true
 		if !ok {
 			diags = append(diags, diagnostic.Warning(p.textRange("--var", argument), fmt.Sprintf("--var %s sets nothing", argument), "",
 				fmt.Sprintf("write --var %s=VALUE", argument)))
@@ -111,7 +111,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 			diags = append(diags, diag)
 			continue
 		}
-		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name)...)
+		diags = append(diags, p.setFromText(v, last[name], "value from --var", "--var "+name, (*variable).set)...)
 	}
 	return diags
 }
@@ -134,14 +134,14 @@ func (p *parser) declare(name string) string {
 
 // setFromText sets a variable from text that comes from the shell: as it is
 // for strings and numbers, as an expression for every other type.
-func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagnostics {
+func (p *parser) setFromText(v *variable, text, origin, source string, set func(*variable, cty.Value, string, hcl.Range) hcl.Diagnostics) hcl.Diagnostics {
 	at := p.textRange(source, text)
 	if v.broken && v.value == cty.NilVal {
 		return nil // its type is not known
 	}
 	switch v.typ {
 	case cty.String, cty.Number, cty.NilType:
-		return p.setOutside(v, cty.StringVal(text), origin, at)
+		return set(v, cty.StringVal(text), origin, at)
 	}
 	expr, diags := syntax.Expression([]byte(text), at.Filename)
 	if diags.HasErrors() {
@@ -153,11 +153,12 @@ func (p *parser) setFromText(v *variable, text, origin, source string) hcl.Diagn
 		v.broken = true
 		return explainConstant(diags, "a value for a variable")
 	}
-	return p.setOutside(v, value, origin, expr.Range())
+	return set(v, value, origin, expr.Range())
 }
 
-// setOutside sets a variable from outside of the job file. No message shows
-// such a value, since it may be a secret.
+// setOutside sets a variable to a value that no message shows, since it may be
+// a secret: one of a stub, the environment or a file of values. An argument of
+// this command is public already: every user of the machine can read it.
 func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.Range) hcl.Diagnostics {
 	p.conceal.add(value)
 	p.scope.Conceal("var", v.name)
@@ -175,7 +176,6 @@ func (p *parser) setOutside(v *variable, value cty.Value, origin string, at hcl.
 // range of all of it.
 func (p *parser) textRange(source, text string) hcl.Range {
 	p.file.Sources[source] = []byte(text)
-	p.conceal.keep(source)
 	return hcl.Range{
 		Filename: source,
 		Start:    hcl.Pos{Line: 1, Column: 1},

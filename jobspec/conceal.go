@@ -29,7 +29,7 @@ const minSecret = 4
 
 const (
 	hidden     = "(hidden)"
-	whyHidden  = "the value is hidden, for it was set from outside of the job file"
+	whyHidden  = "the value is hidden, for it was set outside of the job file"
 	mostHidden = 10_000 // values that are looked for
 )
 

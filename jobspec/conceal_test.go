@@ -63,7 +63,7 @@ func TestNoProblemShowsAShortValue(t *testing.T) {
 		"resources {\n memory = var.zz\n}":                       "-7",
 		"restart {\n attempts = 2\n interval = \"${var.zz}\"\n}": "7",
 	} {
-		problems := problemsOf(concealJob("type = number", line), jobspec.Options{Vars: []string{"zz=" + value}})
+		problems := problemsOf(concealJob("type = number", line), jobspec.Options{Environ: []string{"NOMAD_VAR_zz=" + value}})
 		if len(problems) == 0 {
 			t.Errorf("%s: nothing is wrong", line)
 		}
@@ -79,7 +79,7 @@ func TestNoProblemShowsAShortValue(t *testing.T) {
 // wrong and what to do is still told.
 func TestConcealedProblemsStillHelp(t *testing.T) {
 	t.Parallel()
-	opts := jobspec.Options{Vars: []string{"zz=hunter4"}}
+	opts := jobspec.Options{Environ: []string{"NOMAD_VAR_zz=hunter4"}}
 	for line, want := range map[string][]string{
 		"kill_signal = var.zz":              {"unknown signal", "SIGTERM", "hidden"},
 		"leader = var.zz":                   {`"leader" must be true or false`, "hidden"},
@@ -97,7 +97,7 @@ func TestConcealedProblemsStillHelp(t *testing.T) {
 		}
 	}
 	problems := problemsOf(concealJob("type = number", ""), opts)
-	want := `the value from --var of variable "zz" does not fit its type: the type is number; the value is hidden`
+	want := `the value from the environment of variable "zz" does not fit its type: the type is number; the value is hidden`
 	if !strings.Contains(problems.Error(), want) {
 		t.Errorf("%v", problems)
 	}
@@ -153,7 +153,6 @@ func TestNoProblemShowsAValue(t *testing.T) {
 	at := jobspec.Range{File: "taskrun.hcl", Start: jobspec.Pos{Line: 2, Column: 8, Byte: 20}, End: jobspec.Pos{Line: 2, Column: 28, Byte: 40}}
 	sources := map[string]jobspec.Options{
 		"stubs":            {Values: map[string]jobspec.VariableValue{"zz": {Value: cty.StringVal(secret), At: at}}},
-		"--var":            {Vars: []string{"zz=" + secret}},
 		"a file of values": {VarTexts: []jobspec.Source{{Name: "values", Text: []byte("zz = \"" + secret + "\"\n")}}},
 		"the environment":  {Environ: []string{"NOMAD_VAR_zz=" + secret}},
 	}
@@ -200,7 +199,7 @@ func FuzzValues(f *testing.F) {
 			if strings.Contains(text, value) {
 				return
 			}
-			for _, p := range problemsOf(text, jobspec.Options{Vars: []string{"zz=" + value}}) {
+			for _, p := range problemsOf(text, jobspec.Options{Environ: []string{"NOMAD_VAR_zz=" + value}}) {
 				for _, form := range []string{value, strings.ToUpper(value), fmt.Sprintf("%q", value)} {
 					if strings.Contains(shownOf(p), form) {
 						t.Errorf("%s: %q is shown: %s", line, value, shownOf(p))
