@@ -18,14 +18,26 @@ const socketName = "s"
 // all who can reach the socket are. Closing the listener leaves the socket: see
 // RemoveSecret.
 //
-// Tasks may run and write around it: the socket is made in a directory that is
-// the engine's alone, goes by its descriptor there, and is moved as it is.
-func (d *Dir) ListenSecret(task, name string, owner *Owner) (_ *net.UnixListener, err error) {
+// Where tasks of other users may run and write around it, the socket is made in
+// a directory that is the engine's alone, goes by its descriptor there, and is
+// moved as it is.
+func (d *Dir) ListenSecret(task, name string, owner *Owner) (*net.UnixListener, error) {
+	l, err := d.listenSecret(task, name, owner)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make socket %q of task %q: %w", name, task, err)
+	}
+	return l, nil
+}
+
+func (d *Dir) listenSecret(task, name string, owner *Owner) (*net.UnixListener, error) {
 	secrets, err := d.openSecrets(task)
 	if err != nil {
 		return nil, err
 	}
 	defer secrets.Close()
+	if owner == nil && isOurs(secrets) {
+		return listen(secrets, filepath.Join(d.path, task, "secrets"), name, nil)
+	}
 	alloc, err := d.Alloc()
 	if err != nil {
 		return nil, err
@@ -33,13 +45,28 @@ func (d *Dir) ListenSecret(task, name string, owner *Owner) (_ *net.UnixListener
 	staging := "." + task + ".socket"
 	made, err := openStaging(alloc, staging)
 	if err != nil {
-		return nil, fmt.Errorf("cannot make socket %q of task %q: %w", name, task, err)
+		return nil, err
 	}
 	defer func() { _ = alloc.Remove(staging) }() // an empty one that stays serves the next time
 	defer made.Close()
-	dir := int(made.Fd())
-	_ = unix.Unlinkat(dir, socketName, 0)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: short(made, filepath.Join(d.path, staging), socketName), Net: "unix"})
+	l, err := listen(made, filepath.Join(d.path, staging), socketName, owner)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Renameat(int(made.Fd()), socketName, int(secrets.Fd()), name); err != nil {
+		_ = unix.Unlinkat(int(made.Fd()), socketName, 0)
+		_ = l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// listen listens at a socket in an open directory in which nobody else can
+// write, in place of what has that name.
+func listen(dir *os.File, path, name string, owner *Owner) (*net.UnixListener, error) {
+	fd := int(dir.Fd())
+	_ = unix.Unlinkat(fd, name, 0)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: short(dir, path, name), Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
@@ -47,20 +74,24 @@ func (d *Dir) ListenSecret(task, name string, owner *Owner) (_ *net.UnixListener
 	mode := uint32(0o666)
 	if owner != nil {
 		mode = 0o600
-		err = unix.Fchownat(dir, socketName, owner.UID, -1, unix.AT_SYMLINK_NOFOLLOW)
+		err = unix.Fchownat(fd, name, owner.UID, -1, unix.AT_SYMLINK_NOFOLLOW)
 	}
 	if err == nil {
-		err = unix.Fchmodat(dir, socketName, mode, 0)
-	}
-	if err == nil {
-		err = unix.Renameat(dir, socketName, int(secrets.Fd()), name)
+		err = unix.Fchmodat(fd, name, mode, 0)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(dir, socketName, 0)
+		_ = unix.Unlinkat(fd, name, 0)
 		_ = l.Close()
-		return nil, fmt.Errorf("cannot make socket %q of task %q: %w", name, task, err)
+		return nil, err
 	}
 	return l, nil
+}
+
+// isOurs reports whether nobody but the engine's user can enter a directory.
+// An ACL that lets in another one shows in the mode of the group.
+func isOurs(dir *os.File) bool {
+	info, err := dir.Stat()
+	return err == nil && info.Mode().Perm() == 0o700 && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }
 
 // openStaging makes and opens a directory that nobody but the engine can enter.
@@ -73,13 +104,9 @@ func openStaging(alloc *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := dir.Stat()
-	if err == nil && (info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid()) {
-		err = fmt.Errorf("%q is in the way", name)
-	}
-	if err != nil {
+	if !isOurs(dir) {
 		_ = dir.Close()
-		return nil, err
+		return nil, fmt.Errorf("%q is in the way", name)
 	}
 	return dir, nil
 }
