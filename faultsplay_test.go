@@ -56,7 +56,7 @@ type player struct {
 }
 
 // play runs a job with the actions of its recording and returns what happened.
-// An action is taken once all is there that was recorded before it.
+// An action is taken once everything that was recorded before it has happened.
 func play(t *testing.T, name string, actions [][2]any, want recording.Recording) recording.Recording {
 	t.Helper()
 	p := &player{T: t, name: name, dir: t.TempDir(), want: want}

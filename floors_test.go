@@ -48,7 +48,7 @@ var floors = []floor{
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
 	{"engine/update", "engine/health", "", "pure: versions of a job and the health of what runs in, decisions out"},
-	{"engine/port", "engine/runtimedir", "", "ports of this machine, whoever wants one; runs tell each other where they meet"},
+	{"engine/port", "engine/runtimedir", "", "ports of this machine; runs share their claims in the runtime directory"},
 	{"engine/runtimedir", "", "", "where the runs of a user meet"},
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},

@@ -83,7 +83,7 @@ func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, opts upOptio
 		if exit != nil {
 			told.Hint = exit.hint
 		}
-		_ = watch.Stands("", told) // whoever waits for it; it is in the log as well
+		_ = watch.Stands("", told) // the command that started the run; the error is in the log as well
 	}
 	return err
 }

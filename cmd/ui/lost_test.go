@@ -27,8 +27,8 @@ func (f failing) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Output that cannot be read is told of: how much, and why unless it is simply
-// gone. What could be read is shown, and so is what comes later.
+// TestOutputThatCannotBeRead checks that a notice says how much output cannot be
+// read, and why unless it is simply gone, and that the rest is shown.
 func TestOutputThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -34,7 +34,7 @@
 //     the allocation. It can replace what is in it, alloc/logs too: the engine
 //     goes on with what it had opened, and an engine that takes up the run
 //     refuses a directory that is not its own.
-//   - A volume that a job's author lends is used by its path.
+//   - A volume that taskrun.hcl gives a folder is used by its path.
 //   - Whether nobody else can enter a directory is read from its mode and ACL; a
 //     process that has it open from before is not seen.
 package allocdir

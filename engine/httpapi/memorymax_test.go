@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// TestMemoryMax has no effect without memory oversubscription; whoever
-// registers the job is told.
+// TestMemoryMax checks that memory_max has no effect without memory
+// oversubscription, and that registering such a job answers with a warning.
 func TestMemoryMax(t *testing.T) {
 	t.Parallel()
 	for _, enabled := range []bool{false, true} {

@@ -251,7 +251,7 @@ func (t *tracker) change(topics ...topic) {
 
 // forget drops the index of what is gone, and wakes those who wait for its
 // change. What has no index of its own has the present one from now on, so that
-// nobody waits for what is gone. The lock is held.
+// no query waits for what is gone. The lock is held.
 func (t *tracker) forget(name topic) {
 	t.change(name)
 	delete(t.indexes, name)

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// A file that ends within a line whose rest was lost has this bit of its mode
-// set, which means nothing for files: whoever writes next ends the line first.
+// cutMark is the bit in the mode of a file that ends within a line whose rest was
+// lost. It means nothing for files otherwise. The next writer ends the line first.
 // A full disk has room for no other mark, and the engine may be killed before
 // there is room again.
 const cutMark = fs.ModeSticky

@@ -12,7 +12,7 @@ import (
 )
 
 // A dir is an open directory. Its methods take the name of an entry, never a
-// path, and follow no link: whoever can write in the directory can make them
+// path, and follow no link: a task that can write in the directory can make them
 // fail, but cannot lead them elsewhere.
 type dir struct{ *os.File }
 

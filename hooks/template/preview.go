@@ -57,8 +57,8 @@ func Preview(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 	return lacks
 }
 
-// previewTime is how long a template may take before a run, when nobody waits for
-// what it renders.
+// previewTime is how long a template may take before a run, when its result is
+// thrown away.
 const previewTime = time.Second
 
 func (s *set) executeInTime(t *spec) (result, error) {
