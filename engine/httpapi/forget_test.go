@@ -54,6 +54,11 @@ func TestOthersAreNotWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr := newForgetful("gone", "stays")
 		defer tr.feed.end()
+		waiting := func() int {
+			tr.mu.Lock()
+			defer tr.mu.Unlock()
+			return len(tr.waiting)
+		}
 		began := time.Now()
 		for _, name := range []topic{evaluationTopic("evaluation-of-stays"), jobEvaluationsTopic("stays")} {
 			go func() { tr.wait(t.Context(), name, tr.index(name), time.Minute) }()
@@ -64,12 +69,12 @@ func TestOthersAreNotWoken(t *testing.T) {
 			t.Errorf("known are %v", evaluations)
 		}
 		synctest.Wait()
-		if n := len(tr.waiting); n != 2 {
+		if n := waiting(); n != 2 {
 			t.Errorf("%d wait, want 2", n)
 		}
 		<-time.After(time.Minute)
 		synctest.Wait()
-		if n := len(tr.waiting); n != 0 || time.Since(began) != time.Minute {
+		if n := waiting(); n != 0 || time.Since(began) != time.Minute {
 			t.Errorf("%d wait after %v", n, time.Since(began))
 		}
 	})

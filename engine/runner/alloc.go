@@ -101,8 +101,9 @@ type Alloc struct {
 	forced      string      // description; the allocation has failed, whatever its tasks say
 	status      string
 	description string
-	updating    bool // hooks take in an update
-	reviving    int  // dead tasks that are to start again and have not yet told
+	updating    bool          // hooks take in an update
+	reviving    int           // dead tasks that are to start again and have not yet told
+	revived     chan struct{} // closed when reviving is zero again
 	health      *healthWatch
 	unchecked   bool // a check of a service does not pass
 	verdict     health.Verdict

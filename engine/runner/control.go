@@ -10,7 +10,8 @@ import (
 type control struct{ t *task }
 
 func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
-	req := &restartRequest{event: why, taken: make(chan struct{}), done: make(chan error, 1)}
+	req := newRestart(why, false)
+	close(req.begin)
 	c.t.inlet.offer(req)
 	return await(ctx, req)
 }

@@ -31,6 +31,14 @@ func (a *Alloc) happens(in lifecycle.Input) {
 	}
 }
 
+// hasRevived takes in that a dead task has told of its new start, or will not
+// start.
+func (a *Alloc) hasRevived() {
+	if a.reviving--; a.reviving == 0 {
+		close(a.revived)
+	}
+}
+
 func (a *Alloc) carryOut(e lifecycle.Effect) {
 	switch e.Kind {
 	case lifecycle.Blame, lifecycle.Tell: // was carried out when it was told
@@ -47,6 +55,9 @@ func (a *Alloc) carryOut(e lifecycle.Effect) {
 	case lifecycle.Start:
 		a.tasks[e.Task].gate <- struct{}{}
 	case lifecycle.Revive:
+		if a.reviving == 0 {
+			a.revived = make(chan struct{})
+		}
 		a.reviving++
 		a.tasks[e.Task].revive <- reasonAll
 	}

@@ -58,6 +58,10 @@ func (t *task) waitOnce() runEnd {
 		p.Restarting, p.Failure = true, req.failure
 		t.advance(p, func() { t.apply("", req.event) })
 		close(req.taken)
+		select {
+		case <-req.begin:
+		case <-t.killed.Done():
+		}
 		result, err := t.stopToRestart(ended)
 		req.done <- err
 		return runEnd{result: result, restart: !req.failure}

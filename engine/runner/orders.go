@@ -33,11 +33,12 @@ type restartRequest struct {
 	event   *api.TaskEvent
 	failure bool          // the restart counts, as an exit would
 	taken   chan struct{} // closed when the task has told of it
+	begin   chan struct{} // closed when the task may stop
 	done    chan error    // gets one answer, when the old run has ended
 }
 
-func newRestart(reason string, failure bool) *restartRequest {
-	return &restartRequest{event: event.RestartSignaled(reason), failure: failure, taken: make(chan struct{}), done: make(chan error, 1)}
+func newRestart(why *api.TaskEvent, failure bool) *restartRequest {
+	return &restartRequest{event: why, failure: failure, taken: make(chan struct{}), begin: make(chan struct{}), done: make(chan error, 1)}
 }
 
 // inlet is where a task takes requests while it runs. At most one waits.
@@ -113,14 +114,16 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	if reason == "" {
 		reason = reasonTask
 	}
-	req := newRestart(reason, failure)
+	req := newRestart(event.RestartSignaled(reason), failure)
+	close(req.begin)
 	t.inlet.offer(req)
 	return await(ctx, req)
 }
 
 // Restart restarts the tasks that run or, with all, also those that have
 // ended, in the order of their lifecycle. It returns when the old runs have
-// ended.
+// ended. As in Nomad, no task stops before every task has told that it
+// restarts: the verdict on the allocation's health sees the others running.
 func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	reason := reasonRunning
 	if all {
@@ -140,6 +143,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 			req.awaitTaken(ctx)
 		}
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll}) })
+		a.awaitRevived(ctx)
 	}
 	return a.awaitRestarts(ctx, requests)
 }
@@ -153,13 +157,17 @@ func (a *Alloc) restartTasks(ctx context.Context, reason string, failure bool) e
 func (a *Alloc) requestRestart(reason string, failure bool) []*restartRequest {
 	requests := make([]*restartRequest, len(a.tasks))
 	for i, t := range a.tasks {
-		requests[i] = newRestart(reason, failure)
+		requests[i] = newRestart(event.RestartSignaled(reason), failure)
 		t.inlet.offer(requests[i])
 	}
 	return requests
 }
 
+// awaitRestarts lets the tasks stop, and waits until they have.
 func (a *Alloc) awaitRestarts(ctx context.Context, requests []*restartRequest) error {
+	for _, req := range requests {
+		close(req.begin)
+	}
 	var failures []error
 	for i, req := range requests {
 		if err := await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
@@ -167,6 +175,20 @@ func (a *Alloc) awaitRestarts(ctx context.Context, requests []*restartRequest) e
 		}
 	}
 	return errors.Join(failures...)
+}
+
+// awaitRevived waits until the tasks that had ended have told that they start
+// again, or that they do not.
+func (a *Alloc) awaitRevived(ctx context.Context) {
+	var revived chan struct{}
+	if !a.ask(func() { revived = a.revived }) || revived == nil {
+		return
+	}
+	select {
+	case <-revived:
+	case <-a.over:
+	case <-ctx.Done():
+	}
 }
 
 // awaitTaken waits until the task has told that it restarts, or does not.

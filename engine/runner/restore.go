@@ -135,7 +135,9 @@ func (a *Alloc) proceed() {
 	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
 		for _, t := range a.tasks { // that all start anew some may not have heard
 			if t.progress.Step == stepStarted && !t.progress.Restarting {
-				t.inlet.requests <- newRestart(reasonAll, false)
+				req := newRestart(event.RestartSignaled(reasonAll), false)
+				close(req.begin)
+				t.inlet.requests <- req
 			}
 		}
 	}

@@ -39,10 +39,15 @@ func (t *task) run() {
 			break
 		}
 		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
-		t.alloc.post(func() { t.alloc.reviving-- })
+		t.alloc.post(t.alloc.hasRevived)
 	}
 	t.stopHooks()
 	t.alloc.post(func() {
+		select {
+		case <-t.revive: // it was killed before it could start again
+			t.alloc.hasRevived()
+		default:
+		}
 		t.happens(lifecycle.Ends)
 		t.touch()
 		t.leaves()
