@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 )
 
 type attachOptions struct {
@@ -225,7 +226,7 @@ func (f *followed) mute(past []event.Event) {
 
 // soFar tells in a line what the past has come to.
 func soFar(past []event.Event, jobs []*api.Job, since time.Duration) string {
-	model := ui.NewModel(jobs)
+	model := fold.New(jobs)
 	for _, e := range past {
 		model.Apply(e)
 	}

@@ -29,7 +29,7 @@ func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptio
 		}
 		for _, e := range past {
 			if v.concerns(e) {
-				v.model.Apply(e)
+				v.run.Apply(e)
 			}
 		}
 	}

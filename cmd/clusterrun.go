@@ -75,7 +75,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p policy, opt
 	r.mode, r.stops = options.Mode, make(chan error, len(r.jobs))
 	r.display, r.verdict = ui.New(r.streams, options), newVerdict(p, options.Jobs)
 	for _, e := range past {
-		r.verdict.model.Apply(e)
+		r.verdict.run.Apply(e)
 	}
 	shown, decided := r.run.Subscribe(true), r.run.Subscribe(false)
 	following, leave := context.WithCancel(ctx)
@@ -219,7 +219,7 @@ func (r *clusterRun) end(over <-chan struct{}, lost error) error {
 // unplaced is the error of a run of which nothing was: a cluster does not run a
 // batch job again that has ended in it, unless that has changed.
 func (r *clusterRun) unplaced() error {
-	if len(r.verdict.model.Allocs) > 0 || r.stopping() {
+	if len(r.verdict.run.Allocs) > 0 || r.stopping() {
 		return nil
 	}
 	for _, t := range r.jobs {

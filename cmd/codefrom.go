@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
 )
 
 // codeFrom is the task that --exit-code-from names.
@@ -42,11 +42,11 @@ func findCodeFrom(name string, jobs []*api.Job) (*codeFrom, error) {
 
 // code returns the exit code of the task when all its instances have ended for
 // good: the worst of them.
-func (c *codeFrom) code(m *ui.Model, jobs []*api.Job) (worst int, ended bool) {
+func (c *codeFrom) code(m *fold.Run, jobs []*api.Job) (worst int, ended bool) {
 	left := 0
 	for _, j := range jobs {
 		if g := j.LookupTaskGroup(c.group); *j.ID == c.job && g != nil {
-			left = instances(j, g)
+			left = fold.Instances(j, g)
 		}
 	}
 	for _, a := range m.Final() {
@@ -65,7 +65,7 @@ func (c *codeFrom) code(m *ui.Model, jobs []*api.Job) (worst int, ended bool) {
 
 // codeIn returns the exit code of the task in an allocation when it has ended
 // for good there: it will not run again in another one.
-func (c *codeFrom) codeIn(a *ui.Alloc) (code int, ended bool) {
+func (c *codeFrom) codeIn(a *fold.Alloc) (code int, ended bool) {
 	failed := a.Status == api.AllocClientStatusFailed
 	for _, t := range a.Tasks {
 		if t.Name != c.task {

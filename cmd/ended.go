@@ -16,6 +16,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 	"taskrun/engine/tasklog"
 )
 
@@ -75,7 +76,7 @@ func latestOf(runs []*endedRun) (latest *endedRun) {
 
 // tasks are those of the run as a server would list them.
 func (r *endedRun) tasks() (tasks []*client.Task) {
-	model := ui.NewModel(nil)
+	model := fold.New(nil)
 	for _, e := range r.events {
 		model.Apply(e)
 	}

@@ -33,7 +33,7 @@ func (r *run) record(jobs []*api.Job) error {
 		if dir == "" {
 			continue // it was not begun
 		}
-		s := ui.Summarise(r.verdict.model, *j.ID, r.began, result)
+		s := ui.Summarise(r.verdict.run, *j.ID, r.began, result)
 		s.Cause = result.Cause
 		if err := writeSummary(dir, &s); err != nil {
 			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))

@@ -5,9 +5,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
 	"taskrun/drivers/rehearsal"
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 )
 
 // observe takes in an event, and says what has failed, if that is none of the
@@ -37,7 +37,7 @@ func (r *rehearsalRun) observe(e event.Event) (failure string) {
 
 // staged reports whether every task has done what it is there for, its services
 // registered, and some would go on.
-func (r *rehearsalRun) staged(final []*ui.Alloc) bool {
+func (r *rehearsalRun) staged(final []*fold.Alloc) bool {
 	goesOn := false
 	for _, a := range final {
 		if r.offered[a.ID] < r.expect[a.Job+"/"+a.Group] {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/ui"
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 	"taskrun/engine/health"
 )
 
@@ -48,12 +48,11 @@ const (
 type verdict struct {
 	policy
 	jobs    []*api.Job
-	model   *ui.Model
+	run     *fold.Run
 	cause   cause
 	signals int
 
 	successes map[string]bool // jobs whose deployments were successful
-	rolling   map[string]bool // jobs whose deployments go on
 }
 
 // cause is why a run was stopped.
@@ -64,16 +63,13 @@ type cause struct {
 }
 
 func newVerdict(p policy, jobs []*api.Job) *verdict {
-	return &verdict{policy: p, jobs: jobs, model: ui.NewModel(jobs), successes: map[string]bool{}, rolling: map[string]bool{}}
+	return &verdict{policy: p, jobs: jobs, run: fold.New(jobs), successes: map[string]bool{}}
 }
 
 // observe takes in an event. Like the methods below it returns what to do now
 // and what to tell the user about it.
 func (v *verdict) observe(e event.Event) (action, string) {
-	v.model.Apply(e)
-	if d, ok := e.Body.(event.Deployment); ok {
-		v.rolling[d.Job] = d.Status == health.DeploymentRunning
-	}
+	v.run.Apply(e)
 	if v.cause.text != "" {
 		return carryOn, ""
 	}
@@ -89,12 +85,12 @@ func (v *verdict) observe(e event.Event) (action, string) {
 		}
 	}
 	if v.codeFrom != nil {
-		if code, ok := v.codeFrom.code(v.model, v.jobs); ok {
+		if code, ok := v.codeFrom.code(v.run, v.jobs); ok {
 			return v.stop(cause{text: fmt.Sprintf("task %q has ended", v.codeFrom), code: code, own: true})
 		}
 	}
 	if v.rehearse != nil {
-		if final := v.model.Final(); len(final) >= allocations(v.jobs) && v.rehearse.staged(final) {
+		if final := v.run.Final(); len(final) >= v.run.Expected() && v.rehearse.staged(final) {
 			return v.stop(cause{text: "all that should run has been rehearsed"})
 		}
 	}
@@ -120,8 +116,8 @@ func (v *verdict) due() (at time.Time, ok bool) {
 	if v.until <= 0 || v.cause.text != "" {
 		return time.Time{}, false
 	}
-	final := v.model.Final()
-	if len(final) < allocations(v.jobs) || v.changing() {
+	final := v.run.Final()
+	if len(final) < v.run.Expected() || v.changing() {
 		return time.Time{}, false
 	}
 	at = v.since
@@ -145,8 +141,8 @@ func (v *verdict) changing() bool {
 	if v.since.IsZero() {
 		return false
 	}
-	for _, rolls := range v.rolling {
-		if rolls {
+	for _, d := range v.run.Deployments {
+		if d.Status == health.DeploymentRunning {
 			return true
 		}
 	}
@@ -236,8 +232,8 @@ func (v *verdict) code() int {
 // replaced by one that completed, or the run ended without all of them having
 // completed.
 func (v *verdict) failed() bool {
-	final := v.model.Final()
-	if v.cause.text == "" && len(final) < allocations(v.jobs) {
+	final := v.run.Final()
+	if v.cause.text == "" && len(final) < v.run.Expected() {
 		return true
 	}
 	for _, a := range final {
@@ -259,7 +255,7 @@ func (v *verdict) unfinished() string {
 	const shown = 3
 	var names []string
 	more := 0
-	for _, a := range v.model.Final() {
+	for _, a := range v.run.Final() {
 		for _, t := range a.Tasks {
 			switch {
 			case t.State == "dead", t.Poststop():
@@ -274,26 +270,4 @@ func (v *verdict) unfinished() string {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-// allocations is how many allocations jobs have at a time.
-func allocations(jobs []*api.Job) (n int) {
-	for _, j := range jobs {
-		if j.IsPeriodic() || j.IsParameterized() {
-			continue // what runs in their name comes when it comes
-		}
-		for _, g := range j.TaskGroups {
-			n += instances(j, g)
-		}
-	}
-	return n
-}
-
-// instances is how many allocations of a group run at a time: this machine is
-// the only node, so those of system jobs have one.
-func instances(j *api.Job, g *api.TaskGroup) int {
-	if *j.Type == api.JobTypeSystem || *j.Type == api.JobTypeSysbatch {
-		return min(*g.Count, 1)
-	}
-	return *g.Count
 }

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/nomad/api"
-
+	"taskrun/engine/fold"
 	"taskrun/jobspec/visible"
 )
 
@@ -18,7 +17,7 @@ const maxRows = 60
 
 // closing is what is shown when a run has ended.
 type closing struct {
-	model  *Model
+	run    *fold.Run
 	tails  tails
 	labels *labels
 	style  *Style
@@ -32,7 +31,7 @@ type closing struct {
 const widthOfLogs = 240
 
 func newClosing(d *Display, l *labels, opts Options, r Result) *closing {
-	c := &closing{d.model, d.tails, l, d.streams.ErrStyle(opts.Colour), widthOfLogs, opts.Begin, d.streams.narrow(), r}
+	c := &closing{d.run, d.tails, l, d.streams.ErrStyle(opts.Colour), widthOfLogs, opts.Begin, d.streams.narrow(), r}
 	if d.streams.ErrTerm {
 		c.width = d.streams.Width()
 	}
@@ -46,12 +45,12 @@ func (c *closing) table() []string {
 	if c.narrow {
 		head.cells[3], head.cells[4] = "RST", "TIME"
 	}
-	var tasks []*Task
-	final := c.model.Final()
+	var tasks []*fold.Task
+	final := c.run.Final()
 	for _, a := range final {
 		tasks = append(tasks, a.Tasks...)
 	}
-	replaced := slices.ContainsFunc(final, func(a *Alloc) bool { return a.replacements() > 0 })
+	replaced := slices.ContainsFunc(final, func(a *fold.Alloc) bool { return a.Replacements() > 0 })
 	if replaced {
 		head.cells = append(head.cells, "REPLACED")
 	}
@@ -63,7 +62,7 @@ func (c *closing) table() []string {
 		}
 		r := c.row(t)
 		if replaced {
-			r.cells = append(r.cells, strconv.Itoa(t.Alloc.replacements()))
+			r.cells = append(r.cells, strconv.Itoa(t.Alloc.Replacements()))
 		}
 		rows = append(rows, r)
 	}
@@ -74,7 +73,7 @@ func (c *closing) table() []string {
 	return lines
 }
 
-func (c *closing) row(t *Task) row {
+func (c *closing) row(t *fold.Task) row {
 	r := row{paint: c.style.Quiet}
 	state, exit, took := t.State, "-", "-"
 	switch {
@@ -88,7 +87,7 @@ func (c *closing) row(t *Task) row {
 		exit = strconv.Itoa(*t.ExitCode)
 	}
 	if !t.Started.IsZero() {
-		took = short(t.Took(c.model.Latest))
+		took = short(t.Took(c.run.Latest))
 	}
 	r.cells = []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
 	return r
@@ -96,8 +95,8 @@ func (c *closing) row(t *Task) row {
 
 // verdict says in one line how the run ended.
 func (c *closing) verdict() string {
-	jobs := make([]string, len(c.model.jobs))
-	for i, j := range c.model.jobs {
+	jobs := make([]string, len(c.run.Jobs))
+	for i, j := range c.run.Jobs {
 		jobs[i] = visible.String(*j.ID)
 	}
 	text := plural(len(jobs), "job")
@@ -111,7 +110,7 @@ func (c *closing) verdict() string {
 		text = fmt.Sprintf("%s stopped %s: %s", text, took, c.result.Cause)
 	case c.result.ExitCode == 0:
 		return c.style.Good(fmt.Sprintf("✓ %s complete %s", text, took))
-	case c.model.FirstFailure() != nil:
+	case c.run.FirstFailure() != nil:
 		text = fmt.Sprintf("%s failed %s", text, took)
 	default:
 		text = fmt.Sprintf("%s ended %s", text, took)
@@ -120,21 +119,6 @@ func (c *closing) verdict() string {
 		return c.style.Good("✓ " + text)
 	}
 	return c.style.Bad("✗ " + text + ", " + code)
-}
-
-// Status is the word for how a job of the run ended: complete, failed or
-// stopped.
-func (c *closing) status(job string) string {
-	status := api.AllocClientStatusComplete
-	if c.result.Cause != "" {
-		status = "stopped"
-	}
-	for _, a := range c.model.Final() {
-		if a.Of(job) && a.Status == api.AllocClientStatusFailed {
-			status = api.AllocClientStatusFailed
-		}
-	}
-	return status
 }
 
 // short returns a duration as a person would write it.

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 )
 
 // pieceSize is how much output is read at a time, in bytes.
@@ -74,7 +75,7 @@ type view interface {
 type Display struct {
 	streams *Streams
 	screen  *screen
-	model   *Model
+	run     *fold.Run
 	tails   tails
 	view    view
 	piece   []byte
@@ -89,7 +90,7 @@ func New(s *Streams, opts Options) *Display {
 	d := &Display{
 		streams: s,
 		screen:  newScreen(s),
-		model:   NewModel(opts.Jobs),
+		run:     fold.New(opts.Jobs),
 		tails:   make(tails),
 		piece:   make([]byte, pieceSize),
 		broken:  make(chan error, 1),
@@ -97,7 +98,7 @@ func New(s *Streams, opts Options) *Display {
 		past:    opts.Said,
 	}
 	for _, e := range opts.Past {
-		d.model.Apply(e)
+		d.run.Apply(e)
 	}
 	d.view = opts.Mode.view(d, opts)
 	return d
@@ -135,7 +136,7 @@ func (d *Display) show(e event.Event) {
 	}
 	if !ok {
 		d.showGap()
-		d.model.Apply(e)
+		d.run.Apply(e)
 		d.view.event(e)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 	"taskrun/jobspec/visible"
 )
 
@@ -23,7 +24,7 @@ const (
 // failure returns the last screen of a run in which something failed: what
 // failed first and why, and what to do. It is empty when nothing did.
 func (c *closing) failure() []string {
-	f := c.model.FirstFailure()
+	f := c.run.FirstFailure()
 	if f == nil {
 		return nil
 	}
@@ -69,7 +70,7 @@ func (c *closing) failure() []string {
 	return lines
 }
 
-func (c *closing) waits(f *Failure) []string {
+func (c *closing) waits(f *fold.Failure) []string {
 	var lines []string
 	for i, w := range f.Waiting {
 		if i == maxFailureWaits-1 && len(f.Waiting) > maxFailureWaits {
@@ -77,15 +78,40 @@ func (c *closing) waits(f *Failure) []string {
 			break
 		}
 		lines = append(lines, clip(fmt.Sprintf("  %s had not run: it waited for %s",
-			c.labels.of(w.Task.Alloc.Name, w.Task.Name), visible.String(w.For)), c.width))
+			c.labels.of(w.Task.Alloc.Name, w.Task.Name), visible.String(awaited(w))), c.width))
 	}
 	return lines
 }
 
+// awaited says what a task waits for, as in `main tasks "a", "b"`.
+func awaited(w fold.Wait) string {
+	what := ""
+	switch w.For {
+	case fold.ItsStart:
+		return "its start"
+	case fold.ItsRestart:
+		return "its restart"
+	case fold.PrestartEnd:
+		what = "the end of prestart task"
+	case fold.SidecarStart:
+		what = "the start of prestart sidecar"
+	case fold.MainStart:
+		what = "the start of main task"
+	}
+	if len(w.Tasks) > 1 {
+		what += "s"
+	}
+	quoted := make([]string, len(w.Tasks))
+	for i, name := range w.Tasks {
+		quoted[i] = strconv.Quote(name)
+	}
+	return what + " " + strings.Join(quoted, ", ")
+}
+
 // alsoFailed names the other tasks that failed and were not replaced.
-func (c *closing) alsoFailed(first *Task) []string {
+func (c *closing) alsoFailed(first *fold.Task) []string {
 	var names []string
-	for _, a := range c.model.Final() {
+	for _, a := range c.run.Final() {
 		for _, t := range a.Tasks {
 			label := c.labels.of(a.Name, t.Name)
 			if t.Failed && t != first && label != c.labels.of(first.Alloc.Name, first.Name) {
@@ -97,7 +123,7 @@ func (c *closing) alsoFailed(first *Task) []string {
 }
 
 // reason says in a few words why a task failed.
-func reason(t *Task) string {
+func reason(t *fold.Task) string {
 	for _, e := range slices.Backward(t.Events) {
 		switch e.Type {
 		case api.TaskDriverFailure:

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 )
 
 func TestLastScreenFitsIntoTwentyLines(t *testing.T) {
@@ -74,10 +74,11 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			failed := &Task{Name: "t"}
+			run, a := fold.New(nil), alloc("j", 0, "11111111")
 			for _, e := range c.events {
-				failed.happened(begin, e)
+				run.Apply(event.Event{Time: begin, Alloc: a, Task: "t", Body: event.TaskEvent{TaskEvent: e}})
 			}
+			failed := run.Task(event.Event{Alloc: a, Task: "t"})
 			if got := reason(failed); !strings.Contains(got, c.reason) {
 				t.Errorf("reason %q, want %q in it", got, c.reason)
 			}
@@ -88,45 +89,19 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 	}
 }
 
-func TestWaitingTasksNameWhatTheyWaitFor(t *testing.T) {
+func TestWordsForWhatATaskWaitsFor(t *testing.T) {
 	t.Parallel()
-	spec := func() []*api.Task {
-		return []*api.Task{
-			hooked("migrate", "prestart", false), hooked("proxy", "prestart", true),
-			task("web"), hooked("warm-up", "poststart", false), hooked("clean-up", "poststop", false),
-		}
-	}
-	for _, c := range []struct {
-		name   string
-		states map[string]string // pending where there is none
-		want   []string
-	}{
-		{"prestart runs", map[string]string{"migrate": "running", "proxy": "running"}, []string{
-			`web: the end of prestart task "migrate"`, `warm-up: the start of main task "web"`,
-		}},
-		{"sidecar does not start", map[string]string{"migrate": "dead"}, []string{
-			`proxy: its start`, `web: the start of prestart sidecar "proxy"`, `warm-up: the start of main task "web"`,
-		}},
-		{"main does not start", map[string]string{"migrate": "dead", "proxy": "running"}, []string{
-			`web: its start`, `warm-up: the start of main task "web"`,
-		}},
-		{"all run", map[string]string{"migrate": "dead", "proxy": "running", "web": "running", "warm-up": "running"}, nil},
+	for want, w := range map[string]fold.Wait{
+		`its start`:                             {For: fold.ItsStart},
+		`its restart`:                           {For: fold.ItsRestart},
+		`the end of prestart task "migrate"`:    {For: fold.PrestartEnd, Tasks: []string{"migrate"}},
+		`the end of prestart tasks "a", "b"`:    {For: fold.PrestartEnd, Tasks: []string{"a", "b"}},
+		`the start of prestart sidecar "proxy"`: {For: fold.SidecarStart, Tasks: []string{"proxy"}},
+		`the start of main task "web"`:          {For: fold.MainStart, Tasks: []string{"web"}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			m := NewModel([]*api.Job{job("j", 1, spec()...)})
-			a := m.alloc(alloc("j", 0, "11111111"))
-			for name, state := range c.states {
-				a.byName[name].State = state
-			}
-			var got []string
-			for _, w := range waiting(a) {
-				got = append(got, w.Task.Name+": "+w.For)
-			}
-			if strings.Join(got, "|") != strings.Join(c.want, "|") {
-				t.Errorf("waiting %q, want %q", got, c.want)
-			}
-		})
+		if got := awaited(w); got != want {
+			t.Errorf("%v: %q, want %q", w, got, want)
+		}
 	}
 }
 
@@ -148,25 +123,13 @@ func TestTextIsWrappedAtSpaces(t *testing.T) {
 	}
 }
 
-func TestModelKeepsNoMoreThanItShows(t *testing.T) {
+func TestTailsKeepNoMoreThanIsShown(t *testing.T) {
 	t.Parallel()
-	m := NewModel([]*api.Job{job("j", 1, task("t"))})
-	a := alloc("j", 0, "11111111")
-	tails := make(tails)
-	for i := range 10_000 {
-		at := begin.Add(time.Duration(i) * time.Second)
-		m.Apply(event.Event{Time: at, Alloc: a, Task: "t", Body: event.TaskEvent{TaskEvent: event.Started()}})
-		m.Apply(event.Event{Time: at, Alloc: a, Task: "t", Body: event.TaskState{State: "running", Restarts: uint64(i)}})
+	a, tails := alloc("j", 0, "11111111"), make(tails)
+	for range 10_000 {
 		tails.add(a.ID, "t", []byte("a line of output\n"))
-	}
-	kept := m.Allocs[0].Tasks[0]
-	if len(kept.Events) != keptEvents || cap(kept.Events) > 4*keptEvents {
-		t.Errorf("%d events are kept, room for %d", len(kept.Events), cap(kept.Events))
 	}
 	if n := cap(tails[tailKey{a.ID, "t"}]); n > 4*keptTail {
 		t.Errorf("%d bytes of output are kept", n)
-	}
-	if kept.Running != begin.Add(9_999*time.Second) || kept.Started != begin {
-		t.Errorf("runs since %v, started at %v", kept.Running, kept.Started)
 	}
 }

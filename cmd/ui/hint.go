@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
 )
 
 // hint says what to do about a task that failed, or "" when its output must
 // tell.
-func hint(t *Task) string {
+func hint(t *fold.Task) string {
 	for i, e := range slices.Backward(t.Events) {
 		switch e.Type {
 		case api.TaskDriverFailure:

@@ -189,7 +189,7 @@ func (v *jsonView) said(_ time.Time, text string) string {
 func (v *jsonView) end(r Result) {
 	v.endAll()
 	for _, j := range v.opts.Jobs {
-		v.write(Summarise(v.d.model, *j.ID, v.opts.Begin, r))
+		v.write(Summarise(v.d.run, *j.ID, v.opts.Begin, r))
 	}
 }
 

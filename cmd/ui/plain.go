@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 	"taskrun/engine/health"
 	"taskrun/jobspec/visible"
 )
@@ -101,13 +102,13 @@ func (v *plain) event(e event.Event) {
 		if body.Type == api.TaskTerminated {
 			v.ended(e.Alloc.ID, e.Task)
 		}
-		symbol, text := v.taskEvent(v.d.model.task(e), body)
+		symbol, text := v.taskEvent(v.d.run.Task(e), body)
 		v.line(e.Time, v.taskLabel(e), symbol, text)
 	case event.TaskState:
 		if body.State == "dead" {
 			v.ended(e.Alloc.ID, e.Task)
 		}
-		v.line(e.Time, v.taskLabel(e), v.taskState(v.d.model.task(e)), "")
+		v.line(e.Time, v.taskLabel(e), v.taskState(v.d.run.Task(e)), "")
 	case event.AllocStatus:
 		if symbol, text := v.allocStatus(e, body); text != "" {
 			v.line(e.Time, "", symbol, text)
@@ -174,7 +175,7 @@ func (v *plain) idle() {
 func (v *plain) taskLabel(e event.Event) string { return v.label(v.errStyle, e.Alloc.Name, e.Task) }
 
 // taskEvent returns the symbol and text of a task event.
-func (v *plain) taskEvent(t *Task, e event.TaskEvent) (symbol, text string) {
+func (v *plain) taskEvent(t *fold.Task, e event.TaskEvent) (symbol, text string) {
 	s := v.errStyle
 	text = visible.String(e.Type)
 	if e.DisplayMessage != "" {
@@ -182,7 +183,7 @@ func (v *plain) taskEvent(t *Task, e event.TaskEvent) (symbol, text string) {
 	}
 	switch {
 	case event.Fails(e.TaskEvent), troubles[e.Type],
-		e.Type == api.TaskTerminated && !cleanExit(e.TaskEvent) && !t.stopping():
+		e.Type == api.TaskTerminated && !cleanExit(e.TaskEvent) && !t.Stopping():
 		return s.Bad("!"), s.Bad(text)
 	case e.Type == api.TaskRestarting:
 		return s.Waiting("↻"), s.Waiting(text)
@@ -207,7 +208,7 @@ func cleanExit(e *api.TaskEvent) bool {
 }
 
 // taskState returns a state in its colour.
-func (v *plain) taskState(t *Task) string {
+func (v *plain) taskState(t *fold.Task) string {
 	s := v.errStyle
 	text := visible.String(t.State)
 	switch {
@@ -243,8 +244,8 @@ func (v *plain) allocStatus(e event.Event, a event.AllocStatus) (symbol, text st
 		}
 		return s.Bad("✗"), s.Bad(text)
 	case api.AllocClientStatusPending:
-		switch now := v.d.model.alloc(e.Alloc); {
-		case now.Replaces == nil || slices.ContainsFunc(now.Tasks, func(t *Task) bool { return len(t.Events) > 0 }):
+		switch now := v.d.run.Alloc(e.Alloc); {
+		case now.Replaces == nil || slices.ContainsFunc(now.Tasks, func(t *fold.Task) bool { return len(t.Events) > 0 }):
 		case now.Replaces.Status == api.AllocClientStatusFailed:
 			return s.Waiting("↻"), s.Waiting(name + " runs again, in place of the failed one")
 		default:

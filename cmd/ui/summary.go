@@ -1,6 +1,10 @@
 package ui
 
-import "time"
+import (
+	"time"
+
+	"taskrun/engine/fold"
+)
 
 // Summary is how the run of a job ended: the last object of --output json, and
 // what is kept of the run.
@@ -35,13 +39,12 @@ type TaskSummary struct {
 func (s *Summary) Ended() time.Time { return s.Time }
 
 // Summarise tells how a job of a run that began at a time has ended.
-func Summarise(m *Model, job string, begin time.Time, r Result) Summary {
-	c := closing{model: m, result: r}
+func Summarise(run *fold.Run, job string, begin time.Time, r Result) Summary {
 	s := Summary{
-		jsonHead: head("summary", r.Time), Job: job, Status: c.status(job),
+		jsonHead: head("summary", r.Time), Job: job, Status: run.Status(job, r.Cause != ""),
 		ExitCode: r.ExitCode, DurationMS: r.Time.Sub(begin).Milliseconds(), Allocs: []AllocSummary{},
 	}
-	for _, a := range m.Allocs {
+	for _, a := range run.Allocs {
 		if !a.Of(job) {
 			continue
 		}

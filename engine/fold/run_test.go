@@ -1,4 +1,4 @@
-package ui
+package fold
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 // does what was stopped for a canary.
 func TestFinalOfCanaries(t *testing.T) {
 	t.Parallel()
-	m := NewModel(nil)
+	m := New(nil)
 	tell := func(id, status, replaces string) {
 		m.Apply(event.Event{
 			Time: time.Unix(1, 0), Alloc: &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: id},

@@ -1,19 +1,27 @@
-package ui
+package fold
 
-import (
-	"fmt"
-	"strings"
+import "github.com/hashicorp/nomad/api"
 
-	"github.com/hashicorp/nomad/api"
-)
-
-// Wait is a task that could not run, and what it waited for.
+// Wait is a task that has not run, and what it waits for.
 type Wait struct {
-	Task *Task
-	For  string
+	Task  *Task
+	For   Awaited
+	Tasks []string // the tasks it waits for; empty when it waits for none
 }
 
-// waiting tells who of an allocation is pending and what for, by the order of
+// Awaited is what a task waits for.
+type Awaited uint8
+
+// What tasks wait for.
+const (
+	ItsStart Awaited = iota
+	ItsRestart
+	PrestartEnd  // of prestart tasks
+	SidecarStart // of prestart sidecars
+	MainStart    // of main tasks
+)
+
+// waiting returns the pending tasks of an allocation, by the order of
 // lifecycles: prestart, main, poststart. Poststop tasks do not count: they are
 // meant to wait. See
 // https://developer.hashicorp.com/nomad/docs/job-specification/lifecycle.
@@ -35,20 +43,18 @@ func waiting(a *Alloc) []Wait {
 		if t.State != "pending" || t.Poststop() || t.Failed {
 			continue
 		}
-		reason := ""
+		w := Wait{Task: t}
 		switch {
 		case t.Restarts > 0:
-			reason = "its restart"
+			w.For = ItsRestart
 		case hook == "" && len(prestart) > 0:
-			reason = "the end of " + list("prestart task", prestart)
+			w.For, w.Tasks = PrestartEnd, prestart
 		case hook == "" && len(sidecars) > 0:
-			reason = "the start of " + list("prestart sidecar", sidecars)
+			w.For, w.Tasks = SidecarStart, sidecars
 		case hook == api.TaskLifecycleHookPoststart && len(mains) > 0:
-			reason = "the start of " + list("main task", mains)
-		default:
-			reason = "its start"
+			w.For, w.Tasks = MainStart, mains
 		}
-		waits = append(waits, Wait{t, reason})
+		waits = append(waits, w)
 	}
 	return waits
 }
@@ -59,16 +65,4 @@ func (t *Task) lifecycle() (hook string, sidecar bool) {
 		return "", false
 	}
 	return t.spec.Lifecycle.Hook, t.spec.Lifecycle.Sidecar
-}
-
-// list returns `main task "a"` or `main tasks "a", "b"`.
-func list(kind string, names []string) string {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = fmt.Sprintf("%q", name)
-	}
-	if len(names) > 1 {
-		kind += "s"
-	}
-	return kind + " " + strings.Join(quoted, ", ")
 }

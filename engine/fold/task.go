@@ -1,0 +1,102 @@
+package fold
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/event"
+)
+
+// keptEvents is how many events of a task are kept, as in Nomad.
+const keptEvents = 10
+
+// Task is what is known of a task.
+type Task struct {
+	Alloc    *Alloc
+	Name     string
+	State    string // pending, running or dead
+	Failed   bool
+	Restarts uint64
+	ExitCode *int // of the latest end
+
+	Started  time.Time // first
+	Running  time.Time // since when, if it is running
+	Finished time.Time // when it became dead
+	Events   []Happened
+
+	spec *api.Task // nil for a task that is in no job
+}
+
+// Happened is a task event and its time.
+type Happened struct {
+	Time time.Time
+	*api.TaskEvent
+}
+
+func (t *Task) happened(at time.Time, e *api.TaskEvent) {
+	if len(t.Events) == keptEvents {
+		t.Events = slices.Delete(t.Events, 0, 1)
+	}
+	t.Events = append(t.Events, Happened{at, e})
+	if e.Type == api.TaskTerminated {
+		if code, err := strconv.Atoi(e.Details["exit_code"]); err == nil {
+			t.ExitCode = &code
+		}
+	}
+}
+
+func (t *Task) changed(at time.Time, s event.TaskState) {
+	if s.State == "running" && (t.State != "running" || s.Restarts != t.Restarts) {
+		t.Running = at
+		if t.Started.IsZero() {
+			t.Started = at
+		}
+	}
+	if s.State == "dead" && t.State != "dead" {
+		t.Finished = at
+	}
+	t.State, t.Restarts = s.State, s.Restarts
+	if s.ExitCode != nil {
+		t.ExitCode = s.ExitCode
+	}
+	if s.Failed && !t.Failed {
+		t.Failed = true
+		if t.Alloc.Failure == nil {
+			t.Alloc.Failure = &Failure{Task: t, Time: at, Waiting: waiting(t.Alloc)}
+		}
+	}
+}
+
+// Took is how long the task has run, from its first start to its end or to a
+// time, restarts included; 0 when it never started.
+func (t *Task) Took(now time.Time) time.Duration {
+	switch {
+	case t.Started.IsZero():
+		return 0
+	case t.Finished.IsZero():
+		return now.Sub(t.Started)
+	}
+	return t.Finished.Sub(t.Started)
+}
+
+// Stopping reports whether the task was told to end since its latest start.
+func (t *Task) Stopping() bool {
+	for _, e := range slices.Backward(t.Events) {
+		switch e.Type {
+		case api.TaskKilling, api.TaskRestartSignal:
+			return true
+		case api.TaskStarted:
+			return false
+		}
+	}
+	return false
+}
+
+// Poststop reports whether the task runs only when all others have ended.
+func (t *Task) Poststop() bool {
+	hook, _ := t.lifecycle()
+	return hook == api.TaskLifecycleHookPoststop
+}
