@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -79,11 +80,11 @@ func write(dir string, p *pkg, m mutant) (overlay string, err error) {
 }
 
 // failure is a line of go test that tells that a test or a package failed.
-var failure = regexp.MustCompile(`^(--- FAIL|FAIL\b|panic: )`)
+var failure = regexp.MustCompile(`^(\s*--- FAIL|FAIL\b|panic: )`)
 
-// passes reports whether a go command succeeds, or else what it said first of a
-// failure. It ends the command then, or at the limit, and with it all that the
-// command started.
+// passes reports whether a go command succeeds, or else the first failure that
+// it told of, down to the subtest. It ends the command then, or at the limit,
+// and with it all that the command started.
 func passes(ctx context.Context, limit time.Duration, env []string, args ...string) (ok bool, why string) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -102,9 +103,13 @@ func passes(ctx context.Context, limit time.Duration, env []string, args ...stri
 		return false, err.Error()
 	}
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if why == "" && failure.Match(lines.Bytes()) {
-			why = lines.Text()
-			cancel()
+		switch line := lines.Text(); {
+		case !failure.MatchString(line):
+			if why != "" {
+				cancel()
+			}
+		case why == "", strings.HasPrefix(line, " "): // a subtest of the test before
+			why = strings.TrimSpace(line)
 		}
 	}
 	if err := cmd.Wait(); err != nil && why == "" {
