@@ -400,7 +400,11 @@ func TestStaticPortsOfVersions(t *testing.T) {
 			{of("b", one, 0), ""}, // which nobody has any more
 		} {
 			<-time.After(time.Minute)
+			_, planned := e.Plan(c.job)
 			_, err := e.Update(c.job)
+			if fmt.Sprint(planned) != fmt.Sprint(err) {
+				t.Errorf("job %s: the plan says %v, the update %v", *c.job.ID, planned, err)
+			}
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("job %s: %v, want %q", *c.job.ID, err, c.want)
 			}

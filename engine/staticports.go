@@ -48,8 +48,7 @@ func (r *jobRun) reserve(job *api.Job) error {
 			err = r.engine.ports.Static(p.Value, name)
 		}
 		if err != nil {
-			r.releasePorts(r.static[had:])
-			r.static = r.static[:had]
+			r.releaseStatic(had)
 			return fmt.Errorf("port %q of group %q: static %w", p.Label, *p.group.Name, err)
 		}
 		if !slices.Contains(r.static, p.Value) {
@@ -58,6 +57,13 @@ func (r *jobRun) reserve(job *api.Job) error {
 	}
 	r.reserved = true
 	return nil
+}
+
+// releaseStatic gives back the static ports that were claimed after the first
+// had ones.
+func (r *jobRun) releaseStatic(had int) {
+	r.releasePorts(r.static[had:])
+	r.static = r.static[:had]
 }
 
 // adoptStatic does what reserve does, for a job that runs since an earlier

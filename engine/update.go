@@ -29,18 +29,9 @@ func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
 	if r.ended || r.stopped || r.isEnding() {
 		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
 	}
-	if err := r.checkKind(job); err != nil {
-		return nil, err
-	}
-	if err := r.engine.checkSize(job); err != nil {
-		return nil, err
-	}
-	plan := r.plan(job)
-	if plan.Diff.Type == "None" {
-		return plan, nil
-	}
-	if err := r.admit(job); err != nil {
-		return nil, err
+	plan, err := r.plan(job)
+	if err != nil || plan.Diff.Type == "None" {
+		return plan, err
 	}
 	var c store.Change
 	r.register(job, false, &c)
