@@ -17,14 +17,28 @@ func (j *Job) write(ctx context.Context) *api.WriteOptions {
 	return (&api.WriteOptions{Namespace: j.Namespace}).WithContext(ctx)
 }
 
+// change gives an order that changes nothing more when it is given twice, which
+// happens when the engine dies. The error is explained.
+func (j *Job) change(ctx context.Context, doing string, order func(*api.WriteOptions) error) error {
+	return j.Server.retry(ctx, func() error {
+		if err := order(j.write(ctx)); err != nil {
+			return j.Server.explain(ctx, fmt.Sprintf("%s job %q", doing, j.ID), err)
+		}
+		return nil
+	})
+}
+
 // Scale gives a group another count. It returns the ID of the evaluation with
 // which that begins.
 func (j *Job) Scale(ctx context.Context, group string, count int) (evaluation string, err error) {
-	answer, _, err := j.Server.API.Jobs().Scale(j.ID, group, &count, "scaled by taskrun", false, nil, j.write(ctx))
-	if err != nil {
-		return "", j.Server.explain(ctx, fmt.Sprintf("scale job %q", j.ID), err)
-	}
-	return answer.EvalID, nil
+	err = j.change(ctx, "scale", func(w *api.WriteOptions) error {
+		answer, _, err := j.Server.API.Jobs().Scale(j.ID, group, &count, "scaled by taskrun", false, nil, w)
+		if err == nil {
+			evaluation = answer.EvalID
+		}
+		return err
+	})
+	return evaluation, err
 }
 
 // Groups returns the groups of the job and how many allocations each is to
@@ -109,11 +123,14 @@ func (j *Job) Follow(ctx context.Context, begun Begun, show func(*api.Deployment
 		}
 	}
 	for index := uint64(0); ; {
-		d, meta, err := j.Server.API.Deployments().Info(id, j.news(ctx, index))
+		var d *api.Deployment
+		err := j.latest(ctx, "deployment", &index, func(q *api.QueryOptions) (meta *api.QueryMeta, err error) {
+			d, meta, err = j.Server.API.Deployments().Info(id, q)
+			return meta, err
+		})
 		if err != nil {
-			return nil, j.Server.explain(ctx, fmt.Sprintf("follow the deployment of job %q", j.ID), err)
+			return nil, err
 		}
-		index = meta.LastIndex
 		if err := show(d); err != nil {
 			return nil, err
 		}
@@ -127,12 +144,15 @@ func (j *Job) Follow(ctx context.Context, begun Begun, show func(*api.Deployment
 // deploymentOf waits until an evaluation is complete.
 func (j *Job) deploymentOf(ctx context.Context, evaluation string) (id string, err error) {
 	for index := uint64(0); evaluation != ""; {
-		e, meta, err := j.Server.API.Evaluations().Info(evaluation, j.news(ctx, index))
+		var e *api.Evaluation
+		err := j.latest(ctx, "evaluation", &index, func(q *api.QueryOptions) (meta *api.QueryMeta, err error) {
+			e, meta, err = j.Server.API.Evaluations().Info(evaluation, q)
+			return meta, err
+		})
 		switch {
 		case err != nil:
-			return "", j.Server.explain(ctx, fmt.Sprintf("follow the evaluation of job %q", j.ID), err)
+			return "", err
 		case e.Status == api.EvalStatusPending || e.Status == "blocked" && e.DeploymentID == "":
-			index = meta.LastIndex
 		default:
 			return e.DeploymentID, nil
 		}
@@ -147,19 +167,31 @@ func (j *Job) Next(ctx context.Context, failed *api.Deployment) (*api.Deployment
 		return nil, nil
 	}
 	for index := uint64(0); ; {
-		d, meta, err := j.Server.API.Jobs().LatestDeployment(j.ID, j.news(ctx, index))
+		var d *api.Deployment
+		err := j.latest(ctx, "deployment", &index, func(q *api.QueryOptions) (meta *api.QueryMeta, err error) {
+			d, meta, err = j.Server.API.Jobs().LatestDeployment(j.ID, q)
+			return meta, err
+		})
 		switch {
 		case err != nil:
-			return nil, j.Server.explain(ctx, fmt.Sprintf("follow the deployment of job %q", j.ID), err)
+			return nil, err
 		case d != nil && d.JobVersion > failed.JobVersion:
 			return d, nil
 		}
-		index = meta.LastIndex
 	}
 }
 
-// news returns the options of a request that waits for what comes after an
-// index.
-func (j *Job) news(ctx context.Context, after uint64) *api.QueryOptions {
-	return (&api.QueryOptions{Namespace: j.Namespace, WaitIndex: after, WaitTime: newsTime}).WithContext(ctx)
+// latest asks for what comes after an index, which it moves on. An engine that
+// takes the place of one that died is asked for how things are.
+func (j *Job) latest(ctx context.Context, of string, index *uint64, question func(*api.QueryOptions) (*api.QueryMeta, error)) error {
+	return j.Server.retry(ctx, func() error {
+		q := &api.QueryOptions{Namespace: j.Namespace, WaitIndex: *index, WaitTime: newsTime}
+		meta, err := question(q.WithContext(ctx))
+		if err != nil {
+			*index = 0
+			return j.Server.explain(ctx, fmt.Sprintf("follow the %s of job %q", of, j.ID), err)
+		}
+		*index = meta.LastIndex
+		return nil
+	})
 }

@@ -24,9 +24,12 @@ func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanRespon
 // Register makes another version of the job the newest one. It returns the ID
 // of the evaluation with which that begins.
 func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSubmission) (evaluation string, err error) {
-	answer, _, err := j.Server.API.Jobs().RegisterOpts(version, &api.RegisterOptions{Submission: source}, j.write(ctx))
-	if err != nil {
-		return "", j.Server.explain(ctx, fmt.Sprintf("update job %q", j.ID), err)
-	}
-	return answer.EvalID, nil
+	err = j.change(ctx, "update", func(w *api.WriteOptions) error {
+		answer, _, err := j.Server.API.Jobs().RegisterOpts(version, &api.RegisterOptions{Submission: source}, w)
+		if err == nil {
+			evaluation = answer.EvalID
+		}
+		return err
+	})
+	return evaluation, err
 }

@@ -124,18 +124,24 @@ const maxAsked = 5
 
 // ask asks a question that may be asked twice. The error is explained.
 func (s *Server) ask(ctx context.Context, doing string, question func(*api.QueryOptions) error) error {
-	for asked := 1; ; asked++ {
+	return s.retry(ctx, func() error {
 		q, cancel := s.query(ctx)
-		err := question(q)
-		if err != nil && died(err) && asked < maxAsked && s.Back != nil && s.Back(ctx) {
-			cancel()
-			continue
+		defer cancel()
+		if err := question(q); err != nil {
+			return s.explain(q.Context(), doing, err)
 		}
-		if err != nil {
-			err = s.explain(q.Context(), doing, err)
+		return nil
+	})
+}
+
+// retry calls f and, when the engine dies meanwhile and another one takes its
+// place, calls it again. It must not matter whether f was carried out before.
+func (s *Server) retry(ctx context.Context, f func() error) error {
+	for asked := 1; ; asked++ {
+		err := f()
+		if err == nil || !died(err) || asked == maxAsked || s.Back == nil || !s.Back(ctx) {
+			return err
 		}
-		cancel()
-		return err
 	}
 }
 
