@@ -99,7 +99,8 @@ func (t *trial) resume(path string) (*os.File, error) {
 	return file, nil
 }
 
-// unmutated runs the tests without a mutant: one that fails then proves nothing.
+// unmutated runs the tests without a mutant, in the same surroundings as with
+// one: a test that fails then proves nothing.
 func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	var packages []string
 	for _, s := range strata {
@@ -108,10 +109,15 @@ func (t *trial) unmutated(ctx context.Context, strata []stratum) error {
 	slices.Sort(packages)
 	packages = slices.Compact(packages)
 	fmt.Fprintf(t.out, "running the tests of %d packages unmutated\n", len(packages))
+	dir, env, err := scratch()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
 	var why string
 	for range 3 { // under load one may fail by chance; those that passed are cached
 		var ok bool
-		if ok, why = passes(ctx, t.timeout*time.Duration(len(packages)), os.Environ(), t.test(packages...)...); ok {
+		if ok, why = passes(ctx, t.timeout*time.Duration(len(packages)), env, t.test(packages...)...); ok {
 			return nil
 		}
 	}

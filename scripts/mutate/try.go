@@ -30,7 +30,7 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 	if _, ok := t.equivalents[m.name()]; ok {
 		return equivalent, "", nil
 	}
-	dir, err := os.MkdirTemp("", "mu") // short: tests make sockets in it
+	dir, env, err := scratch()
 	if err != nil {
 		return "", "", err
 	}
@@ -39,7 +39,7 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 	if err != nil {
 		return "", "", err
 	}
-	env := append(os.Environ(), "TMPDIR="+dir, "GOTMPDIR="+dir, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
+	env = append(env, "GOFLAGS="+os.Getenv("GOFLAGS")+" -overlay="+overlay)
 	if ok, _ := passes(ctx, t.timeout, env, "build", "-o", os.DevNull, p.ImportPath); !ok {
 		return uncompilable, "", ctx.Err()
 	}
@@ -52,6 +52,17 @@ func (t *trial) try(ctx context.Context, p *pkg, m mutant) (v verdict, by string
 		}
 	}
 	return survived, "", ctx.Err()
+}
+
+// scratch makes a directory for temporary files and returns the environment
+// that has the go command and the tests use it. As in /tmp, other users can pass
+// through it: some tests put there what others could open.
+func scratch() (dir string, env []string, err error) {
+	dir, err = os.MkdirTemp("", "mu") // short: tests make sockets in it
+	if err != nil {
+		return "", nil, err
+	}
+	return dir, append(os.Environ(), "TMPDIR="+dir, "GOTMPDIR="+dir), os.Chmod(dir, 0o711) //nolint:gosec // see above
 }
 
 // test is the go command's test of packages.
