@@ -13,7 +13,7 @@ func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
 	req := newRestart(why, false)
 	close(req.begin)
 	c.t.inlet.offer(req)
-	return await(ctx, req)
+	return c.t.alloc.await(ctx, req)
 }
 
 func (c control) Signal(why *api.TaskEvent, signal string) error { return c.t.signal(why, signal) }

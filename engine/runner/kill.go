@@ -54,17 +54,7 @@ func (t *task) waitOnce() runEnd {
 	case result := <-ended:
 		return runEnd{result: result}
 	case req := <-t.inlet.requests:
-		p := t.progress
-		p.Restarting, p.Failure = true, req.failure
-		t.advance(p, func() { t.apply("", req.event) })
-		close(req.taken)
-		select {
-		case <-req.begin:
-		case <-t.killed.Done():
-		}
-		result, err := t.stopToRestart(ended)
-		req.done <- err
-		return runEnd{result: result, restart: !req.failure}
+		return t.restart(req, ended)
 	case <-t.alloc.leaving.Done():
 		if t.isLeft() {
 			return runEnd{left: true}
@@ -73,6 +63,27 @@ func (t *task) waitOnce() runEnd {
 	case <-t.killed.Done():
 	}
 	return t.kill(ended)
+}
+
+// restart tells that the task restarts and stops it when the request says so,
+// or at once when the engine leaves. Further requests are refused: two that
+// each hold some of the tasks would wait for each other.
+func (t *task) restart(req *restartRequest, ended <-chan *drivers.ExitResult) runEnd {
+	t.inlet.refuse()
+	p := t.progress
+	p.Restarting, p.Failure = true, req.failure
+	t.advance(p, func() { t.apply("", req.event) })
+	close(req.taken)
+	select {
+	case <-req.begin:
+	case <-t.alloc.leaving.Done():
+	case <-t.killed.Done():
+		req.done <- ErrTaskNotRunning
+		return t.kill(ended)
+	}
+	result, err := t.stopToRestart(ended)
+	req.done <- err
+	return runEnd{result: result, restart: !req.failure}
 }
 
 // kill ends the task for good.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	req := newRestart(event.RestartSignaled(reason), failure)
 	close(req.begin)
 	t.inlet.offer(req)
-	return await(ctx, req)
+	return a.await(ctx, req)
 }
 
 // Restart restarts the tasks that run or, with all, also those that have
@@ -140,7 +141,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	requests := a.requestRestart(reason, false)
 	if all {
 		for _, req := range requests {
-			req.awaitTaken(ctx)
+			a.awaitTaken(ctx, req)
 		}
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll}) })
 		a.awaitRevived(ctx)
@@ -170,7 +171,7 @@ func (a *Alloc) awaitRestarts(ctx context.Context, requests []*restartRequest) e
 	}
 	var failures []error
 	for i, req := range requests {
-		if err := await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
+		if err := a.await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
 			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", a.tasks[i].name, err))
 		}
 	}
@@ -192,26 +193,29 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 }
 
 // awaitTaken waits until the task has told that it restarts, or does not.
-func (r *restartRequest) awaitTaken(ctx context.Context) {
+func (a *Alloc) awaitTaken(ctx context.Context, req *restartRequest) {
 	select {
-	case <-r.taken:
-	case err := <-r.done:
-		r.done <- err
+	case <-req.taken:
+	case err := <-req.done:
+		req.done <- err
+	case <-a.over:
 	case <-ctx.Done():
 	}
 }
 
-func await(ctx context.Context, req *restartRequest) error {
+// await waits for the answer to a request. A task that was given up has none.
+func (a *Alloc) await(ctx context.Context, req *restartRequest) error {
 	select {
 	case err := <-req.done:
 		return err
+	case <-a.over:
 	case <-ctx.Done():
 	}
 	select {
 	case err := <-req.done: // it had been answered before
 		return err
 	default:
-		return context.Cause(ctx)
+		return cmp.Or(context.Cause(ctx), ErrTaskNotRunning)
 	}
 }
 
