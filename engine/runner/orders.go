@@ -179,7 +179,8 @@ func (a *Alloc) awaitRestarts(ctx context.Context, requests []*restartRequest) e
 }
 
 // awaitRevived waits until the tasks that had ended have told that they start
-// again, or that they do not.
+// again, or that they do not. Those that are left to another engine tell
+// nothing.
 func (a *Alloc) awaitRevived(ctx context.Context) {
 	var revived chan struct{}
 	if !a.ask(func() { revived = a.revived }) || revived == nil {
@@ -187,6 +188,7 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 	}
 	select {
 	case <-revived:
+	case <-a.leaving.Done():
 	case <-a.over:
 	case <-ctx.Done():
 	}
