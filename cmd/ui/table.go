@@ -50,6 +50,7 @@ func makeVisible(rows []row) {
 }
 
 // fit shortens the first columns, the widest ones first, until the lines fit.
+// Where that is not enough, it cuts nothing.
 func fit(rows []row, width, columns int) {
 	makeVisible(rows)
 	widths := make([]int, len(rows[0].cells))
