@@ -1,6 +1,10 @@
 package ui
 
 import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -264,6 +268,45 @@ func TestTimeOfDownloads(t *testing.T) {
 		s.shows()
 		if got := s.screen.String(); got != "" {
 			t.Errorf("%s: shown %q", name, got)
+		}
+	}
+}
+
+// What has happened is shown while the run goes on.
+func TestRunIsShownAtOnce(t *testing.T) {
+	t.Parallel()
+	s, a := pair(t, 0, Options{Bare: true})
+	r, w := io.Pipe()
+	s.d.screen.bufOut.Reset(w)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.d.Run(t.Context(), s.sub)
+	}()
+	for lines := bufio.NewScanner(r); s.now.Before(begin.Add(3 * time.Second)); s.after(time.Second) {
+		s.writes(a, "a", event.Stdout, s.now.String()+"\n")
+		if !lines.Scan() || lines.Text() != "a │ "+s.now.String() {
+			t.Errorf("shown %q, want %s", lines.Text(), s.now)
+		}
+	}
+	s.bus.Close()
+	<-done
+}
+
+// Objects name the process of a run here, and the address of a cluster's.
+func TestRunObject(t *testing.T) {
+	t.Parallel()
+	for want, opts := range map[string]Options{
+		fmt.Sprintf(`"pid":%d,"socket":"/s","data_dir":"/d"}`, os.Getpid()): {Socket: "/s", DataDir: "/d"},
+		`"pid":4711,"socket":"","data_dir":""}`:                              {PID: 4711},
+		`"pid":0,"socket":"","data_dir":"","address":"http://c"}`:            {Address: "http://c"},
+	} {
+		opts.Mode = JSON
+		s, _ := pair(t, 0, opts)
+		s.d.view.begin()
+		s.d.rest()
+		if want = `{"type":"run","time":"2026-03-14T12:00:00Z","job":"j","version":"",` + want + "\n"; s.out.String() != want {
+			t.Errorf("%s, want %s", s.out, want)
 		}
 	}
 }

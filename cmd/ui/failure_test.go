@@ -68,7 +68,10 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 		{"not started", []*api.TaskEvent{event.DriverFailure(errNoCommand), event.NotRestarting("Error was unrecoverable")}, "could not start it: failed to launch", "work_dir"},
 		{"no image", []*api.TaskEvent{event.Driver("Downloading image", map[string]string{"image": "x"}), event.DriverFailure(textError("Failed to pull"))}, "Failed to pull", "docker login"},
 		{"wrong config", []*api.TaskEvent{event.FailedValidation("no such option"), event.NotRestarting("x")}, "no such option", "config block"},
+		{"no artifact", []*api.TaskEvent{event.ArtifactDownloadFailed(textError("404"))}, "404", "artifact block"},
 		{"no directory", []*api.TaskEvent{event.SetupFailure(textError("disk full"))}, "failed to setup alloc: disk full", ""},
+		{"killed with a code", []*api.TaskEvent{event.Terminated(137, 0, false, nil)}, "exit code 137", "kill -9"},
+		{"crashed with a code", []*api.TaskEvent{event.Terminated(139, 0, false, nil)}, "exit code 139", "crash"},
 		{"restarts used up", []*api.TaskEvent{event.Terminated(1, 0, false, nil), event.NotRestarting("Exceeded allowed attempts")}, "exit code 1", ""},
 		{"unknown", nil, "did not tell", ""},
 	} {

@@ -95,6 +95,8 @@ func TestLogsShowAPromptOnATerminal(t *testing.T) {
 			t.Helper()
 			<-time.After(d)
 			synctest.Wait()
+			l.mu.Lock()
+			defer l.mu.Unlock()
 			if got := out.String(); got != want {
 				t.Errorf("shown %q, want %q", got, want)
 			}

@@ -1,6 +1,9 @@
 package ui
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestWhatProgramsDidToATerminalIsUndone(t *testing.T) {
 	t.Parallel()
@@ -18,6 +21,14 @@ func TestWhatProgramsDidToATerminalIsUndone(t *testing.T) {
 		{"and back again", "\x1b[>4;2m\x1b[>4;0m\r\n", "\x1b[0m"},
 		{"a reset", "\x1b[?1049h\x1bc\r\n", "\x1b[0m"},
 		{"not a mode", "\x1b]0;title\a\x1b[1;2H\x1b(B\r\n", "\x1b[0m"},
+		{"one layer too many", "\x1b[>1u\x1b[<u\x1b[<u\x1b[>1u\r\n", "\x1b[<u\x1b[0m"},
+		{"keys that are not told apart", "\x1b[>1;2m\r\n", "\x1b[0m"},
+		{"wrapping lines", "\x1b[?7l\r\n", "\x1b[?7h\x1b[0m"},
+		{"no mode", "\x1b[?;h\x1b[h\x1b[4h\r\n", "\x1b[0m"},
+		{"a mode of the standard", "\x1b[20h\r\n", "\x1b[0m"},
+		{"the carriage returned", "text\r", ""},
+		{"one that never ends", "\x1b[?" + strings.Repeat("1", maxSequence) + "h\x1b[?25l\r\n", "\x1b[?25h\x1b[0m"},
+		{"one that just ends", "\x1b[?" + strings.Repeat("1", maxSequence-4) + "h\r\n", "\x1b[?" + strings.Repeat("1", maxSequence-4) + "l\x1b[0m"},
 		{"no end", "\x1b[?10", "\x1b[0m\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"strings"
@@ -201,6 +202,56 @@ func TestLostOutputIsTold(t *testing.T) {
 		"a ▲ 10 bytes of stdout are left out here: the reader was too slow\n"
 	if got := s.screen.String(); got != want {
 		t.Errorf("shown %q, want %q", got, want)
+	}
+}
+
+// What is no ASCII, and what JSON or a terminal takes for something else, is
+// escaped in objects.
+func TestTextInJSON(t *testing.T) {
+	t.Parallel()
+	s, a := pair(t, 0, Options{Mode: JSON})
+	text := "a\tb\rc\\d\"e\x00\x1f ~\x7fgrün\u009b\u202e\U000e0041日"
+	s.writes(a, "a", event.Stdout, text+"\n")
+	s.shows()
+	want := `"line":"a\tb\rc\\d\"e\u0000\u001f ~\u007fgrün\u009b\u202e\udb40\udc41日"}` + "\n"
+	if got := s.out.String(); !strings.HasSuffix(got, want) {
+		t.Errorf("written %s, want %s", got, want)
+	}
+	var object struct{ Line string }
+	if err := json.Unmarshal(s.out.Bytes(), &object); err != nil || object.Line != text {
+		t.Errorf("read %q, %v", object.Line, err)
+	}
+}
+
+// Where stdout is a pipe, colours of a task that were asked for end with its line.
+func TestColoursInAPipeEndWithTheLine(t *testing.T) {
+	t.Parallel()
+	s, a := pair(t, 0, Options{Colour: ColourAlways})
+	s.writes(a, "a", event.Stdout, "\x1b[31mred\nplain\n")
+	s.shows()
+	lines := strings.Split(s.out.String(), "\n")
+	if !strings.HasSuffix(lines[0], "\x1b[31mred"+resetColours) || !strings.HasSuffix(lines[1], " plain") {
+		t.Errorf("written %q", lines)
+	}
+}
+
+// What cannot be written to stderr is lost, and the output goes on.
+func TestClosedStderrStopsNothing(t *testing.T) {
+	t.Parallel()
+	s, a := pair(t, 0, Options{})
+	s.d.screen.bufErr.Reset(failingWriter{syscall.EPIPE})
+	for range 2 {
+		s.happens(a, "a", event.Received())
+		s.writes(a, "a", event.Stdout, "text\n")
+		s.shows()
+	}
+	if got := s.out.String(); got != "a │ text\na │ text\n" {
+		t.Errorf("written %q", got)
+	}
+	select {
+	case err := <-s.d.Broken():
+		t.Errorf("stdout is called broken: %v", err)
+	default:
 	}
 }
 

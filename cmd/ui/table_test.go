@@ -274,3 +274,20 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// A task that runs again waits for its restart, and a failed one for nothing.
+func TestWaitsOfRestarts(t *testing.T) {
+	t.Parallel()
+	m := NewModel([]*api.Job{job("j", 1, hooked("one", "prestart", false), hooked("two", "prestart", false), task("web"), hooked("after", "poststart", false), task("db"))})
+	a := m.alloc(alloc("j", 0, "11111111"))
+	a.byName["one"].Restarts, a.byName["two"].State, a.byName["two"].Failed = 1, "dead", true
+	a.byName["db"].State, a.byName["db"].Failed = "pending", true
+	var got []string
+	for _, w := range waiting(a) {
+		got = append(got, w.Task.Name+": "+w.For)
+	}
+	want := `one: its restart|web: the end of prestart tasks "one", "two"|after: the start of main tasks "web", "db"`
+	if strings.Join(got, "|") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

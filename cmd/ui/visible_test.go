@@ -29,6 +29,19 @@ func TestTextIsMadeHarmless(t *testing.T) {
 		{"null", "\x00", "^@", "^@"},
 		{"not UTF-8", "a\xffb\xc3", `a\xffb\xc3`, `a\xffb\xc3`},
 		{"control sequence introducer in one rune", "\u009b31m", `\u009b31m`, `\u009b31m`},
+		{"no-break space", "a\u00a0b", "a\u00a0b", "a\u00a0b"},
+		{"last control sequence introducer", "\u009f", `\u009f`, `\u009f`},
+		{"embedding", "a\u202ab", `a\u202ab`, `a\u202ab`},
+		{"isolates", "a\u2066b\u2069", `a\u2066b\u2069`, `a\u2066b\u2069`},
+		{"their neighbors", "\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a"},
+		{"first and last final byte", "\x1b[@a\x1b[~b", "ab", "ab"},
+		{"first and last parameter", "\x1b[ ?mc", "c", "c"},
+		{"short sequences", "\x1b0a\x1b~b\x1b c", "ab", "ab"},
+		{"a character set without its name", "\x1b(", "^[(", "^[("},
+		{"a character set by its last letter", "\x1b/Ax", "x", "x"},
+		{"not one at all", "\x1b\x7fx", "^[^?x", "^[^?x"},
+		{"title that is not ended by a lone ESC", "\x1b]0;a\x1b", "^[]0;a^[", "^[]0;a^["},
+		{"private colour", "\x1b[<1m\x1b[=1mx", "x", "x"},
 		{"right to left override", "a\u202eb", `a\u202eb`, `a\u202eb`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -53,6 +66,8 @@ func TestColoursStayInForceUntilReset(t *testing.T) {
 		{"reset", "\x1b[31mred\x1b[0m", ""},
 		{"short reset", "\x1b[31mred\x1b[m", ""},
 		{"reset and set", "\x1b[31mred\x1b[0;32mgreen", "\x1b[0;32m"},
+		{"bounded by bytes", strings.Repeat("\x1b[31m", maxColour/5-1) + "\x1b[1;31;4m\x1b[331;4m\x1b[0;1m", "\x1b[0;1m"},
+		{"the last that fits", strings.Repeat("\x1b[31m", maxColour/5-1) + "\x1b[1;31;4m", strings.Repeat("\x1b[31m", maxColour/5-1) + "\x1b[1;31;4m"},
 		{"bounded", strings.Repeat("\x1b[31m", 100), strings.Repeat("\x1b[31m", maxColour/5)},
 	} {
 		_, got := appendSafe(nil, []byte(c.in), nil, true)
