@@ -298,8 +298,8 @@ func TestRunObject(t *testing.T) {
 	t.Parallel()
 	for want, opts := range map[string]Options{
 		fmt.Sprintf(`"pid":%d,"socket":"/s","data_dir":"/d"}`, os.Getpid()): {Socket: "/s", DataDir: "/d"},
-		`"pid":4711,"socket":"","data_dir":""}`:                              {PID: 4711},
-		`"pid":0,"socket":"","data_dir":"","address":"http://c"}`:            {Address: "http://c"},
+		`"pid":4711,"socket":"","data_dir":""}`:                             {PID: 4711},
+		`"pid":0,"socket":"","data_dir":"","address":"http://c"}`:           {Address: "http://c"},
 	} {
 		opts.Mode = JSON
 		s, _ := pair(t, 0, opts)
