@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/event"
+	"taskrun/engine/fold"
 )
 
 // The verdict names the jobs as long as there are few, how the run ended, and
@@ -108,7 +109,7 @@ func TestClosingTable(t *testing.T) {
 // The summary of a job has its allocations alone, and fails with any of them.
 func TestSummary(t *testing.T) {
 	t.Parallel()
-	m := NewModel([]*api.Job{job("a", 1, task("t")), job("b", 1, task("t"))})
+	m := fold.New([]*api.Job{job("a", 1, task("t")), job("b", 1, task("t"))})
 	one := 1
 	for _, e := range []event.Event{
 		{Alloc: alloc("a", 0, "11111111"), Task: "t", Body: event.TaskState{State: "dead", Failed: true, Restarts: 2, ExitCode: &one}},

@@ -4,12 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
+	"taskrun/engine/fold"
 )
 
 // The widest of the first columns give way first, down to one character. Where
@@ -137,81 +136,6 @@ func TestPaintOfTasks(t *testing.T) {
 	}
 }
 
-// The time a task took is from its first start to its end, restarts included.
-func TestTook(t *testing.T) {
-	t.Parallel()
-	m, a := NewModel(nil), alloc("j", 0, "11111111")
-	var at time.Time
-	say := func(after time.Duration, state event.TaskState, want time.Duration) *Task {
-		t.Helper()
-		at = begin.Add(after)
-		m.Apply(event.Event{Time: at, Alloc: a, Task: "t", Body: state})
-		of := m.Allocs[0].Tasks[0]
-		if got := of.Took(at.Add(time.Second)); got != want {
-			t.Errorf("after %v it took %v, want %v", after, got, want)
-		}
-		return of
-	}
-	say(0, event.TaskState{State: "pending"}, 0)
-	say(2*time.Second, event.TaskState{State: "running"}, time.Second)
-	if of := say(3*time.Second, event.TaskState{State: "running"}, 2*time.Second); !of.Running.Equal(begin.Add(2 * time.Second)) {
-		t.Errorf("said twice to run, it runs since %v", of.Running)
-	}
-	if of := say(4*time.Second, event.TaskState{State: "running", Restarts: 1}, 3*time.Second); !of.Running.Equal(begin.Add(4 * time.Second)) {
-		t.Errorf("restarted, it runs since %v", of.Running)
-	}
-	say(5*time.Second, event.TaskState{State: "dead"}, 3*time.Second)
-	say(9*time.Second, event.TaskState{State: "dead", Failed: true}, 3*time.Second)
-	m.Apply(event.Event{Time: begin.Add(time.Minute), Body: event.Notice{}})
-	if !m.Latest.Equal(begin.Add(time.Minute)) || len(m.Allocs) != 1 {
-		t.Errorf("the latest event was at %v, of %d allocations", m.Latest, len(m.Allocs))
-	}
-}
-
-// What counts is the earliest failure of an allocation that nothing replaced.
-func TestFirstFailure(t *testing.T) {
-	t.Parallel()
-	m := NewModel(nil)
-	at := begin
-	fail := func(a *event.Alloc, task string) {
-		at = at.Add(time.Second)
-		m.Apply(event.Event{Time: at, Alloc: a, Task: task, Body: event.TaskState{State: "dead", Failed: true}})
-	}
-	status := func(a *event.Alloc, status, replaces string) {
-		m.Apply(event.Event{Time: at, Alloc: a, Body: event.AllocStatus{Status: status, Replaces: replaces, Retry: -1}})
-	}
-	check := func(when, want string) {
-		t.Helper()
-		got := ""
-		if f := m.FirstFailure(); f != nil {
-			got = f.Task.Alloc.Name + " " + f.Task.Name
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", when, got, want)
-		}
-	}
-	a, b, c := alloc("a", 0, "1"), alloc("b", 0, "2"), alloc("b", 0, "3")
-	check("at first", "")
-	status(b, "running", "")
-	fail(b, "y")
-	check("while it runs", "")
-	status(a, "running", "")
-	fail(a, "x")
-	fail(a, "z")
-	status(a, "failed", "")
-	check("when one has failed", "a.app[0] x")
-	status(b, "failed", "")
-	check("when an earlier one has", "b.app[0] y")
-	status(c, "running", b.ID)
-	check("when that was replaced", "a.app[0] x")
-	fail(c, "y")
-	status(c, "failed", b.ID)
-	check("when that failed as well", "b.app[0] y")
-	if n := m.byID[c.ID].replacements(); n != 1 || m.byID[b.ID].Last() != m.byID[c.ID] {
-		t.Errorf("%d replacements", n)
-	}
-}
-
 // A plan shows what is added, deleted and changed, and all else by its name.
 func TestPlan(t *testing.T) {
 	t.Parallel()
@@ -275,19 +199,21 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A task that runs again waits for its restart, and a failed one for nothing.
-func TestWaitsOfRestarts(t *testing.T) {
+// A task that waited for others names them.
+func TestAwaited(t *testing.T) {
 	t.Parallel()
-	m := NewModel([]*api.Job{job("j", 1, hooked("one", "prestart", false), hooked("two", "prestart", false), task("web"), hooked("after", "poststart", false), task("db"))})
-	a := m.alloc(alloc("j", 0, "11111111"))
-	a.byName["one"].Restarts, a.byName["two"].State, a.byName["two"].Failed = 1, "dead", true
-	a.byName["db"].State, a.byName["db"].Failed = "pending", true
-	var got []string
-	for _, w := range waiting(a) {
-		got = append(got, w.Task.Name+": "+w.For)
-	}
-	want := `one: its restart|web: the end of prestart tasks "one", "two"|after: the start of main tasks "web", "db"`
-	if strings.Join(got, "|") != want {
-		t.Errorf("%q, want %q", got, want)
+	one, two := []string{"a"}, []string{"a", "b"}
+	for want, w := range map[string]fold.Wait{
+		"its start":                               {For: fold.ItsStart},
+		"its restart":                             {For: fold.ItsRestart},
+		`the end of prestart task "a"`:            {For: fold.PrestartEnd, Tasks: one},
+		`the start of prestart sidecar "a"`:       {For: fold.SidecarStart, Tasks: one},
+		`the start of main tasks "a", "b"`:        {For: fold.MainStart, Tasks: two},
+		`the end of prestart tasks "a", "b"`:      {For: fold.PrestartEnd, Tasks: two},
+		`the start of prestart sidecars "a", "b"`: {For: fold.SidecarStart, Tasks: two},
+	} {
+		if got := awaited(w); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -41,3 +41,47 @@ func TestFinalOfCanaries(t *testing.T) {
 	tell("canary", "complete", "")
 	check("at the end", "canary")
 }
+
+// What counts is the earliest failure of an allocation that nothing replaced.
+func TestFirstFailure(t *testing.T) {
+	t.Parallel()
+	m := New(nil)
+	at := time.Unix(1, 0)
+	fail := func(a *event.Alloc, task string) {
+		at = at.Add(time.Second)
+		m.Apply(event.Event{Time: at, Alloc: a, Task: task, Body: event.TaskState{State: "dead", Failed: true}})
+	}
+	status := func(a *event.Alloc, status, replaces string) {
+		m.Apply(event.Event{Time: at, Alloc: a, Body: event.AllocStatus{Status: status, Replaces: replaces, Retry: -1}})
+	}
+	check := func(when, want string) {
+		t.Helper()
+		got := ""
+		if f := m.FirstFailure(); f != nil {
+			got = f.Task.Alloc.Name + " " + f.Task.Name
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	a, b, c := &event.Alloc{Name: "a", ID: "1"}, &event.Alloc{Name: "b", ID: "2"}, &event.Alloc{Name: "b", ID: "3"}
+	check("at first", "")
+	status(b, "running", "")
+	fail(b, "y")
+	check("while it runs", "")
+	status(a, "running", "")
+	fail(a, "x")
+	fail(a, "z")
+	status(a, "failed", "")
+	check("when one has failed", "a x")
+	status(b, "failed", "")
+	check("when an earlier one has", "b y")
+	status(c, "running", b.ID)
+	check("when that was replaced", "a x")
+	fail(c, "y")
+	status(c, "failed", b.ID)
+	check("when that failed as well", "b y")
+	if n := m.byID[c.ID].Replacements(); n != 1 || m.byID[b.ID].Last() != m.byID[c.ID] {
+		t.Errorf("%d replacements", n)
+	}
+}
