@@ -10,6 +10,7 @@ var (
 	delay   = regexp.MustCompile(`restarting in [0-9.a-zµ]+`)
 	dirs    = regexp.MustCompile(`[^\s"=]*/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/`)
 	ids     = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	cutID   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{0,2}N[0-9a-f]{0,2}`) // with ten digits that a job has made an N
 	shortID = regexp.MustCompile(`SHORT_ALLOC_ID=[0-9a-f]{8}`)
 	ports   = regexp.MustCompile(`\b[0-9]{5}\b`)
 	times   = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
@@ -55,6 +56,7 @@ func normalOutput(s string) string {
 	s = webUI.ReplaceAllString(s, "")
 	s = dirs.ReplaceAllString(s, "DIR/")
 	s = ids.ReplaceAllString(s, "ID")
+	s = cutID.ReplaceAllString(s, "U") // as the same job writes the others
 	s = launch.ReplaceAllString(s, "")
 	s = child.ReplaceAllString(s, "$1-ID")
 	s = evalID.ReplaceAllString(s, "${1}ID")
