@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/preflight"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
@@ -116,7 +117,7 @@ func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, opts upOp
 	}
 	files, warnings := d.files()
 	if opts.enforce {
-		warnings = append(warnings, enforceMemory(files, a.drivers())...)
+		warnings = append(warnings, preflight.EnforceMemory(preflightFiles(files), a.drivers())...)
 	}
 	p, err := opts.policy(files)
 	if err != nil {

@@ -1,16 +1,8 @@
 package cmd
 
 import (
-	"fmt"
-	"os"
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/drivers"
 	"taskrun/engine/allocdir"
-	"taskrun/jobspec"
 )
 
 // lendHostPaths has the tasks of all drivers get, for a path of this machine,
@@ -21,58 +13,4 @@ func lendHostPaths(known map[string]drivers.Driver, dataDir string) {
 			d.SetHostPaths(func(path string) (string, error) { return allocdir.MakeHostPath(dataDir, path) })
 		}
 	}
-}
-
-// hostPathNotices tells, once a job, which paths of this machine its tasks do
-// not get.
-func hostPathNotices(files []jobFile, known map[string]drivers.Driver, dataDir string) (problems jobspec.Problems) {
-	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
-		var first jobspec.Path
-		var paths []string
-		forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
-			d, ok := known[t.Driver].(drivers.HostPathUser)
-			if !ok {
-				return
-			}
-			for _, p := range d.HostPaths(t.Config) {
-				if len(paths) == 0 {
-					first = at.Attr("config").Attr(p.Option)
-				}
-				if !slices.Contains(paths, p.Path) {
-					paths = append(paths, p.Path)
-				}
-			}
-		})
-		if len(paths) == 0 {
-			continue
-		}
-		found := jobspec.Problems{{
-			Severity: jobspec.Warning,
-			Summary:  "tasks do not get paths of this machine: " + strings.Join(paths, ", "),
-			Detail:   instead(paths, dataDir),
-			Remedy:   "--host-paths mounts the real ones",
-			Path:     first,
-		}}
-		f.Place(found)
-		problems = append(problems, found...)
-	}
-	return problems
-}
-
-// instead says what takes the place of paths.
-func instead(paths []string, dataDir string) string {
-	said := fmt.Sprintf("folders below %s take their place, with copies of files, and stay between runs", allocdir.HostPathDir(dataDir, "/"))
-	var nothing []string
-	for _, p := range paths {
-		if info, err := os.Stat(p); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
-			nothing = append(nothing, p)
-		}
-	}
-	if len(nothing) > 0 {
-		said += "; nothing does for " + strings.Join(nothing, ", ")
-	}
-	return said
 }

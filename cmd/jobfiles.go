@@ -135,35 +135,6 @@ func unread(err error) jobspec.Problem {
 	return jobspec.Problem{Summary: err.Error()}
 }
 
-// check gives the jobs of files that have no errors what they have in a running
-// engine, and validates them.
-func (o *jobOptions) check(files []jobFile) (problems jobspec.Problems) {
-	first := make(map[string]string) // file by job ID
-	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
-		f.Job.Canonicalize()
-		jobspec.Register(f.Job)
-		found := validate.Job(f.Job)
-		if o.maxAllocs > 0 {
-			found = append(found, validate.Allocations(f.Job, int(o.maxAllocs))...)
-		}
-		if other, ok := first[*f.Job.ID]; ok {
-			found = append(found, jobspec.Problem{
-				Summary: fmt.Sprintf("job %q is in another file as well", *f.Job.ID),
-				Detail:  fmt.Sprintf("the other one is %s", other),
-				Remedy:  "give one of them another id",
-				Path:    jobspec.Root,
-			})
-		}
-		first[*f.Job.ID] = f.name
-		f.Place(found)
-		problems = append(problems, found...)
-	}
-	return problems
-}
-
 // strictly turns warnings into errors when the user wants that.
 func (o *jobOptions) strictly(problems jobspec.Problems) jobspec.Problems {
 	if o.strict {

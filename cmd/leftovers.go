@@ -30,7 +30,7 @@ func (a *app) findLeftovers(ctx context.Context, dataDir string) (*leftovers, er
 	errs := []error{err}
 	for _, name := range slices.Sorted(maps.Keys(a.drivers())) {
 		finder, ok := a.drivers()[name].(drivers.Finder)
-		if !ok || a.fingerprint(name).Health != drivers.HealthHealthy {
+		if !ok || a.health().Of(name).Health != drivers.HealthHealthy {
 			continue
 		}
 		all, err := finder.Leftovers(ctx)

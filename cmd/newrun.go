@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
@@ -32,8 +33,8 @@ type background struct {
 
 // newRun joins the parts of a run. stop must be called in the end.
 func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions, p policy, b background) (r *run, stop func()) {
-	node := a.node(b.dataDir, files)
-	node.MemoryOversubscription = opts.memoryMax
+	node := preflight.Node(preflightFiles(files), a.health(), lent(files).Node)
+	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &run{
 		watch: b.watch, verdict: newVerdict(p, jobs(files)), now: opts.now, began: b.began, detached: b.detached,
 		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,

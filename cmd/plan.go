@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 )
 
@@ -55,6 +56,7 @@ Exit codes, as those of "nomad job plan":
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
 	opts.jobOptions.bind(flags)
+	opts.bindLocal(flags)
 	opts.bindMaxAllocs(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	return cmd
@@ -62,18 +64,20 @@ Exit codes, as those of "nomad job plan":
 
 func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	remote, err := opts.remote("max-allocs")
+	entry := preflight.Plan
+	remote, err := opts.remote("max-allocs", "local")
 	if err != nil {
 		return err
 	}
 	if remote {
-		opts.maxAllocs = 0 // the cluster has a limit of its own
+		entry = preflight.Cluster
+		opts.maxAllocs, opts.lend = 0, false // the cluster has a limit of its own, and what it is asked for
 	}
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
-	problems = append(problems, opts.check(files)...)
+	problems = a.check(entry, files, problems, opts.jobOptions, machineOptions{})
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}

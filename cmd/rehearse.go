@@ -14,8 +14,6 @@ import (
 	"taskrun/drivers/rehearsal"
 	"taskrun/engine/allocdir"
 	"taskrun/jobspec"
-	"taskrun/jobspec/placement"
-	"taskrun/jobspec/taskenv"
 )
 
 // rehearsalRun is a run in which no task runs anything: everything around them
@@ -47,6 +45,7 @@ func (a *app) rehearse(offline bool) *rehearsalRun {
 		r.known[name] = rehearsal.New(rehearsal.RoleOf(d), r.script)
 	}
 	a.drivers = func() map[string]drivers.Driver { return r.known }
+	a.healthOf = nil
 	return r
 }
 
@@ -56,37 +55,31 @@ func (r *rehearsalRun) script(cfg *drivers.TaskConfig) rehearsal.Script {
 
 // admit takes in the drivers of Nomad that taskrun does not have: to rehearse
 // their tasks it is enough to know their config block.
-func (r *rehearsalRun) admit(files []jobFile, instead replacements) {
+func (r *rehearsalRun) admit(files []jobFile) {
 	for _, j := range jobs(files) {
-		forTasks(j, func(t *api.Task, _ jobspec.Path) {
-			schema := catalog.Schema(t.Driver)
-			if _, replaced := instead[t.Driver]; replaced || r.known[t.Driver] != nil || schema == nil {
-				return
+		for _, g := range j.TaskGroups {
+			for _, t := range g.Tasks {
+				schema := catalog.Schema(t.Driver)
+				if r.known[t.Driver] != nil || schema == nil {
+					continue
+				}
+				seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll}
+				if t.Driver == "exec2" {
+					seen.FS = drivers.FSIsolationUnveil
+				}
+				r.known[t.Driver] = rehearsal.New(seen, r.script)
 			}
-			seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll}
-			if t.Driver == "exec2" {
-				seen.FS = drivers.FSIsolationUnveil
-			}
-			r.known[t.Driver] = rehearsal.New(seen, r.script)
-		})
+		}
 	}
 }
 
-// cast gives every task its script, launches or dispatches what waits for that
-// (with empty meta), and finds what the rehearsal lacks that a
-// run would do without.
-func (r *rehearsalRun) cast(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
+// cast gives every task its script, and launches or dispatches what waits for
+// that, with empty meta.
+func (r *rehearsalRun) cast(files []jobFile) {
 	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
-		found := placement.Unknown(f.Job, node)
-		for i, g := range f.Job.TaskGroups {
+		for _, g := range f.Job.TaskGroups {
 			r.castGroup(f, g)
-			found = append(found, unlentVolumes(f, g, jobspec.Root.Index("group", i))...)
 		}
-		f.Place(found)
-		problems = append(problems, found...)
 		if p := f.Job.ParameterizedJob; p != nil {
 			for _, key := range p.MetaRequired {
 				f.Job.SetMeta(key, f.Job.Meta[key])
@@ -94,7 +87,6 @@ func (r *rehearsalRun) cast(files []jobFile, node *taskenv.Node) (problems jobsp
 		}
 		f.Job.Periodic, f.Job.ParameterizedJob = nil, nil // it is now, and once
 	}
-	return problems
 }
 
 func (r *rehearsalRun) castGroup(f jobFile, g *api.TaskGroup) {
@@ -142,38 +134,6 @@ func command(t *api.Task) string {
 		}
 	}
 	return "what there is to run"
-}
-
-// unlentVolumes finds host volumes that nobody lends.
-func unlentVolumes(f jobFile, g *api.TaskGroup, at jobspec.Path) (problems jobspec.Problems) {
-	for name, v := range g.Volumes {
-		if v.Type != "host" || !isMounted(g, name) {
-			continue
-		}
-		source := v.Source
-		if v.PerAlloc {
-			source += "[0]"
-		}
-		if _, _, isLent := f.lent.HostVolume(source); !isLent {
-			problems = append(problems, jobspec.Problem{
-				Summary: fmt.Sprintf("no folder is lent for host volume %q", source),
-				Remedy:  fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, source),
-				Path:    at.Label("volume", name),
-			})
-		}
-	}
-	return problems
-}
-
-// judge makes an error of each service that nobody offers, and none of ports
-// that several machines would have.
-func (r *rehearsalRun) judge(misplaced, unlent jobspec.Problems) {
-	for i := range misplaced {
-		misplaced[i].Severity = jobspec.Warning
-	}
-	for i := range unlent {
-		unlent[i].Severity = jobspec.Error
-	}
 }
 
 // notice says what is not run.

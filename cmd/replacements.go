@@ -6,11 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/drivers"
-	"taskrun/drivers/catalog"
-	"taskrun/jobspec"
 )
 
 // replacements is what --driver says: A=B runs the tasks of driver A with
@@ -69,35 +65,4 @@ func (r replacements) check(known map[string]drivers.Driver) error {
 		}
 	}
 	return nil
-}
-
-// apply gives a task its other driver, and leaves out the options that this
-// one does not have.
-func (r replacements) apply(configs *catalog.Checker, t *api.Task, at jobspec.Path) jobspec.Problems {
-	to, ok := r[t.Driver]
-	if !ok {
-		return nil
-	}
-	from := t.Driver
-	t.Driver = to
-	options := configs.Options(to)
-	var left []string
-	for name := range t.Config {
-		if !slices.Contains(options, name) {
-			left = append(left, name)
-		}
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	slices.Sort(left)
-	for _, name := range left {
-		delete(t.Config, name)
-	}
-	return jobspec.Problems{{
-		Severity: jobspec.Warning,
-		Summary:  fmt.Sprintf("task %q of driver %q runs with %q, which does not have all its options", t.Name, from, to),
-		Detail:   "left out: " + strings.Join(left, ", "),
-		Path:     at.Attr("config"),
-	}}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/config"
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 )
@@ -29,9 +30,8 @@ type app struct {
 	colour     ui.ColourMode
 	configFile string
 
-	unheededOptions map[string][]unheededOption // by driver
-
-	fingerprints map[string]drivers.Fingerprint // of those that were asked for theirs
+	unheeded map[string][]preflight.Unheeded // options of drivers, by driver
+	healthOf *preflight.Health               // nil: nobody has asked
 
 	meeting meeting // where the runs of this user meet
 
@@ -127,11 +127,18 @@ func (a *app) driverOptions() config.Schemas {
 
 // configureDrivers gives drivers their options.
 func (a *app) configureDrivers(plugins []config.Plugin) error {
+	a.unheeded = map[string][]preflight.Unheeded{}
 	for _, p := range plugins {
 		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {
 			return fmt.Errorf("cannot use config file %s: %w", p.Origin, err)
 		}
-		a.noteUnheeded(p)
+		d, ok := a.drivers()[p.Name].(drivers.Unheeder)
+		if !ok {
+			continue
+		}
+		for _, o := range d.Unheeded(p.Config) {
+			a.unheeded[p.Name] = append(a.unheeded[p.Name], preflight.Unheeded{Unheeded: o, At: p.At(o.Option)})
+		}
 	}
 	return nil
 }

@@ -9,44 +9,38 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
 	"taskrun/engine/port"
-	"taskrun/engine/service"
-	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
-	"taskrun/jobspec/placement"
-	"taskrun/jobspec/taskenv"
 )
 
 type upOptions struct {
 	jobOptions
-	at        connection
-	drivers   replacements
-	mode      ui.Mode
-	time      ui.TimeFormat
-	timeout   time.Duration
-	until     until
-	failFast  bool
-	codeFrom  string
-	dataDir   string
-	now       bool
-	http      string // address of the API; empty: none
-	hostPaths bool
-	enforce   bool // memory limits
-	memoryMax bool // counts
-	rehearse  bool
-	offline   bool
-	ownData   bool // the run has a data directory for itself alone
-	update    bool
-	detach    bool
-	wait      bool
+	machineOptions
+	at       connection
+	mode     ui.Mode
+	time     ui.TimeFormat
+	timeout  time.Duration
+	until    until
+	failFast bool
+	codeFrom string
+	now      bool
+	http     string // address of the API; empty: none
+	enforce  bool   // memory limits
+	rehearse bool
+	offline  bool
+	ownData  bool // the run has a data directory for itself alone
+	update   bool
+	detach   bool
+	wait     bool
 }
 
 func (a *app) upCommand() *cobra.Command {
-	opts := upOptions{drivers: replacements{}, mode: ui.Plain, time: ui.TimeClock}
+	opts := upOptions{mode: ui.Plain, time: ui.TimeClock}
 	cmd := &cobra.Command{
 		Use:   "up [FILE...]",
 		Short: "Run job files and show what happens",
@@ -104,22 +98,19 @@ completed does not count as failed.`,
 		},
 	}
 	flags := cmd.Flags()
-	opts.bind(flags)
+	opts.jobOptions.bind(flags)
+	opts.machineOptions.bind(flags)
 	opts.bindLocal(flags)
 	opts.bindStrict(flags)
 	opts.bindMaxAllocs(flags)
 	opts.at.bindCluster(flags)
-	flags.Var(opts.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
 	flags.DurationVar(&opts.timeout, "timeout", 0, "stop the run after this time, e.g. 10m")
 	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart, or every service is healthy")
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
-	flags.StringVar(&opts.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
-	flags.BoolVar(&opts.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
-	flags.BoolVar(&opts.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "run no command: have everything else done, with stand-ins for all tasks, and tell whether it works")
 	flags.BoolVar(&opts.offline, "offline", false, "with --rehearse: download no artifacts")
@@ -178,12 +169,6 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 		return err
 	}
 	p.rehearse = stage
-	if opts.enforce {
-		warnings = append(warnings, opts.strictly(enforceMemory(files, a.drivers()))...)
-		if err := a.refuse(files, warnings, opts.mode); err != nil {
-			return err
-		}
-	}
 	if opts.detach {
 		return a.detach(ctx, files, warnings, opts, dataDir)
 	}
@@ -210,46 +195,33 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	if err != nil {
 		return nil, nil, err
 	}
-	problems = append(problems, override(files)...)
-	problems = append(problems, opts.check(files)...)
+	opts.dataDir = dataDir
+	c, done := a.preflight(opts.entry(), files, opts.jobOptions, opts.machineOptions)
+	defer done()
+	c.EnforceMemory = opts.enforce
+	c.Prepare()
 	if stage != nil {
-		stage.admit(files, opts.drivers)
+		stage.admit(files)
 	}
-	problems = append(problems, a.checkDrivers(files, opts.drivers)...)
-	problems = append(problems, a.unusable(files)...)
-	problems = append(problems, notices(files)...)
-	if stage == nil {
-		problems = append(problems, networkNotices(files, a.drivers())...)
-		problems = append(problems, volumeNotices(files, a.drivers(), lent(files), dataDir)...)
+	problems = opts.strictly(sorted(problems, c.Check()))
+	if err := a.refuse(files, problems, opts.mode); err != nil {
+		return nil, nil, err
 	}
-	if !opts.hostPaths {
-		problems = append(problems, hostPathNotices(files, a.drivers(), dataDir)...)
-	}
-	problems = append(problems, unisolated(files, a.drivers())...)
-	problems = append(problems, a.unheeded(files)...)
-	problems = append(problems, noDownload(files)...)
-	node := a.node("", files)
-	node.MemoryOversubscription = opts.memoryMax
-	var elsewhere func() []*service.Instance // a rehearsal depends on nobody else
-	if stage == nil {
-		others := a.newNeighbours(0, func() {})
-		defer others.close()
-		elsewhere = others.instances
-	}
-	around := hooks.Known(&service.Catalog{}, elsewhere)
-	problems = append(problems, a.brokenTemplates(files, node)...)
-	misplaced, unlent := misplaced(files, node), a.unlent(files, node, around)
 	if stage != nil {
-		problems = append(problems, stage.cast(files, node)...)
-		stage.judge(misplaced, unlent)
+		stage.cast(files)
 	}
-	problems = append(problems, misplaced...)
-	problems = append(problems, ignoredMemoryMax(files, node)...)
-	problems = append(problems, unlent...)
-	problems = append(problems, doubtful(files)...)
-	problems.Sort()
-	problems = opts.strictly(problems)
-	return files, problems, a.refuse(files, problems, opts.mode)
+	return files, problems, nil
+}
+
+// entry is the entry point of the preflight.
+func (o *upOptions) entry() preflight.Entry {
+	switch {
+	case o.rehearse:
+		return preflight.Rehearse
+	case o.update:
+		return preflight.Update
+	}
+	return preflight.Up
 }
 
 // refuse tells of problems if there are errors among them, and returns a silent
@@ -290,30 +262,6 @@ func (o *upOptions) policy(files []jobFile) (policy, error) {
 		p.codeFrom, err = findCodeFrom(o.codeFrom, jobs(files))
 	}
 	return p, err
-}
-
-// node describes this machine, with what its drivers add that jobs ask for, and
-// the stand-ins.
-func (a *app) node(dataDir string, files []jobFile) *taskenv.Node {
-	node := taskenv.Fingerprint()
-	node.DataDir, node.Attributes = dataDir, a.driverAttributes(files)
-	describe(&node, lent(files).Node)
-	return &node
-}
-
-// misplaced warns of constraints that this machine fails, and refuses static
-// ports that take several machines.
-func misplaced(files []jobFile, node *taskenv.Node) (problems jobspec.Problems) {
-	var static placement.StaticPorts
-	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
-		found := append(placement.Check(f.Job, node), static.Check(f.Job)...)
-		f.Place(found)
-		problems = append(problems, found...)
-	}
-	return problems
 }
 
 // dataDir returns the absolute path of the data directory.

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/engine/event"
 	"taskrun/jobspec"
@@ -50,9 +51,7 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 	if err != nil {
 		return err
 	}
-	problems = append(problems, opts.check(files)...)
-	problems.Sort()
-	problems = opts.strictly(problems)
+	problems = a.check(preflight.Cluster, files, problems, opts.jobOptions, machineOptions{})
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}

@@ -6,12 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/preflight"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
 
 type validateOptions struct {
 	jobOptions
+	machineOptions
 	format problemFormat
 }
 
@@ -27,7 +29,8 @@ errors.
 ` + fileHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args, opts) },
 	}
-	opts.bind(cmd.Flags())
+	opts.jobOptions.bind(cmd.Flags())
+	opts.machineOptions.bind(cmd.Flags())
 	opts.bindLocal(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
 	opts.bindMaxAllocs(cmd.Flags())
@@ -39,14 +42,22 @@ errors.
 func (a *app) validate(ctx context.Context, args []string, opts validateOptions) error {
 	a.jsonErrors = opts.format == formatJSON
 	collectRarely()
+	if err := opts.drivers.check(a.drivers()); err != nil {
+		return err
+	}
+	var err error
+	if opts.dataDir, err = a.dataDir(opts.dataDir); err != nil {
+		return err
+	}
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
-	problems = append(problems, opts.check(files)...)
-	problems = append(problems, a.checkDrivers(files, nil)...)
-	problems.Sort()
-	problems = opts.strictly(problems)
+	entry := preflight.Validate
+	if opts.strict {
+		entry = preflight.Strict
+	}
+	problems = a.check(entry, files, problems, opts.jobOptions, opts.machineOptions)
 	if err := a.showProblems(opts.format, files, problems); err != nil {
 		return err
 	}

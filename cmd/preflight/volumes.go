@@ -1,4 +1,4 @@
-package cmd
+package preflight
 
 import (
 	"fmt"
@@ -14,34 +14,49 @@ import (
 	"taskrun/jobspec/standin"
 )
 
-// volumeNotices tells where the volumes of jobs are, as far as that is not what
-// a cluster would do.
-func volumeNotices(files []jobFile, known map[string]drivers.Driver, world *standin.World, dataDir string) (problems jobspec.Problems) {
+// volumes warns of volumes that are not where a cluster would have them.
+func volumes(c *Case) jobspec.Problems {
 	told := make(map[string]bool) // sources
-	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
-		var found jobspec.Problems
-		for i, g := range f.Job.TaskGroups {
-			for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
-				v := g.Volumes[name]
-				source := v.Source
-				if v.PerAlloc {
-					source += "[0]"
-				}
-				if _, _, isLent := world.HostVolume(source); isLent || told[v.Source] || !isMounted(g, name) {
-					continue
-				}
+	return perJob(func(_ *Case, f File) (problems jobspec.Problems) {
+		eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, _ string, at jobspec.Path) {
+			if !told[v.Source] {
 				told[v.Source] = true
-				found = append(found, folderNotice(v, dataDir, jobspec.Root.Index("group", i).Label("volume", name)))
+				problems = append(problems, folderNotice(v, c.DataDir, at))
+			}
+		})
+		return append(problems, linkNotice(f.Job, c.Drivers)...)
+	})(c)
+}
+
+// stubbedVolumes refuses host volumes that no stub defines.
+func stubbedVolumes(c *Case, f File) (problems jobspec.Problems) {
+	eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, source string, at jobspec.Path) {
+		if v.Type == "host" {
+			problems = append(problems, jobspec.Problem{
+				Summary: fmt.Sprintf("no folder is lent for host volume %q", source),
+				Remedy:  fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, source),
+				Path:    at,
+			})
+		}
+	})
+	return problems
+}
+
+// eachUnstubbed calls f with each volume that a task mounts and no stub
+// defines, and the source of its first allocation.
+func eachUnstubbed(stubs *standin.World, j *api.Job, f func(v *api.VolumeRequest, source string, at jobspec.Path)) {
+	for i, g := range j.TaskGroups {
+		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
+			v := g.Volumes[name]
+			source := v.Source
+			if v.PerAlloc {
+				source += "[0]"
+			}
+			if _, _, ok := stubs.HostVolume(source); !ok && isMounted(g, name) {
+				f(v, source, jobspec.Root.Index("group", i).Label("volume", name))
 			}
 		}
-		found = append(found, linkNotice(f.Job, known)...)
-		f.Place(found)
-		problems = append(problems, found...)
 	}
-	return problems
 }
 
 func isMounted(g *api.TaskGroup, volume string) bool {

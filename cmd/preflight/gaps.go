@@ -1,4 +1,4 @@
-package cmd
+package preflight
 
 import (
 	"fmt"
@@ -33,30 +33,22 @@ type gap struct {
 	instead string // what happens
 }
 
-// notices says once for each gap that a job falls into what happens instead.
-func notices(files []jobFile) (problems jobspec.Problems) {
-	for _, f := range files {
-		if f.Job == nil {
+// gaps says once for each gap that a job falls into what happens instead.
+func gaps(_ *Case, f File) (problems jobspec.Problems) {
+	for _, g := range notDone {
+		places := g.find(f.Job, g.block)
+		if len(places) == 0 {
 			continue
 		}
-		var found jobspec.Problems
-		for _, g := range notDone {
-			places := g.find(f.Job, g.block)
-			if len(places) == 0 {
-				continue
-			}
-			p := jobspec.Problem{
-				Severity: jobspec.Warning,
-				Summary:  fmt.Sprintf("taskrun does not carry out %q blocks yet: %s", g.block, g.instead),
-				Path:     places[0],
-			}
-			if n := len(places); n > 1 {
-				p.Detail = fmt.Sprintf("the job has %d of them", n)
-			}
-			found = append(found, p)
+		p := jobspec.Problem{
+			Severity: jobspec.Warning,
+			Summary:  fmt.Sprintf("taskrun does not carry out %q blocks yet: %s", g.block, g.instead),
+			Path:     places[0],
 		}
-		f.Place(found)
-		problems = append(problems, found...)
+		if n := len(places); n > 1 {
+			p.Detail = fmt.Sprintf("the job has %d of them", n)
+		}
+		problems = append(problems, p)
 	}
 	return problems
 }

@@ -1,4 +1,4 @@
-package cmd
+package preflight
 
 import (
 	"bytes"
@@ -16,15 +16,26 @@ import (
 // driverTime is how long a driver may take to say how it is.
 const driverTime = 5 * time.Second
 
-// fingerprint tells how a driver is. Each is asked once.
-func (a *app) fingerprint(name string) drivers.Fingerprint {
-	if f, ok := a.fingerprints[name]; ok {
+// Health is how drivers are. Each is asked once.
+type Health struct {
+	drivers map[string]drivers.Driver
+	known   map[string]drivers.Fingerprint
+}
+
+// NewHealth returns the health of drivers, none of which it asks yet.
+func NewHealth(known map[string]drivers.Driver) *Health {
+	return &Health{known, map[string]drivers.Fingerprint{}}
+}
+
+// Of asks a driver, which must be one of those that are known.
+func (h *Health) Of(name string) drivers.Fingerprint {
+	if f, ok := h.known[name]; ok {
 		return f
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), driverTime)
 	defer cancel()
 	f := drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "it does not tell how it is"}
-	ch, err := a.drivers()[name].Fingerprint(ctx)
+	ch, err := h.drivers[name].Fingerprint(ctx)
 	if err != nil {
 		f.HealthDescription = err.Error()
 	} else {
@@ -36,32 +47,19 @@ func (a *app) fingerprint(name string) drivers.Fingerprint {
 		case <-ctx.Done():
 		}
 	}
-	if a.fingerprints == nil {
-		a.fingerprints = map[string]drivers.Fingerprint{}
-	}
-	a.fingerprints[name] = f
+	h.known[name] = f
 	return f
 }
 
-// unusable finds tasks whose driver cannot be used on this machine.
-func (a *app) unusable(files []jobFile) (problems jobspec.Problems) {
-	for _, f := range files {
-		if f.Job == nil {
-			continue
-		}
-		var found jobspec.Problems
-		forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
-			if a.drivers()[t.Driver] == nil {
-				return // checkDrivers says so
-			}
-			if health := a.fingerprint(t.Driver); health.Health != drivers.HealthHealthy {
-				found = append(found, unusableDriver(t.Driver, health, at))
-			}
-		})
-		f.Place(found)
-		problems = append(problems, found...)
+// health finds a driver that cannot be used on this machine.
+func health(c *Case, t taskOf) jobspec.Problems {
+	if c.Drivers[t.Driver] == nil {
+		return nil // another check says so
 	}
-	return problems
+	if f := c.Health.Of(t.Driver); f.Health != drivers.HealthHealthy {
+		return jobspec.Problems{unusableDriver(t.Driver, f, t.at)}
+	}
+	return nil
 }
 
 func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Problem {
@@ -80,9 +78,9 @@ func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec
 	return p
 }
 
-// driverAttributes are the attributes of the node that come from drivers: of
-// those that run tasks, and of all when a job asks for some.
-func (a *app) driverAttributes(files []jobFile) map[string]string {
+// attributes returns the attributes of the node that come from drivers: of
+// those that run tasks, and of all when a file asks for some.
+func (h *Health) attributes(files []File) map[string]string {
 	wanted := map[string]bool{}
 	for _, f := range files {
 		if f.Job == nil {
@@ -93,17 +91,16 @@ func (a *app) driverAttributes(files []jobFile) map[string]string {
 			if !bytes.Contains(text, []byte("attr.driver.")) {
 				continue
 			}
-			for name := range a.drivers() {
+			for name := range h.drivers {
 				wanted[name] = true
 			}
 		}
 	}
 	attributes := map[string]string{}
-	for name := range a.drivers() {
-		if !wanted[name] {
-			continue
+	for name := range h.drivers {
+		if wanted[name] {
+			maps.Copy(attributes, h.Of(name).Attributes)
 		}
-		maps.Copy(attributes, a.fingerprint(name).Attributes)
 	}
 	return attributes
 }

@@ -1,4 +1,4 @@
-package cmd
+package preflight
 
 import (
 	"fmt"
@@ -9,7 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"taskrun/drivers/catalog"
 	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
 )
 
 // TestEveryGapIsNoticedAtItsPlace parses a job with one block for each row of
@@ -35,7 +37,7 @@ func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
 		t.Fatal(problems)
 	}
 	var got []string
-	found := notices([]jobFile{{File: file, name: "notdone.nomad.hcl"}})
+	found := perJob(gaps)(&Case{Files: []File{{File: file, Name: "notdone.nomad.hcl"}}})
 	found.Sort()
 	for _, p := range found {
 		block := strings.Split(p.Summary, `"`)[1]
@@ -53,7 +55,7 @@ func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
 
 func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 	t.Parallel()
-	src, err := jobspec.Read(t.Context(), "../testdata/jobs/hello.nomad.hcl", nil)
+	src, err := jobspec.Read(t.Context(), "../../testdata/jobs/hello.nomad.hcl", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +63,10 @@ func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	files := []jobFile{{File: file, name: src.Name}}
-	if problems := append(new(jobOptions).check(files), notices(files)...); len(problems) > 0 {
+	c := &Case{Entry: Up, Files: []File{{File: file, Name: src.Name}}, Stubs: standin.Nothing(), Drivers: catalog.New()}
+	c.Health = NewHealth(c.Drivers)
+	c.Prepare()
+	if problems := c.Check(); len(problems) > 0 {
 		t.Errorf("the example has problems: %v", problems)
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package preflight
 
 import (
 	"fmt"
@@ -10,23 +10,15 @@ import (
 	"taskrun/jobspec"
 )
 
-// networkNotices tells where the network of a group is not what it asks for.
-func networkNotices(files []jobFile, known map[string]drivers.Driver) (problems jobspec.Problems) {
-	for _, f := range files {
-		if f.Job == nil {
+// networks warns of groups whose network is not what they ask for.
+func networks(c *Case, f File) (problems jobspec.Problems) {
+	for i, g := range f.Job.TaskGroups {
+		if len(g.Networks) == 0 {
 			continue
 		}
-		var found jobspec.Problems
-		for i, g := range f.Job.TaskGroups {
-			if len(g.Networks) == 0 || g.Networks[0] == nil {
-				continue
-			}
-			if p, ok := networkNotice(g, known, jobspec.Root.Index("group", i).Index("network", 0)); ok {
-				found = append(found, p)
-			}
+		if p, ok := networkNotice(g, c.Drivers, jobspec.Root.Index("group", i).Index("network", 0)); ok {
+			problems = append(problems, p)
 		}
-		f.Place(found)
-		problems = append(problems, found...)
 	}
 	return problems
 }

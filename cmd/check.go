@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"slices"
+
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/preflight"
+	"taskrun/engine/service"
+	hooks "taskrun/hooks/catalog"
+	"taskrun/jobspec"
+)
+
+// machineOptions are the flags of a run that decide what its jobs meet on this
+// machine.
+type machineOptions struct {
+	drivers   replacements
+	dataDir   string
+	hostPaths bool
+	memoryMax bool // counts
+}
+
+func (o *machineOptions) bind(flags *pflag.FlagSet) {
+	o.drivers = replacements{}
+	flags.Var(o.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
+	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	flags.BoolVar(&o.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
+	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
+}
+
+// preflight returns what an entry point has checked of files. Done ends what
+// looks for other runs.
+func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions, machine machineOptions) (c *preflight.Case, done func()) {
+	others := a.newNeighbours(0, func() {})
+	elsewhere := others.instances
+	if entry&(preflight.Strict|preflight.Up|preflight.Update) == 0 { // which depends on nobody else
+		elsewhere = nil
+	}
+	return &preflight.Case{
+		Entry: entry, Files: preflightFiles(files), Stubs: lent(files),
+		Drivers: a.drivers(), Instead: machine.drivers, Health: a.health(), Unheeded: a.unheeded,
+		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.environ,
+		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
+		HostPaths: machine.hostPaths, MemoryMax: machine.memoryMax,
+	}, others.close
+}
+
+// check prepares the jobs of files, and adds what an entry point that runs
+// nothing on this machine finds to the problems of reading them.
+func (a *app) check(entry preflight.Entry, files []jobFile, problems jobspec.Problems, opts jobOptions, machine machineOptions) jobspec.Problems {
+	c, done := a.preflight(entry, files, opts, machine)
+	defer done()
+	c.Prepare()
+	return opts.strictly(sorted(problems, c.Check()))
+}
+
+// sorted joins problems in the order of the files.
+func sorted(lists ...jobspec.Problems) jobspec.Problems {
+	all := slices.Concat(lists...)
+	all.Sort()
+	return all
+}
+
+func preflightFiles(files []jobFile) []preflight.File {
+	list := make([]preflight.File, len(files))
+	for i, f := range files {
+		list[i] = preflight.File{File: f.File, Name: f.name}
+	}
+	return list
+}
+
+// health tells how the drivers are, each of which is asked once.
+func (a *app) health() *preflight.Health {
+	if a.healthOf == nil {
+		a.healthOf = preflight.NewHealth(a.drivers())
+	}
+	return a.healthOf
+}

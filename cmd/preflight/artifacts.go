@@ -1,0 +1,37 @@
+package preflight
+
+import (
+	"fmt"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/artifact"
+)
+
+// remedies are what to do about artifacts that taskrun, unlike Nomad, cannot
+// download.
+var remedies = map[string]string{
+	"s3":  "write the https URL of the object, a presigned one if it is private",
+	"gcs": "write the https URL of the object, a signed one if it is private",
+	"hg":  "write the https URL of an archive of the repository",
+}
+
+// artifacts refuses those that can never be downloaded here.
+func artifacts(_ *Case, t taskOf) (problems jobspec.Problems) {
+	for i, a := range t.Artifacts {
+		kind, not := artifact.Unsupported(*a.GetterSource)
+		if !not {
+			continue
+		}
+		from := kind
+		if remedies[kind] == "" {
+			from = "this source" // whose first part may be anything, a secret as well
+		}
+		problems = append(problems, jobspec.Problem{
+			Summary: fmt.Sprintf("artifacts from %s are not supported here", from),
+			Detail:  "there are http, https, git and files of this machine",
+			Remedy:  remedies[kind],
+			Path:    t.at.Index("artifact", i).Attr("source"),
+		})
+	}
+	return problems
+}

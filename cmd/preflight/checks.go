@@ -1,0 +1,110 @@
+package preflight
+
+import (
+	"fmt"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/placement"
+	"taskrun/jobspec/validate"
+)
+
+// Sets of entry points.
+const (
+	ofAPI   = Register | APIPlan | APIValidate
+	runs    = Up | Rehearse | Register | APIPlan // on this machine, now
+	files   = Validate | Strict | Up | Rehearse | Plan | Update
+	jobs    = files | ofAPI
+	notices = Strict | Up | Rehearse | Update | ofAPI // what is otherwise than in Nomad
+)
+
+// check is a row of the table.
+type check struct {
+	name    string
+	entries Entry
+	find    func(c *Case) jobspec.Problems
+}
+
+// checks is the table: everything that is checked, in this order. A diagnostic
+// that has no place is shown behind the others, in the order of the rows.
+func checks() []check {
+	return []check{
+		// The job alone.
+		{"rules of Nomad", jobs | Cluster, perJob(rules)},
+		{"number of allocations", jobs | Cluster, perJob(size)},
+		{"another job of the same ID", files | Cluster, twins},
+		{"task blocks of the stubs", files, stubTargets},
+
+		// Drivers.
+		{"driver and its config", jobs, perTask(driver)},
+		{"health of the driver", runs | Dispatch, perTask(health)},
+		{"blocks without effect", notices, perJob(gaps)},
+		{"network of a group", notices &^ Rehearse, perJob(networks)},
+		{"folders in place of volumes", notices &^ Rehearse, volumes},
+		{"paths of this machine", notices, perJob(hostPaths)},
+		{"isolation", notices, isolation},
+		{"options of the config file", notices &^ ofAPI, unheeded},
+		{"downloads", jobs, perTask(artifacts)},
+
+		// What a cluster would have.
+		{"syntax of templates", jobs, perTask(templates)},
+		{"constraints", runs | Update, perJob(constraints)},
+		{"unknown constraints", Rehearse, perJob(unknownConstraints)},
+		{"static ports", jobs, staticPorts},
+		{"volumes without a stub", Rehearse, perJob(stubbedVolumes)},
+		{"memory_max", notices, perJob(memoryMax)},
+		{"secrets", jobs | Dispatch, perTask(missingSecrets)},
+		{"keys of templates", jobs | Dispatch, missingKeys},
+		{"references between siblings", jobs, perTask(siblings)},
+		{"enforced memory limits", Up | Rehearse, memoryLimits},
+	}
+}
+
+func rules(_ *Case, f File) jobspec.Problems { return validate.Job(f.Job) }
+
+func size(c *Case, f File) jobspec.Problems {
+	if c.MaxAllocs == 0 {
+		return nil
+	}
+	return validate.Allocations(f.Job, c.MaxAllocs)
+}
+
+// twins finds jobs that are in several files.
+func twins(c *Case) jobspec.Problems {
+	first := make(map[string]string) // file by job ID
+	return perJob(func(_ *Case, f File) (problems jobspec.Problems) {
+		if other, ok := first[*f.Job.ID]; ok {
+			problems = append(problems, jobspec.Problem{
+				Summary: fmt.Sprintf("job %q is in another file as well", *f.Job.ID),
+				Detail:  fmt.Sprintf("the other one is %s", other),
+				Remedy:  "give one of them another id",
+				Path:    jobspec.Root,
+			})
+		}
+		first[*f.Job.ID] = f.Name
+		return problems
+	})(c)
+}
+
+func constraints(c *Case, f File) jobspec.Problems { return placement.Check(f.Job, c.node()) }
+
+// unknownConstraints are an error in a rehearsal, which is to tell whether a
+// node of a cluster would do.
+func unknownConstraints(c *Case, f File) jobspec.Problems { return placement.Unknown(f.Job, c.node()) }
+
+// staticPorts refuses static ports that take several machines. In a rehearsal,
+// where no port is opened, it warns.
+func staticPorts(c *Case) jobspec.Problems {
+	var taken placement.StaticPorts
+	problems := perJob(func(_ *Case, f File) jobspec.Problems { return taken.Check(f.Job) })(c)
+	if c.Entry == Rehearse {
+		problems = withSeverity(problems, jobspec.Warning)
+	}
+	return problems
+}
+
+func withSeverity(problems jobspec.Problems, s jobspec.Severity) jobspec.Problems {
+	for i := range problems {
+		problems[i].Severity = s
+	}
+	return problems
+}

@@ -1,0 +1,117 @@
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
+)
+
+// standIns are drivers of Nomad that taskrun does not have, or cannot use on
+// every machine, with the one that may take their place.
+var standIns = map[string]string{
+	"docker":            "mock_driver",
+	"podman":            "mock_driver",
+	"containerd-driver": "mock_driver",
+	"exec2":             "exec",
+	"java":              "mock_driver",
+	"qemu":              "mock_driver",
+	"virt":              "mock_driver",
+	"nspawn":            "mock_driver",
+	"firecracker":       "mock_driver",
+}
+
+// driver checks the driver and the config block of a task.
+func driver(c *Case, t taskOf) jobspec.Problems {
+	if t.Driver == "" {
+		return nil // which is a rule of Nomad
+	}
+	was, ok := c.replaced[t.Task]
+	if !ok {
+		problems := c.configs.Check(t.Driver, t.Config, t.at)
+		if c.Drivers[t.Driver] == nil {
+			problems = append(problems, unknownDriver(c.Drivers, t.Driver, t.at, c.Entry)...)
+		}
+		return problems
+	}
+	if problems := c.configs.Check(was.driver, was.config, t.at); problems.HasErrors() {
+		return problems
+	}
+	return append(was.leftOut(t), c.configs.Check(t.Driver, t.Config, t.at)...)
+}
+
+// replaced is what was written of a task whose driver is replaced.
+type replaced struct {
+	driver string
+	config map[string]any
+	left   []string // options that its other driver does not have
+}
+
+// replace gives a task the driver that takes the place of its own, and leaves
+// out the options that this one does not have.
+func (c *Case) replace(t *api.Task) {
+	to, ok := c.Instead[t.Driver]
+	if !ok {
+		return
+	}
+	was := replaced{driver: t.Driver, config: t.Config}
+	t.Driver, t.Config = to, maps.Clone(t.Config)
+	options := c.configs.Options(to)
+	for _, name := range slices.Sorted(maps.Keys(was.config)) {
+		if !slices.Contains(options, name) {
+			was.left = append(was.left, name)
+			delete(t.Config, name)
+		}
+	}
+	c.replaced[t] = was
+}
+
+func (r replaced) leftOut(t taskOf) jobspec.Problems {
+	if len(r.left) == 0 {
+		return nil
+	}
+	return jobspec.Problems{{
+		Severity: jobspec.Warning,
+		Summary:  fmt.Sprintf("task %q of driver %q runs with %q, which does not have all its options", t.Name, r.driver, t.Driver),
+		Detail:   "left out: " + strings.Join(r.left, ", "),
+		Path:     t.at.Attr("config"),
+	}}
+}
+
+// unknownDriver says that there is no such driver. A job file that is only
+// looked at may be meant for another machine, and the run that a file is for
+// may replace the driver: then it is an error only if it looks like a slip.
+func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path, entry Entry) jobspec.Problems {
+	lookOnly := entry&(Validate|Strict|Plan|Update) != 0
+	names := slices.Sorted(maps.Keys(known))
+	p := jobspec.Problem{
+		Summary: fmt.Sprintf("there is no driver %q", name),
+		Detail:  fmt.Sprintf("taskrun has %s", strings.Join(names, ", ")),
+		Path:    at.Attr("driver"),
+	}
+	standIn, isNomads := standIns[name]
+	near := diagnostic.Nearest(name, slices.Concat(names, slices.Collect(maps.Keys(standIns))))
+	switch {
+	case isNomads && lookOnly && entry != Strict:
+		return nil
+	case isNomads:
+		p.Summary = fmt.Sprintf("taskrun does not have Nomad's driver %q", name)
+		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s, or rehearse the job: --rehearse", name, standIn)
+		if lookOnly {
+			p.Severity = jobspec.Warning
+		}
+	case near != "":
+		p.Remedy = fmt.Sprintf("did you mean %q?", near)
+	case lookOnly:
+		p.Severity = jobspec.Warning // a plugin, perhaps
+	default:
+		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=mock_driver", name)
+	}
+	return jobspec.Problems{p}
+}

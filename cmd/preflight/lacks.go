@@ -1,0 +1,111 @@
+package preflight
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks/secrets"
+	"taskrun/hooks/template"
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+// missingKeys finds what templates ask a cluster for and no stub defines: it
+// would be missing when their tasks start.
+func missingKeys(c *Case) jobspec.Problems {
+	local := localServices(c.Files)
+	return perTask(func(c *Case, t taskOf) (problems jobspec.Problems) {
+		if len(t.Templates) == 0 {
+			return nil
+		}
+		task, env := c.preview(t)
+		for _, lack := range template.Preview(task, env, template.Config{Lent: fixed{c.Stubs}, Services: c.Services}) {
+			switch {
+			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what runs
+			default:
+				problems = append(problems, lackOf(c, t, lack))
+			}
+		}
+		return problems
+	})(c)
+}
+
+// missingSecrets finds secret blocks whose values no stub defines.
+func missingSecrets(c *Case, t taskOf) (problems jobspec.Problems) {
+	for n, s := range t.Secrets {
+		if !secrets.Known(s) {
+			continue
+		}
+		if _, ok := secrets.Lookup(c.Stubs, t.file.Job, s); ok {
+			continue
+		}
+		need := secrets.Need(t.file.Job, s)
+		problems = append(problems, jobspec.Problem{
+			Summary: fmt.Sprintf("secret %q of task %q is %s %q, which nobody lends", s.Name, t.Name, need.Words(), need.Label),
+			Remedy:  addTo(c.Stubs, need),
+			Path:    t.at.Index("secret", n).Attr("path"),
+		})
+	}
+	return problems
+}
+
+func addTo(world *standin.World, need standin.Need) string {
+	return fmt.Sprintf("add to %s: %s", cmp.Or(world.File, standin.DefaultName+" beside the job file"), need.Block())
+}
+
+// fixed lends what does not change.
+type fixed struct{ world *standin.World }
+
+func (f fixed) Lent() *standin.World     { return f.world }
+func (f fixed) Changed() <-chan struct{} { return nil }
+
+// lackOf is the diagnostic of a template that lacks something. In a rehearsal,
+// which is to tell whether a cluster would do, a service that nothing offers is
+// an error.
+func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Problem {
+	tmpl := t.Templates[lack.Template]
+	p := jobspec.Problem{
+		Summary: fmt.Sprintf("template %q of task %q asks for %s %q, which nobody lends", *tmpl.DestPath, t.Name, lack.Need.Words(), lack.Need.Label),
+		Remedy:  addTo(c.Stubs, lack.Need),
+		Path:    t.at.Index("template", lack.Template).Attr("data"),
+	}
+	if lack.Empty {
+		p.Summary = fmt.Sprintf("template %q of task %q asks for service %q, which neither runs here nor is lent", *tmpl.DestPath, t.Name, lack.Need.Label)
+		p.Detail = "it gets no instances"
+		if c.Entry != Rehearse {
+			p.Severity = jobspec.Warning
+		}
+	}
+	if name, _, _ := strings.Cut(lack.Need.Label, "@"); strings.Contains(*tmpl.EmbeddedTmpl, name) {
+		p.Word = name
+	}
+	return p
+}
+
+// localServices tells of a service whether one of the jobs runs it. Names that
+// are known only at run time could be any.
+func localServices(files []File) func(name string) bool {
+	names := map[string]bool{}
+	all := false
+	add := func(services []*api.Service) {
+		for _, s := range services {
+			names[s.Name] = true
+			all = all || strings.Contains(s.Name, "$")
+		}
+	}
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		for _, g := range f.Job.TaskGroups {
+			add(g.Services)
+			for _, t := range g.Tasks {
+				add(t.Services)
+			}
+		}
+	}
+	return func(name string) bool { return all || names[name] }
+}

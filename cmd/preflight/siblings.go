@@ -1,0 +1,48 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// siblings warns of variables that refer to others of the same env or meta
+// block: it works here, and on a cluster only by chance.
+func siblings(_ *Case, t taskOf) (problems jobspec.Problems) {
+	if !refers(t.Env) && !refers(t.Meta) && !refers(t.group.Meta) && !refers(t.file.Job.Meta) {
+		return nil
+	}
+	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, t.file.Job, t.group, t.Task).Build()
+	for _, w := range env.Warnings() {
+		if w.Kind != taskenv.UnknownReference { // which may be known at run time
+			problems = append(problems, doubt(t.Task, w, t.at))
+		}
+	}
+	return problems
+}
+
+func refers(block map[string]string) bool {
+	for _, value := range block {
+		if strings.Contains(value, "${") {
+			return true
+		}
+	}
+	return false
+}
+
+func doubt(t *api.Task, w taskenv.Warning, at jobspec.Path) jobspec.Problem {
+	p := jobspec.Problem{
+		Severity: jobspec.Warning,
+		Summary:  fmt.Sprintf("task %q: %s", t.Name, w),
+		Remedy:   "write the value in both, or compute it with a local",
+		Path:     at.Attr("meta"),
+	}
+	if _, ok := t.Env[w.Variable]; ok {
+		p.Path, p.Word = at.Attr("env").Attr(w.Variable), "${"+w.Reference+"}"
+	}
+	return p
+}

@@ -1,0 +1,45 @@
+package preflight
+
+import (
+	"fmt"
+	"strings"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
+)
+
+// stubTargets finds task blocks of the stubs that are for no task. Such a block
+// may be for another job file, but not if it names a job that is here or looks
+// like a slip.
+func stubTargets(c *Case) (problems jobspec.Problems) {
+	known := map[string]bool{} // jobs
+	var tasks []string
+	for _, f := range c.Files {
+		if f.Job == nil {
+			return nil // whose tasks a block is for cannot be told
+		}
+		known[*f.Job.ID] = true
+		for _, g := range f.Job.TaskGroups {
+			for _, t := range g.Tasks {
+				tasks = append(tasks, t.Name)
+			}
+		}
+	}
+	for i, t := range c.Stubs.Tasks {
+		steps := strings.Split(t.Target, "/")
+		near := diagnostic.Nearest(steps[len(steps)-1], tasks)
+		p := jobspec.Problem{Summary: fmt.Sprintf("there is no task %q", t.Target), Range: t.At}
+		if near != "" {
+			p.Remedy = fmt.Sprintf("did you mean %q?", near)
+		}
+		switch {
+		case c.overridden[i]:
+		case len(steps) == 3 && known[steps[0]]:
+			problems = append(problems, p)
+		case near != "":
+			p.Severity = jobspec.Warning
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}

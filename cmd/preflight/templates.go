@@ -1,0 +1,82 @@
+package preflight
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks"
+	"taskrun/hooks/template"
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// templates refuses those that cannot be parsed: they would fail their tasks at
+// the start.
+func templates(c *Case, t taskOf) (problems jobspec.Problems) {
+	if len(t.Templates) == 0 {
+		return nil
+	}
+	for _, fault := range template.Faults(c.preview(t)) {
+		problems = append(problems, brokenTemplate(t.file, t.Task, fault, t.at.Index("template", fault.Template).Attr("data")))
+	}
+	return problems
+}
+
+// previewDir stands for the directory of an allocation that does not exist yet.
+const previewDir = "/nonexistent/taskrun"
+
+// preview returns a task as its templates will see it, as far as that is known.
+func (c *Case) preview(t taskOf) (hooks.Task, *taskenv.Env) {
+	j, g := t.file.Job, t.group
+	info := taskenv.AllocInfo{ID: "00000000-0000-0000-0000-000000000000", Name: *j.ID + "." + *g.Name + "[0]"}
+	env := taskenv.NewBuilder(c.node(), info, j, g, t.Task).SetClientDir(previewDir).SetHostEnv(c.Environ).SetPorts(previewPorts(g)).Build()
+	return hooks.Task{Job: j, Group: g, Task: t.Task, AllocDir: previewDir}, env
+}
+
+// previewPorts are the ports of a group as far as they are known.
+func previewPorts(g *api.TaskGroup) (ports []taskenv.Port) {
+	for _, n := range g.Networks {
+		for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
+			ports = append(ports, taskenv.Port{Label: p.Label, Value: p.Value, To: p.To, HostIP: "127.0.0.1"})
+		}
+	}
+	return ports
+}
+
+func brokenTemplate(f File, t *api.Task, fault template.Fault, at jobspec.Path) jobspec.Problem {
+	p := jobspec.Problem{
+		Summary: fmt.Sprintf("template %q of task %q cannot be parsed: %s", *t.Templates[fault.Template].DestPath, t.Name, fault.Text),
+		Path:    at,
+	}
+	var ok bool
+	if p.Range, ok = lineOf(f, f.Positions.At(at), fault.Line); !ok && fault.Line > 1 {
+		p.Detail = fmt.Sprintf("in line %d of its text", fault.Line)
+	}
+	return p
+}
+
+// lineOf returns the place of a line of a heredoc; false: the text is no
+// heredoc.
+func lineOf(f File, at jobspec.Range, line int) (jobspec.Range, bool) {
+	text := f.Sources[at.File]
+	if at.Start.Byte >= len(text) || !bytes.HasPrefix(text[at.Start.Byte:], []byte("<<")) {
+		return jobspec.Range{}, false
+	}
+	start := at.Start.Byte
+	for range line {
+		next := bytes.IndexByte(text[start:], '\n')
+		if next < 0 {
+			return jobspec.Range{}, false
+		}
+		start += next + 1
+	}
+	content, _, _ := bytes.Cut(text[start:], []byte("\n"))
+	indent := len(content) - len(bytes.TrimLeft(content, " \t"))
+	at.Start.Line, at.Start.Column, at.Start.Byte = at.Start.Line+line, 1+indent, start+indent
+	at.End = at.Start
+	at.End.Column, at.End.Byte = 1+len(content), start+len(content)
+	return at, true
+}

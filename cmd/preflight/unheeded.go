@@ -1,0 +1,40 @@
+package preflight
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/jobspec"
+)
+
+// Unheeded is an option of a driver in the config file that has no effect.
+type Unheeded struct {
+	drivers.Unheeded
+
+	At string // where it stands
+}
+
+// unheeded tells, for the drivers that run tasks, which of their options in the
+// config file have no effect.
+func unheeded(c *Case) (problems jobspec.Problems) {
+	used := map[string]bool{}
+	for _, f := range c.Files {
+		if f.Job != nil {
+			forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { used[t.Driver] = true })
+		}
+	}
+	for _, driver := range slices.Sorted(maps.Keys(used)) {
+		for _, o := range c.Unheeded[driver] {
+			problems = append(problems, jobspec.Problem{
+				Severity: jobspec.Warning,
+				Summary:  fmt.Sprintf("%s: option %s of driver %q has no effect", o.At, o.Option, driver),
+				Detail:   o.Instead,
+			})
+		}
+	}
+	return problems
+}
