@@ -47,12 +47,8 @@ func Detach(d Detached) (words string, err error) {
 		return "", fmt.Errorf("cannot start a keeper: %w", err)
 	}
 	defer read.Close()
-	env := []string{roleVar + "=" + detachedRole, pathVar + "=" + d.RecordDir, dirVar + "=" + d.Dir}
-	for _, entry := range d.Env {
-		if name, _, _ := strings.Cut(entry, "="); name != roleVar && name != pathVar && name != dirVar {
-			env = append(env, entry)
-		}
-	}
+	// A Go program takes the first of two values of a variable.
+	env := append([]string{roleVar + "=" + detachedRole, pathVar + "=" + d.RecordDir, dirVar + "=" + d.Dir}, d.Env...)
 	_, err = process.Launch(process.Spec{
 		Path: path, Name: "taskrun", Args: append([]string{"keeper", "of"}, d.Args...), Env: env, Dir: "/",
 		Stdout: d.Log, Stderr: d.Log, Files: []*os.File{write},

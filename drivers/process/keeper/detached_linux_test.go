@@ -24,16 +24,23 @@ import (
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	if Main(func(context.Context, string, string) error { return nil }) {
+	if Main(cleaner) {
 		return
 	}
-	if os.Getenv("TASKRUN_TEST_ROLE") == "program" {
-		if err := program2(os.Args[1]); err != nil {
-			fmt.Println("error", err)
-		}
-		return
+	var err error
+	switch os.Getenv("TASKRUN_TEST_ROLE") {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "program":
+		err = program2(os.Args[1])
+	case "foreground":
+		err = foreground(os.Args[1])
+	case "idle":
+		_, err = io.ReadAll(os.Stdin)
 	}
-	goleak.VerifyTestMain(m)
+	if err != nil {
+		fmt.Println("error", err)
+	}
 }
 
 func environOf(task string) []string {
@@ -64,6 +71,7 @@ func program2(commands string) error {
 		return err
 	}
 	fmt.Println("instance", os.Getpid(), resumed)
+	fmt.Println("world", surroundings())
 	for _, task := range []string{"a", "b", "c"} {
 		id, err := process.Find(environOf(task))
 		if err != nil {
@@ -112,6 +120,25 @@ func program2(commands string) error {
 		}
 	}
 	return nil
+}
+
+// surroundings tells what a program finds when it begins: its name and
+// directory, and what its tasks would inherit from the keeper.
+func surroundings() string {
+	name, _ := os.ReadFile("/proc/self/comm")
+	dir, _ := os.Getwd()
+	words := []string{strings.TrimSpace(string(name)), dir}
+	for _, entry := range os.Environ() {
+		if strings.HasPrefix(entry, "TASKRUN_KEEPER") {
+			words = append(words, entry)
+		}
+	}
+	for fd := 3; fd < 100; fd++ {
+		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			words = append(words, fmt.Sprint("fd", fd))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // dying is the journal of a program that dies before a process is recorded.
@@ -260,6 +287,7 @@ func stand(t *testing.T) *detached {
 func TestTasksOutliveTheProgram(t *testing.T) {
 	t.Parallel()
 	d := stand(t)
+	d.must(t, "world", "taskrun", d.dir)
 	d.say(t, "hold file")
 	d.line(t, "held")
 	d.say(t, "start a read x <"+d.path("a")+"; exit 5")
@@ -269,6 +297,7 @@ func TestTasksOutliveTheProgram(t *testing.T) {
 	d.kill(t)
 	write(t, d.path("b"))
 	d.line(t, "instance")
+	d.must(t, "world", "taskrun", d.dir)
 	d.must(t, "adopted", "a", a)
 	d.line(t, "adopted")
 	d.must(t, "settled", "0", "true")
@@ -389,6 +418,41 @@ func TestRunDoesNotStand(t *testing.T) {
 	}
 }
 
+// A run that cannot begin says why.
+func TestRunThatCannotBegin(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ dir, records, want string }{
+		"directory": {"/nonexistent", private(t), "cannot start"},
+		"record":    {"/", "/nonexistent", "cannot keep a record of the run"},
+	} {
+		log := regular(t)
+		words, err := Detach(Detached{Args: []string{"x"}, Env: os.Environ(), Dir: c.dir, RecordDir: c.records, Log: log})
+		if words != "" || err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %q, %v", name, words, err)
+		}
+		if text, err := os.ReadFile(log.Name()); err != nil || !strings.Contains(string(text), c.want) {
+			t.Errorf("%s: the log says %q, %v", name, text, err)
+		}
+		if !noRecords(c.records)() {
+			t.Errorf("%s: there is a record", name)
+		}
+		log.Close()
+	}
+}
+
+// A run that ends before it stands, without a word, has its log.
+func TestRunThatEndsBeforeItStands(t *testing.T) {
+	t.Parallel()
+	log := regular(t)
+	defer log.Close()
+	_, err := Detach(Detached{
+		Args: []string{"/nonexistent"}, Env: append(os.Environ(), "TASKRUN_TEST_ROLE=idle"), Dir: "/", RecordDir: private(t), Log: log,
+	})
+	if err == nil || err.Error() != "the run ended before it stood; its log tells why" {
+		t.Error(err)
+	}
+}
+
 // When the keeper is killed the program goes on, with another one, and what it
 // had adopted: how that ends is unknown, but not that it ends. When the program
 // is killed, too, nothing is left.
@@ -411,7 +475,7 @@ func TestKeeperOfDetachedIsKilled(t *testing.T) {
 	d.must(t, "ended", "a", "-1", "0")
 	d.say(t, "start c read x <"+d.path("a"))
 	d.line(t, "started")
-	for deadline := time.Now().Add(patience); !watched(d.program); <-time.After(time.Millisecond) {
+	for deadline := time.Now().Add(patience); keeperOf(d.program) == 0; <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("there is no other keeper")
 		}
@@ -432,16 +496,6 @@ func parentOf(t *testing.T, pid int) (parent int) {
 	}
 	t.Fatal("it has no parent")
 	return 0
-}
-
-// watched reports whether a program has a keeper like that of a run in the
-// foreground.
-func watched(pid int) bool {
-	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
-	return slices.ContainsFunc(lines, func(file string) bool {
-		line, _ := os.ReadFile(file)
-		return string(line) == fmt.Sprintf("taskrun\x00keeper\x00of\x00%d\x00", pid)
-	})
 }
 
 // TestAnEndThatWasNotStored has a program die when a process has ended, and

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,8 +24,8 @@ const detachedRole = "detached"
 // dirVar is the variable with the directory that the program starts in.
 const dirVar = "TASKRUN_KEEPER_DIR"
 
-// A program that dies sooner than quickEnd after its start, maxDeaths times in
-// a row, is not started again. The pauses in between grow from firstPause.
+// A program that dies within quickEnd of its start, maxDeaths times in a row, is
+// not started again. The pauses in between grow from firstPause.
 const (
 	quickEnd   = 10 * time.Second
 	firstPause = 50 * time.Millisecond
@@ -135,10 +136,7 @@ func (p *parent) mourn() (pause time.Duration, err error) {
 	if !p.adopts {
 		return 0, p.giveUp("this system has given its processes to another parent")
 	}
-	if time.Since(p.began) > quickEnd {
-		p.deaths = 0
-	}
-	if p.deaths++; p.deaths >= maxDeaths {
+	if p.deaths = deathsInARow(p.deaths, time.Since(p.began), quickEnd); p.deaths >= maxDeaths {
 		return 0, p.giveUp(fmt.Sprintf("it died %d times in a row", p.deaths))
 	}
 	if err := p.adopt(); err != nil {
@@ -234,15 +232,20 @@ func resolve(i intent, known map[process.ID]bool) (process.Orphan, bool) {
 		if !settled && time.Now().Before(deadline) {
 			continue
 		}
-		first := func(a, b process.Orphan) int { return int(int64(a.Start) - int64(b.Start)) }
-		switch {
-		case len(tagged) > 0:
-			return slices.MinFunc(tagged, first), true
-		case len(bare) == 1:
-			return bare[0], true
-		}
-		return process.Orphan{}, false
+		return choose(tagged, bare)
 	}
+}
+
+// choose returns the first of the processes that have the tag, or else the only
+// one that has none.
+func choose(tagged, bare []process.Orphan) (process.Orphan, bool) {
+	switch {
+	case len(tagged) > 0:
+		return slices.MinFunc(tagged, func(a, b process.Orphan) int { return cmp.Compare(a.Start, b.Start) }), true
+	case len(bare) == 1:
+		return bare[0], true
+	}
+	return process.Orphan{}, false
 }
 
 // look looks at the children, and reports whether the program has ended.
@@ -349,10 +352,10 @@ func (p *parent) start() error {
 		Path: path, Name: "taskrun", Args: os.Args[3:], Env: p.environ(), Dir: os.Getenv(dirVar),
 		Stdout: log, Stderr: log, Files: files,
 	})
-	p.closeReport()
 	if err != nil {
 		return errors.Join(err, ours.Close())
 	}
+	p.closeReport()
 	p.engine, p.began = id, time.Now()
 	p.record.set(p.record.program, programLine(id))
 	if p.line, err = newLine(ours); err != nil {
@@ -360,7 +363,8 @@ func (p *parent) start() error {
 	}
 	p.heard = make(chan message, 1)
 	go listen(p.line, p.heard)
-	return p.greet()
+	p.greet()
+	return nil
 }
 
 func (p *parent) environ() []string {
@@ -374,7 +378,7 @@ func (p *parent) environ() []string {
 }
 
 // greet tells a new instance what there is. One that dies at once is no error.
-func (p *parent) greet() error {
+func (p *parent) greet() {
 	if p.mark != 0 {
 		p.tell(message{Mark: p.mark})
 	}
@@ -385,7 +389,6 @@ func (p *parent) greet() error {
 		p.tell(message{Hold: name, file: f})
 	}
 	p.tell(message{Welcome: &welcome{Instance: p.instance, Record: p.record.path}})
-	return nil
 }
 
 func listen(l *line, heard chan<- message) {

@@ -82,9 +82,7 @@ func (w *Watch) open(record func() (*record, error)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.record, w.broken = r, err
-	if err != nil {
-		w.queue = nil
-	} else {
+	if err == nil {
 		for _, f := range w.queue {
 			f(r)
 		}
@@ -197,12 +195,22 @@ func (e *entry) Remove() {
 	}
 }
 
-// A keeper that dies sooner than quick after its start, so many times in a row,
-// is not started again.
+// A keeper that dies within quick of its start, maxDeaths times in a row, is not
+// started again.
 const (
 	quick     = time.Second
 	maxDeaths = 5
 )
+
+// deathsInARow returns how many times in a row a program has died within quick
+// of its start, when it has just died after it lived so long. The death of one
+// that lived longer is the first of a row.
+func deathsInARow(before int, lived, quick time.Duration) int {
+	if lived > quick {
+		return 1
+	}
+	return before + 1
+}
 
 // keep has a keeper at all times until the watch is closed.
 func (w *Watch) keep() {
@@ -221,9 +229,7 @@ func (w *Watch) keep() {
 		case <-w.closing:
 			return
 		}
-		if deaths++; time.Since(began) > quick {
-			deaths = 1
-		}
+		deaths = deathsInARow(deaths, time.Since(began), quick)
 	}
 	w.say("nobody will clean up when taskrun is killed: its keeper was killed again and again")
 }

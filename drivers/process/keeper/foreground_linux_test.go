@@ -1,0 +1,479 @@
+package keeper
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"taskrun/drivers/process"
+)
+
+// foreground is a program with a run in the foreground. It does what it reads:
+//
+//	start SCRIPT   lasting DRIVER REF   socket PATH   run DIR   close true|false
+func foreground(dir string) error {
+	run, w := process.NewRun(), New()
+	w.Begin(dir, func(text string) { fmt.Println("notice", text) })
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		command, rest, _ := strings.Cut(lines.Text(), " ")
+		switch command {
+		case "start":
+			p, err := run.Start(process.Spec{Path: "/bin/sh", Args: []string{"-c", rest}, Env: environOf("a"), Dir: "/", Stdout: os.Stdout})
+			if err != nil {
+				return err
+			}
+			fmt.Println("started", p.Pid())
+		case "lasting":
+			driver, ref, _ := strings.Cut(rest, " ")
+			w.Lasting(driver, ref)
+		case "socket":
+			w.Socket(rest)
+		case "run":
+			w.Run(rest)
+		case "close":
+			if rest == "true" {
+				if _, err := run.Shutdown(context.Background()); err != nil {
+					return err
+				}
+			}
+			fmt.Println("closed", w.Close(rest == "true"))
+			return nil
+		}
+	}
+	return nil
+}
+
+// inForeground starts one. All that has its output must end by itself.
+func inForeground(t *testing.T, dir string) *program1 {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, dir)
+	cmd.Env = append(os.Environ(), "TASKRUN_TEST_ROLE=foreground", "TASKRUN_TEST_RUN="+filepath.Base(t.TempDir()), "GORACE=atexit_sleep_ms=0")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	if err := read.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	p := &program1{cmd: cmd, in: in, out: bufio.NewScanner(read)}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		read.Close()
+	})
+	return p
+}
+
+type program1 struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func (p *program1) say(t *testing.T, command string) {
+	t.Helper()
+	if _, err := io.WriteString(p.in, command+"\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (p *program1) must(t *testing.T, beginning string) (rest string) {
+	t.Helper()
+	if !p.out.Scan() {
+		t.Fatalf("no line %q came: %v", beginning, p.out.Err())
+	}
+	rest, ok := strings.CutPrefix(p.out.Text(), beginning)
+	if !ok {
+		t.Fatalf("it says %q, not %q", p.out.Text(), beginning)
+	}
+	return strings.TrimSpace(rest)
+}
+
+// kill kills the program and waits until all is gone that has its output.
+func (p *program1) kill(t *testing.T) {
+	t.Helper()
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	for p.out.Scan() {
+		t.Logf("%s", p.out.Text())
+	}
+	if err := p.out.Err(); err != nil {
+		t.Errorf("somebody lives: %v", err)
+	}
+}
+
+// keeper returns the number of its keeper, another one than before.
+func (p *program1) keeper(t *testing.T, before int) (pid int) {
+	t.Helper()
+	await(t, "there is no keeper", func() bool {
+		pid = keeperOf(p.cmd.Process.Pid)
+		return pid > 0 && pid != before
+	})
+	return pid
+}
+
+// keeperOf returns the number of a keeper like that of a run in the foreground
+// that a program has, 0 for none.
+func keeperOf(program int) int {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, file := range files {
+		if line, _ := os.ReadFile(file); string(line) == fmt.Sprintf("taskrun\x00keeper\x00of\x00%d\x00", program) {
+			pid, _ := strconv.Atoi(strings.Split(file, "/")[2])
+			return pid
+		}
+	}
+	return 0
+}
+
+func await(t *testing.T, otherwise string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(otherwise)
+		}
+	}
+}
+
+func gone(path string) func() bool {
+	return func() bool {
+		_, err := os.Lstat(path)
+		return errors.Is(err, os.ErrNotExist)
+	}
+}
+
+func noRecords(dir string) func() bool {
+	return func() bool {
+		left, _ := filepath.Glob(filepath.Join(dir, "*"+suffix))
+		return len(left) == 0
+	}
+}
+
+const stray = "start setsid env -i sleep 1000 & sleep 1000"
+
+// leftovers makes what a run leaves behind, and tells the program of it.
+func leftovers(t *testing.T, p *program1) (paths []string) {
+	t.Helper()
+	dir := t.TempDir()
+	container, socket, run := filepath.Join(dir, "container"), deadSocket(t), filepath.Join(dir, "job", "runs", "1")
+	secret := filepath.Join(run, "recovery", "secret")
+	if err := os.MkdirAll(secret, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(container, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.say(t, "lasting remove "+container)
+	p.say(t, "socket "+socket)
+	p.say(t, "run "+run)
+	return []string{container, socket, secret}
+}
+
+// deadSocket makes a socket at which nobody listens.
+func deadSocket(t *testing.T) (path string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "kp") // short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path = filepath.Join(dir, "s")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	return path
+}
+
+// When the program is killed nothing is left of its run.
+func TestProgramIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	p := inForeground(t, dir)
+	left := leftovers(t, p)
+	p.say(t, stray)
+	p.must(t, "started")
+	p.keeper(t, 0)
+	p.kill(t)
+	await(t, "the record is there", noRecords(dir))
+	for _, path := range left {
+		if !gone(path)() {
+			t.Errorf("%s is there", path)
+		}
+	}
+}
+
+// What lasts without a process needs a keeper, too. Nor is a directory needed.
+func TestKeeperOfWhatLasts(t *testing.T) {
+	t.Parallel()
+	p := inForeground(t, "")
+	left := leftovers(t, p)
+	p.keeper(t, 0)
+	p.kill(t)
+	for _, path := range left {
+		await(t, path+" is there", gone(path))
+	}
+}
+
+// A run that has cleaned up ends its keeper, which touches nothing; one that
+// has not leaves the rest to it.
+func TestProgramEnds(t *testing.T) {
+	t.Parallel()
+	for _, clean := range []bool{true, false} {
+		dir := private(t)
+		p := inForeground(t, dir)
+		left := leftovers(t, p)
+		p.say(t, stray)
+		p.must(t, "started")
+		keeper := p.keeper(t, 0)
+		p.say(t, fmt.Sprint("close ", clean))
+		if got := p.must(t, "closed"); got != "<nil>" {
+			t.Error(got)
+		}
+		if clean && !errors.Is(syscall.Kill(keeper, 0), syscall.ESRCH) {
+			t.Error("the keeper lives")
+		}
+		p.kill(t)
+		await(t, "the record is there", noRecords(dir))
+		for _, path := range left {
+			if gone(path)() == clean {
+				t.Errorf("closed clean %t: %s is gone: %t", clean, path, !clean)
+			}
+		}
+	}
+}
+
+// A keeper that is killed is replaced, and given up when that happens again and
+// again.
+func TestKeeperIsKilled(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	p := inForeground(t, dir)
+	p.say(t, stray)
+	p.must(t, "started")
+	keeper := p.keeper(t, 0)
+	if err := syscall.Kill(keeper, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.keeper(t, keeper)
+	p.kill(t)
+	await(t, "the record is there", noRecords(dir))
+
+	p = inForeground(t, private(t))
+	p.say(t, "start exec sleep 1000")
+	p.must(t, "started")
+	said := make(chan bool, 1)
+	go func() { said <- p.out.Scan() }()
+	deaths := 0
+	for keeper, ok := 0, false; !ok; {
+		select {
+		case ok = <-said:
+			continue
+		default:
+		}
+		if next := keeperOf(p.cmd.Process.Pid); next > 0 && next != keeper && syscall.Kill(next, syscall.SIGKILL) == nil {
+			keeper = next
+			deaths++
+		}
+	}
+	if want := "notice nobody will clean up when taskrun is killed: its keeper was killed again and again"; p.out.Text() != want || deaths < maxDeaths {
+		t.Errorf("after %d deaths it says %q, %v", deaths, p.out.Text(), p.out.Err())
+	}
+	p.say(t, "close true")
+	p.must(t, "closed <nil>")
+}
+
+// When both were killed the run is found: while it is looked at it is nobody
+// else's, and what is left of it is swept.
+func TestBothAreKilled(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	p := inForeground(t, dir)
+	left := leftovers(t, p)
+	p.say(t, "start exec sleep 1000")
+	task, _ := strconv.Atoi(p.must(t, "started"))
+	keeper := p.keeper(t, 0)
+	for _, err := range []error{
+		p.cmd.Process.Signal(syscall.SIGSTOP), syscall.Kill(keeper, syscall.SIGKILL), p.cmd.Process.Kill(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = p.cmd.Wait()
+	var dead []*Dead
+	await(t, "there is no dead run", func() bool { // when the keeper is gone
+		var err error
+		if dead, err = FindDead(dir); err != nil {
+			t.Fatal(err)
+		}
+		return len(dead) == 1
+	})
+	d := dead[0]
+	if d.PID != p.cmd.Process.Pid || !slices.Equal(d.Jobs, []string{"job"}) {
+		t.Errorf("dead is the run of process %d with jobs %q", d.PID, d.Jobs)
+	}
+	if found := d.Processes(); len(found) != 1 || found[0].PID != task || found[0].Command != "sleep 1000" {
+		t.Errorf("alive are %+v, not process %d", found, task)
+	}
+	if others, err := FindDead(dir); err != nil || len(others) > 0 {
+		t.Errorf("another finds %d, %v", len(others), err)
+	}
+	if killed, err := d.Sweep(t.Context(), cleaner, false); err != nil || len(killed) != 1 || killed[0].PID != task {
+		t.Errorf("killed are %+v, %v", killed, err)
+	}
+	p.kill(t)
+	for _, path := range append(left, d.file.Name()) {
+		if !gone(path)() {
+			t.Errorf("%s is there", path)
+		}
+	}
+}
+
+// startKeeper executes this program as a keeper, with a pipe, a record, a claim,
+// and something that is not its own.
+func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "record")
+	if err := os.WriteFile(path, []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign, inherited, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command(self)
+	cmd.Env = []string{roleVar + "=" + watchRole, pathVar + "=" + path, "GORACE=atexit_sleep_ms=0"}
+	cmd.ExtraFiles = []*os.File{read, file, file, inherited}
+	cmd.SysProcAttr = session()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	t.Cleanup(func() {
+		timer.Stop()
+		write.Close()
+		_ = cmd.Wait()
+	})
+	read.Close()
+	file.Close()
+	inherited.Close()
+	if _, err := io.ReadAll(foreign); err != nil { // until the keeper has closed it
+		t.Fatal(err)
+	}
+	foreign.Close()
+	return cmd, write, path
+}
+
+// A keeper keeps its own descriptors alone, is called by the name of the
+// program, and ignores the signals of users and terminals.
+func TestSettledKeeper(t *testing.T) {
+	t.Parallel()
+	socket := deadSocket(t)
+	cmd, pipe, path := startKeeper(t, fmt.Sprintf("program 1 1 %s\nsocket %q\n", bootID(), socket))
+	at := fmt.Sprintf("/proc/%d/", cmd.Process.Pid)
+	if name, err := os.ReadFile(at + "comm"); err != nil || string(name) != "taskrun\n" {
+		t.Errorf("it is called %q, %v", name, err)
+	}
+	for fd := range claimFD + 1 {
+		if _, err := os.Lstat(at + fmt.Sprint("fd/", fd)); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, sig := range []syscall.Signal{
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM,
+	} {
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if gone(socket)() {
+		t.Error("it cleans up while the program lives")
+	}
+	pipe.Close()
+	if err := cmd.Wait(); err != nil || !gone(socket)() || !gone(path)() {
+		t.Errorf("%v, the socket is gone: %t, the record is gone: %t", err, gone(socket)(), gone(path)())
+	}
+}
+
+// A keeper leaves the record of what it could not clean up, and does nothing
+// with one that names no program.
+func TestKeeperThatHasNothingToDo(t *testing.T) {
+	t.Parallel()
+	for record, cleaned := range map[string]bool{
+		"program 1 1 x\nlasting \"fail\" \"it is busy\"\n": true, "mark 0\n": false,
+	} {
+		socket := deadSocket(t)
+		cmd, pipe, path := startKeeper(t, record+fmt.Sprintf("socket %q\n", socket))
+		pipe.Close()
+		if err := cmd.Wait(); err != nil || gone(socket)() != cleaned {
+			t.Errorf("%q: %v, the socket is gone: %t", record, err, gone(socket)())
+		}
+		if text, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(text), record) {
+			t.Errorf("%q: the record is %q, %v", record, text, err)
+		}
+	}
+}
+
+// A record that has a path is removed, any other is emptied.
+func TestRemoveRecord(t *testing.T) {
+	t.Parallel()
+	for _, named := range []bool{true, false} {
+		f := regular(t)
+		path := ""
+		if named {
+			path = f.Name()
+		}
+		if _, err := f.WriteString("program"); err != nil {
+			t.Fatal(err)
+		}
+		if err := removeRecord(f, path); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := f.Stat(); err != nil || info.Size() > 0 || gone(f.Name())() != named {
+			t.Errorf("with a path %t: %v, gone %t", named, err, gone(f.Name())())
+		}
+		f.Close()
+		if err := removeRecord(f, path); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("of a closed file: %v", err)
+		}
+	}
+}
