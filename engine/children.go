@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -18,7 +19,7 @@ import (
 const maxPayload = 16 << 10
 
 // validPrefix is what may be in the ID of a dispatched job.
-var validPrefix = regexp.MustCompile(`^[a-zA-Z0-9_.-]{0,64}$`)
+var validPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{0,64}$`) })
 
 // Dispatch is with what a parameterized job is to run.
 type Dispatch struct {
@@ -45,7 +46,7 @@ func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err 
 	if err := checkDispatch(job.ParameterizedJob, d.Payload, d.Meta); err != nil {
 		return "", false, err
 	}
-	if !validPrefix.MatchString(d.Prefix) {
+	if !validPrefix().MatchString(d.Prefix) {
 		return "", false, fmt.Errorf("cannot use %q in the ID of a job: it may have up to 64 letters, digits, dots, hyphens and underscores", d.Prefix)
 	}
 	r.dispatching.Lock()

@@ -64,7 +64,7 @@ func groupValues(g *api.TaskGroup) values {
 	}
 	v := valuesOf(g, "Tasks")
 	for path := range v {
-		if within(path, "Networks") && dynamicValue.MatchString(path) {
+		if within(path, "Networks") && dynamicValue().MatchString(path) {
 			delete(v, path) // given anew each time
 		}
 	}

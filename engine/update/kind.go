@@ -4,6 +4,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -28,8 +29,8 @@ var (
 		"Resources.CPU", "Resources.Cores", "Resources.MemoryMB", "Resources.MemoryMaxMB", "Resources.Networks",
 		"Resources.Devices", "Resources.NUMA", "Resources.SecretsMB",
 	}
-	connect      = regexp.MustCompile(`^Services\[[^]]*\]\.Connect\b`)
-	dynamicValue = regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`)
+	connect      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Services\[[^]]*\]\.Connect\b`) })
+	dynamicValue = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.DynamicPorts\[[^]]*\]\.Value$`) })
 )
 
 // kindOfGroup is what the change of a group, which is in both versions, means.
@@ -54,7 +55,7 @@ func taskBreaks(before, after *api.Job, was, is *api.TaskGroup, old, t *api.Task
 // breaks reports whether one of the differences is destructive.
 func breaks(fields []*api.FieldDiff, destructive []string) bool {
 	return slices.ContainsFunc(fields, func(f *api.FieldDiff) bool {
-		return connect.MatchString(f.Name) ||
+		return connect().MatchString(f.Name) ||
 			slices.ContainsFunc(destructive, func(field string) bool { return within(f.Name, field) })
 	})
 }

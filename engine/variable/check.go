@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -14,7 +15,7 @@ import (
 const maxItems = 64 << 10
 
 // validPath is what Nomad's variables may be called.
-var validPath = regexp.MustCompile(`^[a-zA-Z0-9-_~/]{1,128}$`)
+var validPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9-_~/]{1,128}$`) })
 
 // Check says what is wrong with a variable that somebody wants to put.
 func Check(v *api.Variable) error {
@@ -35,7 +36,7 @@ func Check(v *api.Variable) error {
 }
 
 func checkPath(path string) error {
-	if !validPath.MatchString(path) {
+	if !validPath().MatchString(path) {
 		return fmt.Errorf("invalid path %q: it has 1 to 128 letters, digits and characters of -_~/", path)
 	}
 	first, rest, _ := strings.Cut(path, "/")

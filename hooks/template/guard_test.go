@@ -67,7 +67,7 @@ func sameResult(t *testing.T, text, left, right string) {
 	if err == nil && got != want {
 		t.Errorf("%q rendered %q, want %q", text, got, want)
 	}
-	if err != nil && position.FindString(got) != position.FindString(want) {
+	if err != nil && position().FindString(got) != position().FindString(want) {
 		t.Errorf("%q: %q, want %q", text, got, want)
 	}
 }

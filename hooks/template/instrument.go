@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -171,12 +172,12 @@ func (i *instrumenter) quoted(at int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
-var word = regexp.MustCompile(`^\s*([a-z]+)\b`)
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*([a-z]+)\b`) })
 
 // understand notes what is to be inserted into an action and behind it.
 func (i *instrumenter) understand(action string, begin, mark, end int, trim bool, closing []int) bool {
 	keyword := ""
-	if m := word.FindStringSubmatch(action); m != nil {
+	if m := word().FindStringSubmatch(action); m != nil {
 		keyword = m[1]
 	}
 	for _, at := range closing {
@@ -245,13 +246,13 @@ func (i *instrumenter) insert() instrumented {
 }
 
 // position is how an error of text/template begins.
-var position = regexp.MustCompile(`template: :(\d+):(\d+):`)
+var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`template: :(\d+):(\d+):`) })
 
 // original returns the text of an error with the positions that the template has
 // as it was written, and without the calls.
 func (i *instrumented) original(message string) string {
-	message = position.ReplaceAllStringFunc(message, func(found string) string {
-		m := position.FindStringSubmatch(found)
+	message = position().ReplaceAllStringFunc(message, func(found string) string {
+		m := position().FindStringSubmatch(found)
 		line, _ := strconv.Atoi(m[1])
 		column, _ := strconv.Atoi(m[2])
 		start := 0

@@ -19,7 +19,7 @@ func NeedOf(d dep.Dependency) standin.Need {
 		path, namespace := variablePath(arg)
 		return standin.Need{Kind: standin.NomadVariable, Label: standin.VariableLabel(path, namespace)}
 	case kind == "vault.read":
-		return standin.Need{Kind: standin.VaultSecret, Label: version.ReplaceAllString(arg, "")}
+		return standin.Need{Kind: standin.VaultSecret, Label: version().ReplaceAllString(arg, "")}
 	case strings.HasPrefix(kind, "vault."):
 		name, _, _ = strings.Cut(arg, "->")
 		return standin.Need{Kind: standin.VaultSecret, Label: strings.TrimSpace(name)}

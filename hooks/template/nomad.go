@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	dep "github.com/hashicorp/consul-template/dependency"
 	"github.com/hashicorp/nomad/api"
@@ -51,12 +52,12 @@ func variablePath(arg string) (path, namespace string) {
 }
 
 // chosen is a question for some instances; a tag may have colons as well.
-var chosen = regexp.MustCompile(`^(.*?):([0-9]+\|.*)$`)
+var chosen = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*?):([0-9]+\|.*)$`) })
 
 // nomadService answers "[tag.]name[@region][:count|key]".
 func (a *answerer) nomadService(arg string) []*dep.NomadService {
 	choose := ""
-	if m := chosen.FindStringSubmatch(arg); m != nil {
+	if m := chosen().FindStringSubmatch(arg); m != nil {
 		arg, choose = m[1], m[2]
 	}
 	tag, name := tagAndName(arg)

@@ -88,7 +88,7 @@ func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
 		arg, _, _ = strings.Cut(arg, "~")
 	case "nomad.service":
 		provider = "nomad"
-		if m := chosen.FindStringSubmatch(arg); m != nil {
+		if m := chosen().FindStringSubmatch(arg); m != nil {
 			arg = m[1]
 		}
 	default:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 
 	dep "github.com/hashicorp/consul-template/dependency"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // version is how a question for one version of a secret ends.
-var version = regexp.MustCompile(`\.v[0-9]+$`)
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.v[0-9]+$`) })
 
 // vault answers what a template asks of Vault. There is one version of each
 // secret, and what is written (as to issue a certificate) gets what is lent.
@@ -20,7 +21,7 @@ func (a *answerer) vault(kind, arg string) (any, bool, error) {
 	case "vault.read":
 		secret, ok := a.lent.Secret(arg)
 		if !ok {
-			secret, ok = a.lent.Secret(version.ReplaceAllString(arg, ""))
+			secret, ok = a.lent.Secret(version().ReplaceAllString(arg, ""))
 		}
 		return vaultSecret(secret), ok, nil
 	case "vault.write":

@@ -5,6 +5,7 @@ package artifact
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // The kinds of sources that can be downloaded here.
@@ -15,14 +16,14 @@ const (
 )
 
 var (
-	forced = regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`)
-	scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`)
-	scp    = regexp.MustCompile(`^[^/@:]+@[^/:]+:`)
+	forced = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9]+)::(.+)$`) })
+	scheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):`) })
+	scp    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^/@:]+@[^/:]+:`) })
 )
 
 // Forced splits "kind::rest"; kind is empty when there is none.
 func Forced(source string) (kind, rest string) {
-	if m := forced.FindStringSubmatch(source); m != nil {
+	if m := forced().FindStringSubmatch(source); m != nil {
 		return strings.ToLower(m[1]), m[2]
 	}
 	return "", source
@@ -48,10 +49,10 @@ func Kind(source string) string {
 func guess(source string) string {
 	host, _, _ := strings.Cut(source, "/")
 	switch {
-	case scp.MatchString(source):
+	case scp().MatchString(source):
 		return Git
-	case scheme.MatchString(source):
-		return strings.ToLower(scheme.FindStringSubmatch(source)[1])
+	case scheme().MatchString(source):
+		return strings.ToLower(scheme().FindStringSubmatch(source)[1])
 	case host == "github.com", host == "gitlab.com", host == "bitbucket.org":
 		return Git
 	case strings.Contains(source, ".amazonaws.com/"):
