@@ -17,8 +17,8 @@ type hunt struct {
 
 // scan kills what it finds and returns how many of those may not be gone yet.
 func (h *hunt) scan() (found int) {
-	all := table()
-	spared := lineage(all)
+	all := outsiders()
+	spared, oldest := lineage(), reaper.oldest()
 	known := reaper.survey()
 	if reaper.helperStarts() {
 		reaper.look() // for news, which Shutdown waits for
@@ -26,7 +26,7 @@ func (h *hunt) scan() (found int) {
 	}
 	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
 	for _, p := range all {
-		if spared[p.PID] || !inOtherSession(p.PID) || !h.isPrey(p, all, known) {
+		if p.Start < oldest || spared[p.PID] || p.session == ownSession() || !h.isPrey(p, all, known) {
 			continue
 		}
 		if p.ended {
@@ -94,11 +94,23 @@ func (h *hunt) err() error {
 	return errors.Join(errs...)
 }
 
+// oldest returns the earliest start that a process of a run can have: that of
+// this program, which all descend from, or any when a keeper may have some of an
+// earlier instance.
+func (r *reaping) oldest() uint64 {
+	if r.above() != nil {
+		return 0
+	}
+	return Self().Start
+}
+
 // lineage returns this process and its ancestors.
-func lineage(all map[int]proc) map[int]bool {
+func lineage() map[int]bool {
 	line := map[int]bool{}
-	for pid := os.Getpid(); pid > 0 && !line[pid]; pid = all[pid].ppid {
+	for pid := os.Getpid(); pid > 0 && !line[pid]; {
 		line[pid] = true
+		p, _ := stat(pid)
+		pid = p.ppid
 	}
 	return line
 }

@@ -116,7 +116,7 @@ func hasMark(pid int, number uint64) bool {
 		return limit.Max == number
 	}
 	// A process that changed its user may still be looked at.
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/limits", pid))
+	data, err := readFile(fmt.Sprintf("/proc/%d/limits", pid))
 	if err != nil {
 		return false
 	}

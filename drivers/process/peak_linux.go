@@ -2,14 +2,13 @@ package process
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 )
 
 // ownMemoryPeak is the most resident memory that this program has had since it
 // was executed, in bytes; noShadow when nobody knows. See VmHWM in proc(5).
 func ownMemoryPeak() int64 {
-	text, err := os.ReadFile("/proc/self/status")
+	text, err := readFile("/proc/self/status")
 	if err != nil {
 		return noShadow
 	}

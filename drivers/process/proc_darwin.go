@@ -48,6 +48,10 @@ func table() map[int]proc {
 	return all
 }
 
+// outsiders returns all processes: those of this one's session are left out
+// later.
+func outsiders() map[int]proc { return table() }
+
 // strays returns all processes that this user may kill: orphans go to launchd,
 // and may be any of them.
 func strays() (pids []int) {

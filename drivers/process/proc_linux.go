@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,11 +20,35 @@ func stat(pid int) (proc, bool) { return parseStat(pid, statFields(pid)) }
 
 // statFields returns the fields of /proc/PID/stat from the third, the state.
 func statFields(pid int) [][]byte {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	data, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return nil
 	}
 	return splitStat(data)
+}
+
+// readFile reads a file of /proc as os.ReadFile does, with a third of its
+// system calls: a scan reads one or two files of every process.
+func readFile(path string) ([]byte, error) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	data := make([]byte, 0, 1024)
+	for {
+		data = slices.Grow(data, 512)
+		n, err := unix.Read(fd, data[len(data):cap(data)])
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return data, nil
+		default:
+			data = data[:len(data)+n]
+		}
+	}
 }
 
 // splitStat splits off the first two fields: the second is the program's name
@@ -55,7 +80,21 @@ func parseStat(pid int, fields [][]byte) (p proc, ok bool) {
 }
 
 // table returns all processes.
-func table() map[int]proc {
+func table() map[int]proc { return tableOf(func(int) bool { return true }) }
+
+// outsiders returns all processes but those of this one's session and of
+// session 0: the kernel's, and in a container those whose session began outside
+// of it. A process of a run is in none of these, for the run starts each in a
+// session of its own, and what that starts can only begin others.
+func outsiders() map[int]proc {
+	return tableOf(func(pid int) bool {
+		session, err := unix.Getsid(pid)
+		return err == nil && session != 0 && session != ownSession()
+	})
+}
+
+// tableOf returns the processes whose numbers are wanted.
+func tableOf(wanted func(pid int) bool) map[int]proc {
 	all := map[int]proc{}
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -65,7 +104,7 @@ func table() map[int]proc {
 	names, _ := dir.Readdirnames(-1)
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil {
+		if err != nil || !wanted(pid) {
 			continue
 		}
 		if p, ok := stat(pid); ok {
@@ -145,7 +184,7 @@ func children(pid int) []int {
 }
 
 func childrenOfThread(pid int, thread string) []int {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread))
+	data, err := readFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, thread))
 	if err != nil {
 		return nil
 	}
@@ -179,15 +218,15 @@ func childrenByTable(pid int) (pids []int) {
 // user may know it; sure is false when it may be another one at any moment,
 // because the process is in execve(2).
 func (p proc) environ() (env []string, sure bool) {
-	path := fmt.Sprintf("/proc/%d/environ", p.PID)
-	data, err := os.ReadFile(path)
+	path := "/proc/" + strconv.Itoa(p.PID) + "/environ"
+	data, err := readFile(path)
 	if err != nil {
 		return nil, true
 	}
 	if len(data) == 0 {
 		// It is empty, or there is none yet.
 		before := imageOf(p.PID)
-		data, _ = os.ReadFile(path)
+		data, _ = readFile(path)
 		sure = before != "" && before == imageOf(p.PID)
 	}
 	return strings.Split(string(data), "\x00"), sure || len(data) > 0
@@ -207,7 +246,7 @@ func commandLine(pid int) string {
 // lastBegun tells the last process that has begun, "" when that is not known;
 // see proc_loadavg(5).
 func lastBegun() string {
-	data, err := os.ReadFile("/proc/loadavg")
+	data, err := readFile("/proc/loadavg")
 	if err != nil {
 		return ""
 	}

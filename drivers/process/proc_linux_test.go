@@ -90,6 +90,9 @@ func TestSelf(t *testing.T) {
 	if p := table()[child]; p.ppid != self {
 		t.Errorf("in the table the child is %+v", p)
 	}
+	if _, ok := outsiders()[child]; ok {
+		t.Error("a child of this session counts as an outsider")
+	}
 	p, _ := stat(child)
 	if env, sure := p.environ(); !sure || strings.Join(env, " ") != "A=b C= " {
 		t.Errorf("the environment is %q, sure: %v", env, sure)
@@ -157,5 +160,20 @@ func TestStartWhileBusy(t *testing.T) {
 	<-p.Done()
 	if status, _ := p.Status(); status.ExitCode != 4 {
 		t.Errorf("it ended with %+v", status)
+	}
+}
+
+// A sweep looks at what runs in other sessions, and leaves the kernel's threads
+// alone.
+func TestOutsiders(t *testing.T) { // not beside runs of this program, whose reaper would take it for an orphan
+	id := sleeping(t)
+	all := outsiders()
+	if p := all[id.PID]; p.ID != id || p.session != id.PID {
+		t.Errorf("the leader of another session is %+v", p)
+	}
+	for pid, p := range all {
+		if p.session == 0 || p.session == ownSession() {
+			t.Errorf("process %d of session %d is among them", pid, p.session)
+		}
 	}
 }

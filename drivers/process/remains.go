@@ -115,8 +115,8 @@ func joined(failed map[ID]error) error {
 
 // prey returns all processes of the run, living and just ending.
 func (r *Remains) prey() []proc {
-	all := table()
-	spared := lineage(all)
+	all := outsiders()
+	spared := lineage()
 	if r.sessions == nil {
 		r.sessions = make(map[int]bool, len(r.Leaders))
 		for _, id := range r.Leaders {
