@@ -12,7 +12,7 @@ var usualGarbage = 100
 
 // collectRarely makes the garbage collector wait until the heap is five times
 // of what lives, for as long as little does: in a command that ends as soon as
-// it has read its files, or passes a stream on, and in up until a task runs.
+// it has read its files, or passes a stream on, and in the first second of a run.
 func collectRarely() { usualGarbage = debug.SetGCPercent(400) }
 
 // collectAsUsual ends what collectRarely has begun.

@@ -179,6 +179,7 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	}
 	until := time.NewTimer(time.Hour)
 	defer until.Stop()
+	defer time.AfterFunc(quietTime, collectAsUsual).Stop()
 	quiet := time.NewTimer(time.Hour)
 	defer quiet.Stop()
 	quiet.Stop()
@@ -194,7 +195,6 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 				return <-closed
 			}
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
-				collectAsUsual()
 				quiet.Reset(quietTime)
 			}
 			r.obey(r.verdict.observe(e))

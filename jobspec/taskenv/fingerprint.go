@@ -21,6 +21,13 @@ const NomadVersion = "2.0.6"
 // a speed that cannot be measured counts as 1000 MHz.
 // See https://developer.hashicorp.com/nomad/docs/reference/runtime-variable-interpolation#node-attributes.
 func Fingerprint() Node {
+	node := thisNode()
+	node.machine = newMachine(node.machine.host)
+	return node
+}
+
+// thisNode identifies this machine once for all nodes that Fingerprint returns.
+var thisNode = sync.OnceValue(func() Node {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "localhost"
@@ -37,7 +44,7 @@ func Fingerprint() Node {
 
 		machine: newMachine(h),
 	}
-}
+})
 
 // nodeID makes a UUID of what is known of the machine, which is hashed because
 // a machine ID is not to be shown around (machine-id(5)).

@@ -68,6 +68,7 @@ func Main(clean Cleaner) bool {
 	case detachedRole:
 		settle()
 		debug.SetMemoryLimit(memoryLimit)
+		debug.FreeOSMemory()
 		keepRun(clean)
 	default:
 		join()
@@ -76,9 +77,8 @@ func Main(clean Cleaner) bool {
 	return true
 }
 
-// settle makes this program as small, and as hard to end, as it has to be. What
-// its packages needed to begin is given back, and while it waits nothing is
-// collected.
+// settle makes this program as small, and as hard to end, as it has to be. While
+// it waits nothing is collected.
 func settle() {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
@@ -86,12 +86,19 @@ func settle() {
 	signal.Notify(all, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
 		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
 	setName("taskrun")
-	debug.FreeOSMemory()
 }
+
+// shortRun is how long a run lasts whose keeper does not give the memory back
+// that its packages needed to begin: to find it takes longer than to begin.
+const shortRun = time.Second
 
 // watch waits for the end of the program that runs the jobs, and cleans up.
 func watch(clean Cleaner) {
 	closeInherited(claimFD)
+	pipe := []unix.PollFd{{Fd: pipeFD, Events: unix.POLLIN}}
+	if n, _ := unix.Poll(pipe, int(shortRun.Milliseconds())); n <= 0 {
+		debug.FreeOSMemory()
+	}
 	for b := make([]byte, 1); ; {
 		if _, err := unix.Read(pipeFD, b); err != unix.EINTR {
 			break // nobody writes: it ends
