@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"go/parser"
+	"go/token"
 	"path"
 	"slices"
 	"strings"
@@ -161,6 +163,39 @@ func TestImportsGoDownOnly(t *testing.T) {
 		for _, pos := range f.defaultConfig {
 			t.Errorf("%s: api.DefaultConfig takes address, token and namespace from the shell: fill an api.Config", pos)
 		}
+	}
+}
+
+// Every command pays for what packages do before main begins, and up pays twice,
+// for its keeper is the same program.
+func TestPackagesCompileNoRegexps(t *testing.T) {
+	t.Parallel()
+	for _, f := range goFiles(t) {
+		if f.test || matches("scripts/...", f.pkg) {
+			continue
+		}
+		for _, pos := range f.regexps {
+			t.Errorf("%s: compile it when it is first used, with sync.OnceValue", pos)
+		}
+	}
+}
+
+func TestPackageRegexpsAreFound(t *testing.T) {
+	t.Parallel()
+	const text = `package p
+import "regexp"
+var one = regexp.MustCompile("a")
+var two = []any{regexp.MustCompilePOSIX("b")}
+var later = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("c") })
+func f() { regexp.MustCompile("d") }
+`
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "p.go", text, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := packageRegexps(fset, file); !slices.Equal(got, []string{"p.go:3:11", "p.go:4:17"}) {
+		t.Errorf("found %v", got)
 	}
 }
 

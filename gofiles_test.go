@@ -20,6 +20,7 @@ type goFile struct {
 	test          bool     // a _test.go file
 	imports       []string // import paths
 	defaultConfig []string // positions where api.DefaultConfig is used
+	regexps       []string // positions where a package is initialized with a regular expression
 }
 
 // goFiles reads all Go files of the module, for every platform.
@@ -51,6 +52,7 @@ func goFiles(t *testing.T) []goFile {
 			test:          strings.HasSuffix(name, "_test.go"),
 			imports:       importsOf(file),
 			defaultConfig: usesOfDefaultConfig(fset, file),
+			regexps:       packageRegexps(fset, file),
 		})
 		return nil
 	})
@@ -107,5 +109,29 @@ func usesOfDefaultConfig(fset *token.FileSet, file *ast.File) []string {
 		}
 		return true
 	})
+	return found
+}
+
+// packageRegexps finds the regular expressions that are compiled when the
+// package of a file is initialized: not in a function, and not in a function
+// literal, as sync.OnceValue has one.
+func packageRegexps(fset *token.FileSet, file *ast.File) (found []string) {
+	for _, decl := range file.Decls {
+		vars, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(vars, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				_, later := n.(*ast.FuncLit)
+				return !later
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "regexp" && strings.Contains(sel.Sel.Name, "Compile") {
+				found = append(found, fset.Position(sel.Pos()).String())
+			}
+			return true
+		})
+	}
 	return found
 }
