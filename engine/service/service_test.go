@@ -43,6 +43,10 @@ func TestAddress(t *testing.T) {
 		"driver, an unknown label":       {network: container, mode: "driver", port: "x", fails: true},
 		"alloc":                          {network: bridge, mode: "alloc", port: "http", ip: "172.26.64.3", number: 80},
 		"alloc, the same port":           {network: bridge, mode: "alloc", port: "db", ip: "172.26.64.3", number: 20002},
+		"driver, no port":                {network: container, mode: "driver", ip: "172.17.0.2"},
+		"alloc, no port":                 {network: bridge, mode: "alloc", ip: "172.26.64.3"},
+		"alloc, a number":                {network: bridge, mode: "alloc", port: "8080", ip: "172.26.64.3", number: 8080},
+		"alloc, an unknown label":        {network: bridge, mode: "alloc", port: "x", fails: true},
 		"alloc, none":                    {network: plain, mode: "alloc", port: "http", fails: true},
 		"no such mode":                   {network: plain, mode: "x", fails: true},
 	} {
