@@ -37,7 +37,7 @@ var floors = []floor{
 	{"cmd/cluster", "cmd/client engine/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/preflight", "engine/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/*", "engine/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
-	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/taskapi jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
+	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 
 	{"engine/event", "", "", "what everybody speaks of"},
 	{"engine/fold", "engine/event", "", "pure: events in, the state of a run out"},

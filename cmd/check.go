@@ -3,11 +3,14 @@ package cmd
 import (
 	"slices"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/preflight"
+	"taskrun/engine/httpapi"
 	"taskrun/engine/service"
 	hooks "taskrun/hooks/catalog"
+	"taskrun/hooks/template"
 	"taskrun/jobspec"
 )
 
@@ -75,4 +78,20 @@ func (a *app) health() *preflight.Health {
 		a.healthOf = preflight.NewHealth(a.drivers())
 	}
 	return a.healthOf
+}
+
+// apiPreflight returns what a run has checked of jobs that come through its
+// API: in the surroundings of the run, with its stubs as they are then.
+func (a *app) apiPreflight(run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Problems {
+	entries := map[httpapi.Order]preflight.Entry{
+		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,
+		httpapi.OrderValidate: preflight.APIValidate, httpapi.OrderDispatch: preflight.Dispatch,
+	}
+	return func(order httpapi.Order, job *api.Job) jobspec.Problems {
+		c := run
+		c.Entry, c.Stubs, c.Health = entries[order], stubs.Lent(), preflight.NewHealth(run.Drivers)
+		c.Files = []preflight.File{{File: &jobspec.File{Job: job, Positions: jobspec.Positions{}}}}
+		c.Prepare()
+		return c.Check()
+	}
 }

@@ -94,6 +94,10 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 	if !opts.rehearse {
 		server, socket, warning, r.serve, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
 			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: sources(files),
+			Preflight: a.apiPreflight(preflight.Case{
+				Drivers: a.drivers(), Instead: opts.drivers, Services: hooks.Known(services, elsewhere), Environ: a.environ,
+				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
+			}, stock),
 		})
 	}
 	r.reached = reached{client.Self{Version: currentVersion().Version, PID: pid, DataDir: b.dataDir}, socket}

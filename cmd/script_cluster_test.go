@@ -26,7 +26,9 @@ import (
 	"taskrun/engine/httpapi"
 	"taskrun/engine/service"
 	hookcatalog "taskrun/hooks/catalog"
+	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
+	"taskrun/jobspec/validate"
 )
 
 // clusterToken is the one that a cluster of the scripts wants.
@@ -63,6 +65,16 @@ func startCluster(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// clusterRules is what a cluster checks.
+func clusterRules(order httpapi.Order, job *api.Job) jobspec.Problems {
+	if order == httpapi.OrderDispatch {
+		return nil
+	}
+	job.Canonicalize()
+	jobspec.Register(job)
+	return validate.Job(job)
+}
+
 // clusterd CA DIR is that process. SIGUSR1 breaks off the connections that
 // clients have.
 func clusterd() {
@@ -72,7 +84,7 @@ func clusterd() {
 		DataDir: os.Args[2], Drivers: drivercatalog.New(), Node: &node, HostEnv: os.Environ(), Services: services,
 		Hooks: hookcatalog.New(hookcatalog.Options{DataDir: os.Args[2], Services: services}),
 	})
-	c := &fakeCluster{engine: e, api: httpapi.New(e, httpapi.Config{Node: &node, Version: "1.2.3"})}
+	c := &fakeCluster{engine: e, api: httpapi.New(e, httpapi.Config{Node: &node, Version: "1.2.3", Preflight: clusterRules})}
 	server := httptest.NewUnstartedServer(c)
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are to fail
 	server.StartTLS()

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"taskrun":  func() { os.Exit(Main()) },
 		"httpd":    httpd,
 		"clusterd": clusterd,
+		"jobapi":   jobapi,
 	})
 }
 

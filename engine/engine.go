@@ -301,9 +301,6 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	return r, nil
 }
 
-// MaxAllocs returns how many allocations a job may have.
-func (e *Engine) MaxAllocs() int { return e.cfg.MaxAllocs }
-
 // checkSize refuses a job with more allocations than a job may have. Nothing
 // may be done for each allocation of a job before.
 func (e *Engine) checkSize(job *api.Job) error {

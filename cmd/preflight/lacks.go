@@ -18,7 +18,7 @@ import (
 func missingKeys(c *Case) jobspec.Problems {
 	local := localServices(c.Files)
 	return perTask(func(c *Case, t taskOf) (problems jobspec.Problems) {
-		if len(t.Templates) == 0 {
+		if !c.executes(t) {
 			return nil
 		}
 		task, env := c.preview(t)

@@ -28,6 +28,9 @@ package preflight
 
 import (
 	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
@@ -35,8 +38,6 @@ import (
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 	"taskrun/jobspec/taskenv"
-
-	"github.com/hashicorp/nomad/api"
 )
 
 // Entry is a set of entry points.
@@ -83,6 +84,7 @@ type Case struct {
 
 	replaced   map[*api.Task]replaced
 	overridden map[int]bool // task blocks of the stubs that were for a task
+	began      time.Time
 	node       func() *taskenv.Node
 	configs    *catalog.Checker
 }
@@ -90,12 +92,16 @@ type Case struct {
 // Prepare makes of the jobs what would run. It must be called once, before
 // Check.
 func (c *Case) Prepare() {
+	c.began = time.Now()
 	c.node = sync.OnceValue(c.describeNode)
 	c.configs = catalog.NewChecker(c.Drivers)
 	c.replaced, c.overridden = map[*api.Task]replaced{}, map[int]bool{}
 	for _, f := range c.Files {
 		if f.Job == nil {
 			continue
+		}
+		if c.Entry == Dispatch {
+			continue // the job runs: it is what it was made
 		}
 		for used := range c.Stubs.Override(f.Job, f.Positions) {
 			c.overridden[used] = true

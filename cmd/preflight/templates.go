@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -16,13 +17,22 @@ import (
 // templates refuses those that cannot be parsed: they would fail their tasks at
 // the start.
 func templates(c *Case, t taskOf) (problems jobspec.Problems) {
-	if len(t.Templates) == 0 {
+	if !c.executes(t) {
 		return nil
 	}
 	for _, fault := range template.Faults(c.preview(t)) {
 		problems = append(problems, brokenTemplate(t.file, t.Task, fault, t.at.Index("template", fault.Template).Attr("data")))
 	}
 	return problems
+}
+
+// templatesTime is how long the templates of a case may take. Those that are
+// left then are as they are when their tasks start.
+const templatesTime = 10 * time.Second
+
+// executes reports whether a task has templates, and there is time for them.
+func (c *Case) executes(t taskOf) bool {
+	return len(t.Templates) > 0 && time.Since(c.began) < templatesTime
 }
 
 // previewDir stands for the directory of an allocation that does not exist yet.

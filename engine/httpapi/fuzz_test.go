@@ -25,7 +25,7 @@ func (timeless) SetWriteDeadline(time.Time) error { return nil }
 // API, and without a success for what is not there.
 func FuzzServe(f *testing.F) {
 	e := engine.New(engine.Config{DataDir: f.TempDir(), Drivers: map[string]drivers.Driver{}, Node: &taskenv.Node{}})
-	s := httpapi.New(e, httpapi.Config{Node: &taskenv.Node{ID: nodeID, Region: "global"}})
+	s := httpapi.New(e, httpapi.Config{Node: &taskenv.Node{ID: nodeID, Region: "global"}, Preflight: rules(&taskenv.Node{})})
 	f.Cleanup(func() {
 		if err := e.Close(context.Background()); err != nil {
 			f.Error(err)

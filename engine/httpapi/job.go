@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/hashicorp/nomad/api"
@@ -38,6 +39,9 @@ func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
 	if order.Priority < 0 || order.Priority > maxPriority {
 		return nil, fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
 	}
+	if err := s.checkDispatch(r.id, order.Meta); err != nil {
+		return nil, err
+	}
 	id, again, err := s.engine.Dispatch(r.id, engine.Dispatch{
 		Payload: order.Payload, Meta: order.Meta, Prefix: order.IdPrefixTemplate, Priority: order.Priority,
 		Token: r.query.Get("idempotency_token"),
@@ -50,6 +54,23 @@ func (s *Server) dispatchJob(w http.ResponseWriter, r *request) (any, error) {
 		answer.EvalID = s.tracker.evaluate(triggerRegister, id, version(id, 0))
 	}
 	return answer, nil
+}
+
+// checkDispatch refuses to run a parameterized job that can no longer work.
+func (s *Server) checkDispatch(id string, meta map[string]string) error {
+	job := s.look().job(id)
+	if job == nil || !job.IsParameterized() {
+		return nil // which the engine says
+	}
+	child := *job
+	child.Meta = maps.Clone(job.Meta)
+	for key, value := range meta {
+		child.SetMeta(key, value)
+	}
+	if _, faults := s.checkJob(OrderDispatch, &child); len(faults) > 0 {
+		return fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	}
+	return nil
 }
 
 // maxPriority is the highest priority of a job, as in Nomad by default.

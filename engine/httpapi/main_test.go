@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,8 +24,10 @@ import (
 	"taskrun/hooks/catalog"
 	"taskrun/hooks/lent"
 	"taskrun/jobspec"
+	"taskrun/jobspec/placement"
 	"taskrun/jobspec/standin"
 	"taskrun/jobspec/taskenv"
+	"taskrun/jobspec/validate"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -70,6 +73,22 @@ type fixture struct {
 	events *event.Subscription
 }
 
+// rules is a preflight that knows Nomad's rules alone.
+func rules(node *taskenv.Node) func(httpapi.Order, *api.Job) jobspec.Problems {
+	return func(order httpapi.Order, job *api.Job) jobspec.Problems {
+		if order == httpapi.OrderDispatch {
+			return nil
+		}
+		job.Canonicalize()
+		jobspec.Register(job)
+		limits := placement.IgnoredMemoryMax(job, node)
+		for i := range limits {
+			limits[i].Summary += ". Update the Scheduler Configuration to allow oversubscription."
+		}
+		return slices.Concat(validate.Job(job), validate.Allocations(job, 10_000), limits)
+	}
+}
+
 // serve runs jobs and serves them.
 func serve(t testing.TB, jobs ...*api.Job) *fixture {
 	t.Helper()
@@ -87,7 +106,7 @@ func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fi
 		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})
-	cfg := httpapi.Config{Node: node, Version: "1.2.3"}
+	cfg := httpapi.Config{Node: node, Version: "1.2.3", Preflight: rules(node)}
 	change(&cfg)
 	f.server = httpapi.New(f.engine, cfg)
 	l, path, err := httpapi.Listen(socketDir(t), "job-1")

@@ -33,7 +33,7 @@ func (s *Server) planJob(w http.ResponseWriter, r *request) (any, error) {
 	case *order.Job.ID != r.id:
 		return nil, fail(http.StatusBadRequest, "Job ID does not match")
 	}
-	warnings, faults := s.checkJob(order.Job)
+	warnings, faults := s.checkJob(OrderPlan, order.Job)
 	if len(faults) > 0 {
 		return nil, fail(http.StatusInternalServerError, "%s", listed("error", faults))
 	}

@@ -29,7 +29,7 @@ func (s *Server) registerJob(w http.ResponseWriter, r *request) (any, error) {
 	case r.id != "" && r.id != *order.Job.ID:
 		return nil, fail(http.StatusBadRequest, "Job ID does not match name")
 	}
-	warnings, faults := s.checkJob(order.Job)
+	warnings, faults := s.checkJob(OrderRegister, order.Job)
 	if len(faults) > 0 {
 		return nil, fail(http.StatusInternalServerError, "%s", listed("error", faults))
 	}

@@ -23,6 +23,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/hoststats"
 	"taskrun/engine/workload"
+	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -41,11 +42,26 @@ const answerTime = time.Second
 // errShutdown is why sessions end when the server does.
 var errShutdown = errors.New("the run has ended")
 
+// Order is what a client wants done with a job.
+type Order int
+
+// The orders whose jobs are checked.
+const (
+	OrderRegister Order = iota
+	OrderPlan
+	OrderValidate
+	OrderDispatch
+)
+
 // Config is what a server tells of its surroundings.
 type Config struct {
 	Node    *taskenv.Node // of which nothing may be written any more
 	Version string        // of taskrun
 	DataDir string        // where the runs are
+	// Preflight makes of a job, which is canonicalized then, what the run would
+	// make of it, and returns everything that is wrong with it. A job that is
+	// dispatched is not changed. Several jobs may be checked at once.
+	Preflight func(order Order, job *api.Job) jobspec.Problems
 	// Keys verify the tokens of workload identities that tasks send.
 	Keys *workload.Keyring
 	// Sources is what the jobs were made of, by ID, where that is known.

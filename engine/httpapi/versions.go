@@ -10,8 +10,6 @@ import (
 
 	"taskrun/engine/update"
 	"taskrun/jobspec"
-	"taskrun/jobspec/placement"
-	"taskrun/jobspec/validate"
 )
 
 // jobVersions answers GET /v1/job/:id/versions: the versions that are kept, the
@@ -82,7 +80,7 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 	}
 	answer := &api.JobValidateResponse{DriverConfigValidated: true}
 	var warnings []string
-	warnings, answer.ValidationErrors = s.checkJob(order.Job)
+	warnings, answer.ValidationErrors = s.checkJob(OrderValidate, order.Job)
 	answer.Warnings, answer.Error = listed("warning", warnings), listed("error", answer.ValidationErrors)
 	return answer, nil
 }
@@ -90,22 +88,17 @@ func (s *Server) validateJob(w http.ResponseWriter, r *request) (any, error) {
 // maxTexts is how many things a job is told that are wrong with it.
 const maxTexts = 100
 
-// checkJob canonicalises a job and says what is wrong with it.
-func (s *Server) checkJob(job *api.Job) (warnings, faults []string) {
+// checkJob makes of a job what would run, and says what is wrong with it.
+func (s *Server) checkJob(order Order, job *api.Job) (warnings, faults []string) {
 	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
 		return nil, []string{err.Error()}
 	}
-	job.Canonicalize()
-	jobspec.Register(job)
-	for _, p := range append(validate.Job(job), validate.Allocations(job, s.engine.MaxAllocs())...) {
+	for _, p := range s.cfg.Preflight(order, job) {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p.Error())
 		} else {
 			warnings = append(warnings, p.Error())
 		}
-	}
-	for _, p := range placement.IgnoredMemoryMax(job, s.cfg.Node) {
-		warnings = append(warnings, p.Summary+". Update the Scheduler Configuration to allow oversubscription.")
 	}
 	return few(warnings), few(faults)
 }
