@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,8 +19,10 @@ type logServer struct {
 	files  []string // their texts
 	first  int      // number of the oldest
 	denied bool     // files may not be listed
-	asked  []string // origin and offset of each reading
+	asked  []string // origin and offset of each reading, and whether it follows
 	breaks bool     // after the first frame
+	more   string   // that is written after the first reading
+	less   int      // bytes of the output that are gone after the first reading
 }
 
 func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -37,11 +40,22 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
-	s.asked = append(s.asked, q.Get("origin")+" "+q.Get("offset"))
+	asked := q.Get("origin") + " " + q.Get("offset")
+	if q.Get("follow") == "true" {
+		asked += " follow"
+	}
+	s.asked = append(s.asked, asked)
 	var offset int
 	_, _ = fmt.Sscan(q.Get("offset"), &offset)
+	text := strings.Join(s.files, "")
+	if len(s.asked) > 1 {
+		text = text[s.less:] + s.more
+	}
+	if q.Get("origin") == api.OriginEnd {
+		offset = max(0, len(text)-offset)
+	}
 	if q.Get("plain") == "true" {
-		_, _ = fmt.Fprint(w, strings.Join(s.files, "")[offset:])
+		_, _ = fmt.Fprint(w, text[offset:])
 		return
 	}
 	frames := json.NewEncoder(w)
@@ -143,5 +157,74 @@ func TestTheLastLinesOfAnOutput(t *testing.T) {
 	}
 	if at := task.end(t.Context(), "stdout"); at != (Position{File: "alloc/logs/t.stdout.4", Offset: 9, Read: 19}) {
 		t.Errorf("the end is at %+v", at)
+	}
+}
+
+// An output that is read on from its end begins behind all that there is now;
+// where files may not be listed the server knows where that is.
+func TestTheEndOfAnOutput(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		server      logServer
+		asked, text string
+	}{
+		"there is some":           {logServer{files: []string{"abc", "de"}, first: 4}, "start 5", ""},
+		"there is none yet":       {logServer{}, "start 0", ""},
+		"files may not be listed": {logServer{files: []string{"abc"}, denied: true}, "end 0", ""},
+	} {
+		text, at, err := tt.server.read(t, Position{End: true})
+		if err != nil || text != tt.text || !cmp.Equal(tt.server.asked, []string{tt.asked}) {
+			t.Errorf("%s: %q at %+v, asked %q; %v", name, text, at, tt.server.asked, err)
+		}
+	}
+}
+
+// What was lost once stays lost, and a file that follows another is no loss.
+func TestLostOutput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		from Position
+		lost bool
+	}{
+		{Position{File: "alloc/logs/t.stdout.1", Offset: 1}, true},
+		{Position{File: "alloc/logs/t.stdout.2", Offset: 1}, false},
+		{Position{File: "alloc/logs/t.stdout.2", Offset: 1, Lost: true}, true},
+		{Position{File: "alloc/logs/t.stdout.3", Offset: 1}, false},
+	} {
+		s := logServer{files: []string{"abc", "de"}, first: 3}
+		if _, at, err := s.read(t, tt.from); err != nil || at.Lost != tt.lost || at.Offset != 2 {
+			t.Errorf("from %+v: at %+v, %v", tt.from, at, err)
+		}
+	}
+}
+
+// Long lines are looked for ever farther back, and an error is one of the
+// request that met it.
+func TestTheLastLinesOfALongOutput(t *testing.T) {
+	t.Parallel()
+	s := &logServer{files: []string{strings.Repeat("x", 100<<10) + "\n", strings.Repeat("y", 100<<10) + "\n"}}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	task := s.task(t, server)
+	const size = 100<<10 + 1
+	for lines, want := range map[int]Position{
+		1: {File: "alloc/logs/t.stdout.1", Read: size}, 2: {File: "alloc/logs/t.stdout.0"}, 0: {File: "alloc/logs/t.stdout.1", Offset: size, Read: 2 * size},
+	} {
+		if at, err := task.Back(t.Context(), "stdout", lines); err != nil || at != want {
+			t.Errorf("%d lines: %+v, want %+v; %v", lines, at, want, err)
+		}
+	}
+	s.asked = nil
+	if _, err := task.Back(t.Context(), "stdout", 1); err != nil || !cmp.Equal(s.asked, []string{"start 139266", "start 0"}) {
+		t.Errorf("asked %q, %v", s.asked, err)
+	}
+	s.denied = true
+	var refused *RefusedError
+	if _, err := task.Back(t.Context(), "stdout", 1); !errors.As(err, &refused) || refused.Code != http.StatusForbidden {
+		t.Errorf("error %v", err)
+	}
+	list := &nomad{code: http.StatusNotFound, answers: map[string][]any{"/v1/client/fs/ls/1": {[]api.AllocFileInfo{{Name: "t.stdout.0", Size: 5}}}}}
+	if _, err := onTask(list.server(t, "")).Back(t.Context(), "stdout", 1); !errors.As(err, &refused) || refused.Code != http.StatusNotFound {
+		t.Errorf("error %v", err)
 	}
 }

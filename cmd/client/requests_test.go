@@ -1,0 +1,514 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+)
+
+// nomad is a server in memory that answers each path from a list, in turn, with
+// an index that grows, and records the requests. At the end of a list it is
+// silent, and for a path without one it answers with its code.
+type nomad struct {
+	code    int
+	answers map[string][]any
+
+	mu    sync.Mutex
+	given map[string]int
+	asked []string // METHOD PATH?QUERY BODY, of the body only the keys that have values
+}
+
+// text is an answer that is not JSON.
+type text string
+
+func (n *nomad) RoundTrip(r *http.Request) (*http.Response, error) {
+	n.mu.Lock()
+	n.asked = append(n.asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+bodyOf(r)))
+	list, ok := n.answers[r.URL.Path]
+	i := n.given[r.URL.Path]
+	if ok && i < len(list) {
+		if n.given == nil {
+			n.given = map[string]int{}
+		}
+		n.given[r.URL.Path]++
+	}
+	n.mu.Unlock()
+	if !ok {
+		return response(r, n.code, 0, []byte("no")), nil
+	}
+	if i == len(list) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+	if raw, ok := list[i].(text); ok {
+		return response(r, http.StatusOK, 0, []byte(raw)), nil
+	}
+	body, err := json.Marshal(list[i])
+	return response(r, http.StatusOK, firstIndex+i, body), err
+}
+
+// firstIndex is that of the first answer to a question.
+const firstIndex = 7
+
+func response(r *http.Request, code, index int, body []byte) *http.Response {
+	return &http.Response{
+		StatusCode: code, Header: http.Header{"X-Nomad-Index": {strconv.Itoa(index)}}, ContentLength: int64(len(body)),
+		Body: io.NopCloser(bytes.NewReader(body)), Request: r,
+	}
+}
+
+func bodyOf(r *http.Request) string {
+	if r.Body == nil {
+		return ""
+	}
+	var body any
+	if json.NewDecoder(r.Body).Decode(&body) != nil {
+		return "?"
+	}
+	text, err := json.Marshal(filled(body))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// filled returns a JSON value without what has the zero value.
+func filled(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, v := range value {
+			if v = filled(v); v == nil {
+				delete(value, key)
+			} else {
+				value[key] = v
+			}
+		}
+		if len(value) == 0 {
+			return nil
+		}
+	case []any:
+		if len(value) == 0 {
+			return nil
+		}
+		for i := range value {
+			value[i] = filled(value[i])
+		}
+	case string:
+		if value == "" || value == "0001-01-01T00:00:00Z" {
+			return nil
+		}
+	case float64:
+		if value == 0 {
+			return nil
+		}
+	case bool:
+		if !value {
+			return nil
+		}
+	}
+	return value
+}
+
+// server returns the cluster, or the engine at a socket.
+func (n *nomad) server(t *testing.T, socket string) *Server {
+	t.Helper()
+	c, err := api.NewClient(&api.Config{Address: "http://nomad", HttpClient: &http.Client{Transport: n}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{API: c, Socket: socket, namespace: "ops"}
+	if socket == "" {
+		s.Address = "http://nomad"
+	}
+	return s
+}
+
+// everything is what each request of this package is like.
+var everything = []struct {
+	name   string
+	do     func(ctx context.Context, s *Server) (any, error)
+	path   string
+	answer any
+	asks   string        // METHOD PATH?QUERY BODY
+	gets   string        // the result as JSON, without what is empty
+	doing  string        // what could not be done, in an error
+	limit  time.Duration // of the answer by a cluster; 0: none
+}{
+	{
+		"a job", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 0)) },
+		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, clusterTime,
+	}, {
+		"a job that changes", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 5)) },
+		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, time.Minute,
+	}, {
+		"allocations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Allocations(ctx, "web", 5)) },
+		"/v1/job/web/allocations", []any{map[string]string{"ID": "1"}}, "GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
+		`[[{"ID":"1"}],7]`, `list the allocations of job "web"`, time.Minute,
+	}, {
+		"evaluations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Evaluations(ctx, "web", 5)) },
+		"/v1/job/web/evaluations", []any{map[string]string{"ID": "1"}}, "GET /v1/job/web/evaluations?index=5&namespace=ops&wait=45000ms",
+		`[[{"ID":"1"}],7]`, `list the evaluations of job "web"`, time.Minute,
+	}, {
+		"a deployment", func(ctx context.Context, s *Server) (any, error) { return answered(s.Deployment(ctx, "web", 5)) },
+		"/v1/job/web/deployment", api.Deployment{ID: "d"}, "GET /v1/job/web/deployment?index=5&namespace=ops&wait=45000ms",
+		`[{"ID":"d"},7]`, `ask for the deployment of job "web"`, time.Minute,
+	}, {
+		"children", func(ctx context.Context, s *Server) (any, error) { return answered(s.Children(ctx, "web", 5)) },
+		"/v1/jobs", []api.JobListStub{{ID: "web/1", ParentID: "web"}, {ID: "web/other"}}, "GET /v1/jobs?index=5&namespace=ops&prefix=web%2F&wait=45000ms",
+		`[[{"ID":"web/1","ParentID":"web"}],7]`, `list the jobs of "web"`, time.Minute,
+	}, {
+		"tasks", func(ctx context.Context, s *Server) (any, error) {
+			tasks, index, err := s.Tasks(ctx, "web", 5)
+			return []any{len(tasks), index}, err
+		},
+		"/v1/job/web/allocations", []any{map[string]string{"ID": "1"}}, "GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
+		`[1,7]`, "list the tasks", time.Minute,
+	}, {
+		"the job of a task", func(ctx context.Context, s *Server) (any, error) { return onTask(s).job(ctx) },
+		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `look at job "web"`, clusterTime,
+	}, {
+		"actions", func(ctx context.Context, s *Server) (any, error) {
+			actions, err := Actions(ctx, []*Task{onTask(s), onTask(s)})
+			return len(actions), err
+		},
+		"/v1/job/web", api.Job{ID: new("web"), TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{{Name: "t", Actions: []*api.Action{{}, {}}}}}}},
+		"GET /v1/job/web?namespace=shop", `4`, `look at job "web"`, clusterTime,
+	}, {
+		"scale", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Scale(ctx, "g", 3) },
+		"/v1/job/web/scale", map[string]string{"EvalID": "e"}, `PUT /v1/job/web/scale?namespace=shop {"Count":3,"Message":"scaled by taskrun","Target":{"Group":"g","Job":"web"}}`,
+		`"e"`, `scale job "web"`, 0,
+	}, {
+		"groups", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Groups(ctx) },
+		"/v1/job/web/scale", api.JobScaleStatusResponse{TaskGroups: map[string]api.TaskGroupScaleStatus{"g": {Desired: 3}}},
+		"GET /v1/job/web/scale?namespace=shop", `{"g":3}`, `get the groups of job "web"`, clusterTime,
+	}, {
+		"revert", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Revert(ctx, 2) },
+		"/v1/job/web/revert", map[string]string{"EvalID": "e"}, `PUT /v1/job/web/revert?namespace=shop {"JobID":"web","JobVersion":2}`, `"e"`, `revert job "web"`, 0,
+	}, {
+		"versions", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Versions(ctx) },
+		"/v1/job/web/versions", map[string]any{"Versions": []api.Job{{ID: new("web")}}}, "GET /v1/job/web/versions?diffs=false&namespace=shop",
+		`[{"ID":"web"}]`, `get the versions of job "web"`, clusterTime,
+	}, {
+		"the deployment of a job", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Deployment(ctx) },
+		"/v1/job/web/deployment", api.Deployment{ID: "d"}, "GET /v1/job/web/deployment?namespace=shop", `{"ID":"d"}`, `get the deployment of job "web"`, clusterTime,
+	}, {
+		"promote all", func(ctx context.Context, s *Server) (any, error) { return nil, onJob(s).Promote(ctx, "d", nil) },
+		"/v1/deployment/promote/d", map[string]string{}, `PUT /v1/deployment/promote/d?namespace=shop {"All":true,"DeploymentID":"d"}`, `null`, `promote the deployment of job "web"`, 0,
+	}, {
+		"promote groups", func(ctx context.Context, s *Server) (any, error) {
+			return nil, onJob(s).Promote(ctx, "d", []string{"g"})
+		},
+		"/v1/deployment/promote/d", map[string]string{}, `PUT /v1/deployment/promote/d?namespace=shop {"DeploymentID":"d","Groups":["g"]}`, `null`, `promote the deployment of job "web"`, 0,
+	}, {
+		"update", func(ctx context.Context, s *Server) (any, error) {
+			return onJob(s).Register(ctx, &api.Job{ID: new("web")}, &api.JobSubmission{Source: "text"})
+		},
+		"/v1/jobs", map[string]string{"EvalID": "e"}, `PUT /v1/jobs?namespace=shop {"Job":{"ID":"web"},"Submission":{"Source":"text"}}`, `"e"`, `update job "web"`, 0,
+	}, {
+		"plan", func(ctx context.Context, s *Server) (any, error) {
+			return s.Plan(ctx, &api.Job{ID: new("web"), Namespace: new("its")})
+		},
+		"/v1/job/web/plan", map[string]string{"Warnings": "w"}, `PUT /v1/job/web/plan?namespace=ops {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, 0,
+	}, {
+		"plan in the job's namespace", func(ctx context.Context, s *Server) (any, error) {
+			return (&Server{API: s.API, Address: s.Address}).Plan(ctx, &api.Job{ID: new("web"), Namespace: new("its")})
+		},
+		"/v1/job/web/plan", map[string]string{"Warnings": "w"}, `PUT /v1/job/web/plan?namespace=its {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, 0,
+	}, {
+		"validate", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
+		"/v1/validate/job", api.JobValidateResponse{ValidationErrors: []string{"a", "b"}, Error: "a and b"}, `PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a","b"]`, `validate job "web"`, clusterTime,
+	}, {
+		"validate, with one fault", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
+		"/v1/validate/job", api.JobValidateResponse{Error: "a"}, `PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a"]`, `validate job "web"`, clusterTime,
+	}, {
+		"validate, without a fault", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
+		"/v1/validate/job", api.JobValidateResponse{}, `PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `null`, `validate job "web"`, clusterTime,
+	}, {
+		"register", func(ctx context.Context, s *Server) (any, error) {
+			return s.RegisterAt(ctx, &api.Job{ID: new("web")}, &api.JobSubmission{Source: "text"}, 9)
+		},
+		"/v1/jobs", map[string]string{"EvalID": "e", "Warnings": "w"}, `PUT /v1/jobs?namespace=ops {"EnforceIndex":true,"Job":{"ID":"web"},"JobModifyIndex":9,"Submission":{"Source":"text"}}`,
+		`{"EvalID":"e","Warnings":"w"}`, `register job "web"`, clusterTime,
+	}, {
+		"deregister", func(ctx context.Context, s *Server) (any, error) {
+			return nil, s.Deregister(ctx, "web", Deregistration{})
+		},
+		"/v1/job/web", map[string]string{}, "DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=false&purge=false", `null`, `stop job "web"`, clusterTime,
+	}, {
+		"purge at once", func(ctx context.Context, s *Server) (any, error) {
+			return nil, s.Deregister(ctx, "web", Deregistration{Purge: true, NoDelay: true})
+		},
+		"/v1/job/web", map[string]string{}, "DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=true&purge=true", `null`, `stop job "web"`, clusterTime,
+	}, {
+		"launch", func(ctx context.Context, s *Server) (any, error) { return nil, s.Launch(ctx, "web") },
+		"/v1/job/web/periodic/force", map[string]string{}, "PUT /v1/job/web/periodic/force?namespace=ops", `null`, `launch job "web"`, clusterTime,
+	}, {
+		"restart a task", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Restart(ctx) },
+		"/v1/client/allocation/1/restart", map[string]string{}, `PUT /v1/client/allocation/1/restart?namespace=shop {"TaskName":"t"}`, `null`, `restart task "t"`, 0,
+	}, {
+		"restart an allocation", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).RestartAlloc(ctx) },
+		"/v1/client/allocation/1/restart", map[string]string{}, `PUT /v1/client/allocation/1/restart?namespace=shop {"AllTasks":true}`, `null`, `restart allocation "web.g[0]"`, 0,
+	}, {
+		"signal", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Signal(ctx, "SIGHUP") },
+		"/v1/client/allocation/1/signal", map[string]string{}, `PUT /v1/client/allocation/1/signal?namespace=shop {"Signal":"SIGHUP","Task":"t"}`, `null`, `signal task "t"`, 0,
+	}, {
+		"statistics", func(ctx context.Context, s *Server) (any, error) { return onTask(s).stats(ctx) },
+		"/v1/client/allocation/1/stats", map[string]any{"Timestamp": 5}, "GET /v1/client/allocation/1/stats?namespace=shop", `{"Timestamp":5}`, `get the statistics of allocation "web.g[0]"`, clusterTime,
+	}, {
+		"dispatch", func(ctx context.Context, s *Server) (any, error) {
+			return onJob(s).Dispatch(ctx, map[string]string{"a": "b"}, []byte("x"))
+		},
+		"/v1/job/web/dispatch", map[string]string{"DispatchedJobID": "web/1"}, `PUT /v1/job/web/dispatch?namespace=shop {"JobID":"web","Meta":{"a":"b"},"Payload":"eA=="}`, `"web/1"`, `dispatch job "web"`, 0,
+	}, {
+		"who an engine is", func(ctx context.Context, s *Server) (any, error) { return s.Self(ctx) },
+		"/v1/agent/self", api.AgentSelf{Stats: map[string]map[string]string{
+			"taskrun": {"pid": "9", "version": "1", "data_dir": "/data"}, "runs": {"web": "/data/web"},
+		}}, "GET /v1/agent/self?namespace=ops", `{"DataDir":"/data","PID":9,"Runs":{"web":"/data/web"},"Version":"1"}`, "ask who it is", clusterTime,
+	}, {
+		"the job of an engine", func(ctx context.Context, s *Server) (any, error) { return s.Job(ctx, "web") },
+		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?namespace=ops", `{"ID":"web"}`, `ask for job "web"`, clusterTime,
+	}, {
+		"stop a job", func(ctx context.Context, s *Server) (any, error) { return nil, s.Stop(ctx, "a/b") },
+		"/v1/job/a/b", map[string]string{}, "DELETE /v1/job/a%2Fb?namespace=ops", `null`, `stop job "a/b"`, clusterTime,
+	}, {
+		"stop a run", func(ctx context.Context, s *Server) (any, error) { return nil, s.StopRun(ctx, "a/b", false) },
+		"/v1/job/a/b", map[string]string{}, "DELETE /v1/job/a%2Fb?namespace=ops&run=stop", `null`, `stop job "a/b"`, clusterTime,
+	}, {
+		"kill a run", func(ctx context.Context, s *Server) (any, error) { return nil, s.StopRun(ctx, "a/b", true) },
+		"/v1/job/a/b", map[string]string{}, "DELETE /v1/job/a%2Fb?namespace=ops&run=kill", `null`, `stop job "a/b"`, clusterTime,
+	},
+}
+
+// onJob and onTask are of a namespace other than that of the server.
+func onJob(s *Server) *Job {
+	return &Job{JobListStub: &api.JobListStub{ID: "web", Namespace: "shop"}, Server: s}
+}
+
+func onTask(s *Server) *Task {
+	return &Task{
+		Server: s, Name: "t", State: &api.TaskState{},
+		Alloc: &api.AllocationListStub{ID: "1", Name: "web.g[0]", Namespace: "shop", JobID: "web", TaskGroup: "g"},
+	}
+}
+
+func answered[T any](answer T, index uint64, err error) ([]any, error) {
+	return []any{answer, index}, err
+}
+
+// Each request is made once, in its namespace, and its result is what the
+// server answered.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for _, tt := range everything {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				n := &nomad{answers: map[string][]any{tt.path: {tt.answer}}}
+				result, err := tt.do(t.Context(), n.server(t, ""))
+				text, _ := json.Marshal(result)
+				var got any
+				_ = json.Unmarshal(text, &got)
+				if text, _ = json.Marshal(filled(got)); err != nil || string(text) != tt.gets {
+					t.Errorf("got %s, %v, want %s", text, err, tt.gets)
+				}
+				if diff := cmp.Diff([]string{tt.asks}, n.asked); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// An error says what could not be done, of whom and why; a question that is not
+// answered in time is one, and an order takes as long as it takes.
+func TestRequestsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, tt := range everything {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				refuses := &nomad{code: http.StatusForbidden}
+				_, err := tt.do(t.Context(), refuses.server(t, ""))
+				if want := "cannot " + tt.doing + " of http://nomad: it answered 403: no"; err == nil || err.Error() != want {
+					t.Errorf("error %v, want %s", err, want)
+				}
+				silent := &nomad{answers: map[string][]any{tt.path: nil}}
+				enough := errors.New("enough")
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, enough)
+				defer cancel()
+				began, limit, why := time.Now(), tt.limit, "no answer within "+tt.limit.String()
+				if limit == 0 {
+					limit, why = time.Hour, "enough"
+				}
+				_, err = tt.do(ctx, silent.server(t, ""))
+				if want := "cannot " + tt.doing + " of http://nomad: " + why; err == nil || err.Error() != want {
+					t.Errorf("error %v, want %s", err, want)
+				}
+				if took := time.Since(began); took != limit {
+					t.Errorf("given up after %v, want %v", took, limit)
+				}
+			})
+		})
+	}
+}
+
+// An engine of this machine has less time to answer than a cluster.
+func TestRequestsOfAnEngine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, began := (&nomad{answers: map[string][]any{"/v1/agent/self": nil}}).server(t, "/run/web.sock"), time.Now()
+		_, err := s.Self(t.Context())
+		if err == nil || err.Error() != "cannot ask who it is of run web: no answer within 2s" || time.Since(began) != localTime {
+			t.Errorf("error %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// Actions are asked of each job once, and those of a task are its own.
+func TestActions(t *testing.T) {
+	t.Parallel()
+	job := func(id string) []any {
+		return []any{api.Job{ID: &id, TaskGroups: []*api.TaskGroup{
+			{Name: new("a"), Tasks: []*api.Task{{Name: "x", Actions: []*api.Action{{Name: id + "-ax"}}}, {Name: "y"}, {Name: "z", Actions: []*api.Action{{Name: id + "-az"}}}}},
+			{Name: new("b"), Tasks: []*api.Task{{Name: "x", Actions: []*api.Action{{Name: id + "-bx1"}, {Name: id + "-bx2"}}}}},
+		}}}
+	}
+	n := &nomad{answers: map[string][]any{"/v1/job/j": job("j"), "/v1/job/k": job("k")}}
+	s := n.server(t, "")
+	var tasks []*Task
+	for _, of := range []string{"j a x", "j a y", "j a z", "k b x", "j c x", "j b z"} {
+		f := strings.Fields(of)
+		tasks = append(tasks, &Task{Server: s, Name: f[2], Alloc: &api.AllocationListStub{JobID: f[0], TaskGroup: f[1]}})
+	}
+	actions, err := Actions(t.Context(), tasks)
+	var got []string
+	for _, a := range actions {
+		got = append(got, a.Task.Alloc.TaskGroup+" "+a.Task.Name+" "+a.Name)
+	}
+	if want := []string{"a x j-ax", "a z j-az", "b x k-bx1", "b x k-bx2"}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("actions %q, %v, want %q", got, err, want)
+	}
+	if len(n.asked) != 2 {
+		t.Errorf("asked %q", n.asked)
+	}
+}
+
+// Statistics are those of tasks by their allocations; what cannot be asked is
+// said, and at most so many allocations are asked at once.
+func TestStats(t *testing.T) {
+	t.Parallel()
+	usage := func(names ...string) []any {
+		tasks := map[string]*api.TaskResourceUsage{}
+		for _, name := range names {
+			tasks[name] = &api.TaskResourceUsage{ResourceUsage: &api.ResourceUsage{MemoryStats: &api.MemoryStats{RSS: 7}}}
+		}
+		tasks["none"] = &api.TaskResourceUsage{}
+		return []any{api.AllocResourceUsage{Tasks: tasks}}
+	}
+	n := &nomad{code: http.StatusForbidden, answers: map[string][]any{
+		"/v1/client/allocation/1/stats": usage("a", "b"), "/v1/client/allocation/2/stats": usage("b"),
+	}}
+	s := n.server(t, "")
+	task := func(alloc, name string) *Task {
+		return &Task{Server: s, Name: name, Alloc: &api.AllocationListStub{ID: alloc, Name: "web.g[" + alloc + "]"}}
+	}
+	tasks := []*Task{task("1", "a"), task("1", "none"), task("1", "ended"), task("3", "a"), task("2", "b"), task("1", "b")}
+	used, problems := Stats(t.Context(), tasks)
+	for i, task := range tasks {
+		if (used[task] != nil) != slices.Contains([]int{0, 4, 5}, i) {
+			t.Errorf("task %d: %v", i, used[task])
+		}
+	}
+	if len(used) != 3 || len(n.asked) != 3 {
+		t.Errorf("%d have statistics, asked %q", len(used), n.asked)
+	}
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "web.g[3]") {
+		t.Errorf("problems %v", problems)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		n := &nomad{answers: map[string][]any{"/v1/client/allocation/x/stats": nil}}
+		s, many := n.server(t, ""), []*Task(nil)
+		for i := range statsAsked + 1 {
+			id := string(rune('a' + i))
+			n.answers["/v1/client/allocation/"+id+"/stats"] = nil
+			many = append(many, &Task{Server: s, Alloc: &api.AllocationListStub{ID: id}})
+		}
+		ended := make(chan struct{})
+		go func() {
+			_, problems = Stats(t.Context(), many)
+			close(ended)
+		}()
+		synctest.Wait()
+		if len(n.asked) != statsAsked {
+			t.Errorf("%d are asked at once", len(n.asked))
+		}
+		<-ended
+		if len(n.asked) != len(many) || len(problems) != len(many) {
+			t.Errorf("asked %d, %d problems", len(n.asked), len(problems))
+		}
+	})
+}
+
+// Services are those of all namespaces, each asked for in its own, now or when
+// they have changed.
+func TestServices(t *testing.T) {
+	t.Parallel()
+	stubs := []*api.ServiceRegistrationListStub{
+		{Namespace: "a", Services: []*api.ServiceRegistrationStub{{ServiceName: "x"}, {ServiceName: "y"}}},
+		{Namespace: "b", Services: []*api.ServiceRegistrationStub{{ServiceName: "x"}}},
+	}
+	service := func(id string) []api.ServiceRegistration { return []api.ServiceRegistration{{ID: id}} }
+	for _, tt := range []struct {
+		after uint64
+		asks  string
+		limit time.Duration // of an engine
+	}{
+		{0, "GET /v1/services?namespace=%2A", localTime},
+		{5, "GET /v1/services?index=5&namespace=%2A&wait=60000ms", 62 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			n := &nomad{code: http.StatusForbidden, answers: map[string][]any{
+				"/v1/services": {stubs, stubs}, "/v1/service/x": {service("ax"), service("bx")}, "/v1/service/y": {service("ay")},
+			}}
+			s := n.server(t, "/run/web.sock")
+			list, index, err := s.Services(t.Context(), tt.after)
+			var ids []string
+			for _, service := range list {
+				ids = append(ids, service.ID)
+			}
+			if err != nil || index != 7 || !slices.Equal(ids, []string{"ax", "ay", "bx"}) {
+				t.Errorf("services %q at %d, %v", ids, index, err)
+			}
+			if diff := cmp.Diff([]string{tt.asks, "GET /v1/service/x?namespace=a", "GET /v1/service/y?namespace=a", "GET /v1/service/x?namespace=b"}, n.asked); diff != "" {
+				t.Error(diff)
+			}
+			delete(n.answers, "/v1/service/x")
+			_, _, one := s.Services(t.Context(), tt.after)
+			began := time.Now()
+			_, _, silent := s.Services(t.Context(), tt.after)
+			if took := time.Since(began); took != tt.limit {
+				t.Errorf("silence is taken for %v", took)
+			}
+			delete(n.answers, "/v1/services")
+			_, _, all := s.Services(t.Context(), tt.after)
+			for _, err := range []error{one, silent, all} {
+				if err == nil || !strings.HasPrefix(err.Error(), "cannot list the services of run web: ") {
+					t.Errorf("error %v", err)
+				}
+			}
+		})
+	}
+}
