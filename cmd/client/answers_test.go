@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -246,9 +249,10 @@ func TestAskAgain(t *testing.T) {
 		"dies too much": {died, true, 99, maxAsked, false},
 		"refuses":       {errors.New("no"), true, 99, 1, false},
 	} {
-		asked := 0
+		asked, ends := 0, []context.Context(nil)
 		s := &Server{Socket: "/a.sock", Back: func(context.Context) bool { return tt.back }}
-		err := s.ask(t.Context(), "ask", func(*api.QueryOptions) error {
+		err := s.ask(t.Context(), "ask", func(q *api.QueryOptions) error {
+			ends = append(ends, q.Context())
 			if asked++; asked > tt.fails {
 				return nil
 			}
@@ -259,6 +263,129 @@ func TestAskAgain(t *testing.T) {
 		}
 		if name == "refuses" && (err == nil || !strings.Contains(err.Error(), "cannot ask of run a")) {
 			t.Errorf("%s: what was wanted of whom is not said: %v", name, err)
+		}
+		if slices.ContainsFunc(ends, func(ctx context.Context) bool { return ctx.Err() == nil }) {
+			t.Errorf("%s: a request is not over", name)
+		}
+	}
+}
+
+// An engine that has died is told from one that answers with an error, by
+// whatever its connection met.
+func TestDied(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error][2]bool{ // whether it died, and whether it was gone before
+		syscall.ECONNREFUSED: {true, true}, fs.ErrNotExist: {true, true}, io.EOF: {true, false}, io.ErrUnexpectedEOF: {true, false},
+		syscall.ECONNRESET: {true, false}, syscall.EPIPE: {true, false}, syscall.EACCES: {false, false}, io.ErrClosedPipe: {false, false},
+	} {
+		err = &net.OpError{Op: "dial", Err: err}
+		if got := [2]bool{died(err), Gone(err)}; got != want {
+			t.Errorf("%v: died and was gone before: %v, want %v", err, got, want)
+		}
+	}
+	if (&Server{Socket: "/a.sock"}).ask(t.Context(), "ask", func(*api.QueryOptions) error { return io.EOF }) == nil {
+		t.Error("an engine that does not come back has answered")
+	}
+}
+
+// Tasks of several servers are listed by job, group, index, age and name; one
+// without known tasks is an allocation of its own.
+func TestList(t *testing.T) {
+	t.Parallel()
+	stub := func(job, group string, index int, created int64, tasks ...string) *api.AllocationListStub {
+		states := map[string]*api.TaskState{}
+		for _, name := range tasks {
+			states[name] = &api.TaskState{}
+		}
+		return &api.AllocationListStub{
+			JobID: job, TaskGroup: group, Name: fmt.Sprintf("%s.%s[%d]", job, group, index), CreateTime: created, CreateIndex: uint64(created), TaskStates: states,
+		}
+	}
+	const path = "/v1/allocations"
+	one := cluster(t, "", map[string]any{path: []any{stub("web", "b", 10, 1, "t"), stub("web", "b", 2, 5, "t"), stub("web", "b", 2, 4, "y", "x"), stub("web", "a", 3, 9)}})
+	other, broken := cluster(t, "", map[string]any{path: []any{stub("api", "z", 0, 1, "t"), stub("web", "b", 0, 1, "t")}}), cluster(t, "", nil)
+	tasks, problems := List(t.Context(), []*Server{one, broken, other}, "")
+	var got []string
+	for _, task := range tasks {
+		got = append(got, fmt.Sprintf("%s@%d/%s", task.Alloc.Name, task.Alloc.CreateTime, task.Name))
+		if want := map[bool]*Server{true: other, false: one}[task.Alloc.JobID == "api" || task.Index == 0]; task.Server != want {
+			t.Errorf("%s is of %v", got[len(got)-1], task.Server)
+		}
+	}
+	want := []string{"api.z[0]@1/t", "web.a[3]@9/", "web.b[0]@1/t", "web.b[2]@4/x", "web.b[2]@4/y", "web.b[2]@5/t", "web.b[10]@1/t"}
+	if !slices.Equal(got, want) {
+		t.Errorf("listed are\n%q, want\n%q", got, want)
+	}
+	if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), "cannot list the tasks of http://") {
+		t.Errorf("problems %v", problems)
+	}
+	if tasks[1].State == nil || tasks[1].Running() {
+		t.Error("an allocation without known tasks runs")
+	}
+}
+
+// A task that has ended is outlived by a later allocation of its name and
+// namespace, and replaced too by one that the server names.
+func TestOutlived(t *testing.T) {
+	t.Parallel()
+	stub := func(namespace, name, status string, created uint64, next string) *api.AllocationListStub {
+		return &api.AllocationListStub{Namespace: namespace, Name: name, ClientStatus: status, CreateIndex: created, NextAllocation: next}
+	}
+	tasks := new(Server).split([]*api.AllocationListStub{
+		stub("a", "web.g[0]", "failed", 1, ""), stub("a", "web.g[0]", "running", 2, ""), stub("a", "web.g[0]", "complete", 3, ""),
+		stub("a", "web.g[1]", "failed", 1, ""), stub("b", "web.g[0]", "failed", 1, ""), stub("a", "web.g[2]", "failed", 1, "x"),
+	})
+	var outlived, replaced []int
+	for i, task := range tasks {
+		if task.Outlived() {
+			outlived = append(outlived, i)
+		}
+		if task.Replaced() {
+			replaced = append(replaced, i)
+		}
+	}
+	if !slices.Equal(outlived, []int{0}) || !slices.Equal(replaced, []int{0, 5}) {
+		t.Errorf("outlived are %v, replaced %v", outlived, replaced)
+	}
+}
+
+// How long a task ran ends with the task; how it ended is its last exit code.
+func TestRanAndExitCode(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1000, 0)
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	for name, tt := range map[string]struct {
+		state api.TaskState
+		ran   time.Duration
+	}{
+		"not started":      {api.TaskState{State: "pending"}, 0},
+		"runs":             {api.TaskState{State: "running", StartedAt: at(990)}, 10 * time.Second},
+		"runs again":       {api.TaskState{State: "running", StartedAt: at(990), FinishedAt: at(980)}, 10 * time.Second},
+		"by another clock": {api.TaskState{State: "running", StartedAt: at(1010)}, 0},
+		"has ended":        {api.TaskState{State: "dead", StartedAt: at(900), FinishedAt: at(903)}, 3 * time.Second},
+		"is ending":        {api.TaskState{State: "dead", StartedAt: at(990)}, 10 * time.Second},
+	} {
+		if got := (&Task{State: &tt.state}).Ran(now); got != tt.ran {
+			t.Errorf("%s: ran for %v, want %v", name, got, tt.ran)
+		}
+	}
+	terminated := func(code string) *api.TaskEvent {
+		return &api.TaskEvent{Type: api.TaskTerminated, Details: map[string]string{"exit_code": code}}
+	}
+	other := &api.TaskEvent{Type: api.TaskStarted, Details: map[string]string{"exit_code": "9"}}
+	for _, tt := range []struct {
+		events []*api.TaskEvent
+		want   string
+	}{
+		{nil, "none"}, {[]*api.TaskEvent{other, terminated("")}, "none"},
+		{[]*api.TaskEvent{terminated("1"), terminated("2"), other}, "2"}, {[]*api.TaskEvent{terminated("1"), terminated("")}, "1"},
+	} {
+		got := "none"
+		if code := (&Task{State: &api.TaskState{Events: tt.events}}).ExitCode(); code != nil {
+			got = strconv.Itoa(*code)
+		}
+		if got != tt.want {
+			t.Errorf("exit code %s, want %s", got, tt.want)
 		}
 	}
 }

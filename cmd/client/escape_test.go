@@ -56,6 +56,7 @@ func TestNoEscapeCharacter(t *testing.T) {
 func FuzzKeys(f *testing.F) {
 	f.Add([]byte("ls\r~~x\r~."), 3)
 	f.Add([]byte("~~~\n~~~~."), 2)
+	f.Add([]byte("ls\r~~x\r~."), 0)
 	f.Fuzz(func(t *testing.T, typed []byte, size int) {
 		whole, err := io.ReadAll(&Keys{Reader: bytes.NewReader(typed), Escape: '~', Leave: func() {}})
 		if err != nil {

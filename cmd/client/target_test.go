@@ -174,8 +174,61 @@ func TestTargetsForCompletion(t *testing.T) {
 			t.Errorf("%q: %q, want %q", prefix, got, want)
 		}
 	}
-	if got := Jobs(shop(), ""); len(got) != 4 {
+	if got := strings.Join(Jobs(shop(), "n"), " "); got != "nightly/periodic-100 nightly/periodic-200" {
 		t.Errorf("jobs %q", got)
+	}
+	unknown := newTask("new", "g", 0, "", "pending", "99999999-0000")
+	if got := strings.Join(TaskNames(append(shop(), unknown), ""), " "); got != "cron dump init log main web" {
+		t.Errorf("names of tasks %q", got)
+	}
+	if label := Labels([]*Task{unknown})[unknown]; label != "99999999" {
+		t.Errorf("an allocation without known tasks is called %q", label)
+	}
+}
+
+// What is selected is settled once, by what the targets stand for then: tasks
+// that come later are selected in the same way alone.
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	later := append(shop(), newTask("web", "web", 1, "web", "running", "55555555-0000"), newTask("main", "main", 0, "other", "running", "56666666-0000"))
+	for _, tt := range []struct{ targets, want, byID string }{
+		{"", "nightly/periodic-100.n[0]/dump nightly/periodic-200.n[0]/dump shop.admin[0]/cron shop.admin[0]/log shop.app[0]/log shop.app[0]/main shop.app[1]/log shop.app[1]/main web.web[0]/init web.web[0]/web web.web[1]/web main.main[0]/other", ""},
+		{"web", "web.web[0]/web web.web[1]/web", ""}, // not init, which is of the group
+		{"main", "shop.app[0]/main shop.app[1]/main", ""},
+		{"cron 1f", "shop.admin[0]/cron shop.app[0]/log shop.app[0]/main", "shop.app[0]/log shop.app[0]/main"},
+		{"nobody", "unknown", ""},
+		{"web nobody", "unknown", ""},
+	} {
+		s, err := Select(shop(), strings.Fields(tt.targets))
+		if err != nil {
+			if unknown := (*UnknownError)(nil); tt.want != "unknown" || !errors.As(err, &unknown) || unknown.Target != "nobody" {
+				t.Errorf("%q: error %v", tt.targets, err)
+			}
+			continue
+		}
+		var got, byID []string
+		for _, task := range s.Of(later) {
+			got = append(got, full(task))
+			if s.ByID(task) {
+				byID = append(byID, full(task))
+			}
+		}
+		if strings.Join(got, " ") != tt.want || strings.Join(byID, " ") != tt.byID {
+			t.Errorf("%q selects %q, by their IDs %q", tt.targets, got, byID)
+		}
+	}
+}
+
+// Several tasks that may be meant but do not run are those that were not
+// replaced, if there is one.
+func TestPickOfWhatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	old, current := newTask("j", "g", 0, "t", "dead", "11111111-0000"), newTask("j", "g", 0, "t", "pending", "22222222-0000")
+	old.Alloc.NextAllocation = current.Alloc.ID
+	for want, tasks := range map[string][]*Task{`task "t" has not started yet`: {old, current}, `task "t" is dead: it never started`: {old}} {
+		if _, err := Pick(tasks, "t"); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
