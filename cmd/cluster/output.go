@@ -147,8 +147,11 @@ func (o *outputs) follow(ctx context.Context, out *output) {
 // reading on.
 func (o *outputs) read(ctx context.Context, out *output, follow bool) bool {
 	at, err := out.task.Read(ctx, out.stream.String(), out.at, follow, func(piece []byte) error {
-		o.show(out, piece)
-		return ctx.Err()
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		o.show(out, piece) // a piece that was shown counts as read
+		return nil
 	})
 	if at.Lost && !out.at.Lost {
 		o.say(fmt.Sprintf("%s of task %q of %s is not complete: some was removed before it could be read", out.stream, out.task.Name, out.alloc.Name))
