@@ -115,6 +115,12 @@ func TestWrongConfigIsRefusedWithItsOrigin(t *testing.T) {
 		{"null in HCL", "config.hcl", "timeout = null\n", nil, []string{"config.hcl:1", `key "timeout"`, "it has no value"}},
 		{"reference in HCL", "config.hcl", "timeout = var.x\n", nil, []string{"config.hcl:1", "ariables"}},
 		{"syntax error in HCL", "config.hcl", "timeout = \"1s\"\nfail-fast = {\n", nil, []string{"config.hcl:"}},
+		{"null in a list", "config.yaml", "var: [a=1, null]\n", nil, []string{`key "var"`, "it has no value"}},
+		{"null in a list in HCL", "config.hcl", "var = [\"a=1\", null]\n", nil, []string{"config.hcl:1", `key "var"`, "it has no value"}},
+		{"map in a list in HCL", "config.hcl", "var = [{}]\n", nil, []string{"config.hcl:1", "write a list"}},
+		{"the first of two faults in HCL", "config.hcl", "\nclient {\n}\nserver {\n}\n", nil, []string{"config.hcl:2", "client"}},
+		{"the first of two unknown keys in HCL", "config.hcl", "b_b = 1\na_a = 1\n", nil, []string{"config.hcl:1", `unknown key "b_b"`}},
+		{"the first of two wrong keys in HCL", "config.hcl", "var = null\ntimeout = null\n", nil, []string{"config.hcl:1", `key "var"`}},
 		{"syntax error", "config.json", "{", nil, []string{"cannot read config file", "config.json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -138,8 +144,13 @@ func TestWrongConfigIsRefusedWithItsOrigin(t *testing.T) {
 
 func TestMissingFileIsAnErrorOnlyWhenNamed(t *testing.T) {
 	t.Parallel()
-	if _, err := apply(t, nil, nil, filepath.Join(t.TempDir(), "config.toml")); err == nil {
-		t.Error("a named file that does not exist was accepted")
+	for _, name := range []string{"config.toml", "config.hcl"} {
+		if _, err := apply(t, nil, nil, filepath.Join(t.TempDir(), name)); err == nil || !strings.HasPrefix(err.Error(), "cannot read config file") {
+			t.Errorf("%s does not exist: %v", name, err)
+		}
+	}
+	if path, err := Find(func(string) string { return "" }); path != "" || err != nil {
+		t.Errorf("found %q, %v without a home", path, err)
 	}
 	home := t.TempDir()
 	path, err := Find(func(name string) string { return map[string]string{"HOME": home}[name] })
@@ -164,6 +175,7 @@ func TestFileIsFoundInTheConfigDirectory(t *testing.T) {
 		{"relative XDG_CONFIG_HOME is ignored", func(r string) map[string]string {
 			return map[string]string{"HOME": r, "XDG_CONFIG_HOME": "xdg"}
 		}, []string{".config/taskrun/config.toml"}, ".config/taskrun/config.toml"},
+		{"a yml file", func(r string) map[string]string { return map[string]string{"HOME": r} }, []string{".config/taskrun/config.yml", ".config/taskrun/other.toml"}, ".config/taskrun/config.yml"},
 		{"two files", func(r string) map[string]string { return map[string]string{"HOME": r} }, []string{".config/taskrun/config.yaml", ".config/taskrun/config.toml"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -190,5 +202,77 @@ func TestFileIsFoundInTheConfigDirectory(t *testing.T) {
 				t.Errorf("found %q, %v, want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+// Variables of flags that Nomad spells otherwise have both names; their own
+// comes first.
+func TestVariablesAsNomadSpellsThem(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		flag, want string
+		env        map[string]string
+	}{
+		{"address", "a", map[string]string{"TASKRUN_ADDR": "a"}},
+		{"address", "b", map[string]string{"TASKRUN_ADDR": "a", "TASKRUN_ADDRESS": "b"}},
+		{"ca-cert", "a", map[string]string{"TASKRUN_CACERT": "a"}},
+		{"ca-path", "a", map[string]string{"TASKRUN_CAPATH": "a"}},
+		{"tls-skip-verify", "a", map[string]string{"TASKRUN_SKIP_VERIFY": "a"}},
+		{"data-dir", "default", map[string]string{"": "a", "TASKRUN_ADDR": "a"}},
+	} {
+		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		value := flags.String(tt.flag, "default", "")
+		_, err := Apply(flags, Sources{Env: func(name string) string { return tt.env[name] }, Keys: []string{tt.flag}})
+		if err != nil || *value != tt.want {
+			t.Errorf("%s by %v: %q, %v, want %q", tt.flag, tt.env, *value, err, tt.want)
+		}
+	}
+}
+
+// Flags that only the command line may have are none of the keys, and no
+// environment or file gives them a value.
+func TestFlagsOfTheCommandLineAlone(t *testing.T) {
+	t.Parallel()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	values := map[string]*string{}
+	for _, name := range []string{"config", "help", "other", "version"} {
+		values[name] = flags.String(name, "default", "")
+	}
+	if got := Options(flags); len(got) != 1 || got[0] != "other" {
+		t.Errorf("options %q", got)
+	}
+	if _, err := Apply(flags, Sources{Env: func(string) string { return "changed" }, Keys: Options(flags)}); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range values {
+		if (*value == "changed") != (name == "other") {
+			t.Errorf("--%s is %q", name, *value)
+		}
+	}
+	// The first fault ends it.
+	wrong := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	wrong.Bool("a", false, "")
+	wrong.Bool("b", false, "")
+	_, err := Apply(wrong, Sources{Env: func(name string) string { return name }, Keys: []string{"a", "b"}})
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot use TASKRUN_A: ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Values of other types reach a flag as its text: empty lines of a variable,
+// which are left out, and numbers, truths and sets of a file.
+func TestTextsOfValues(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"config.hcl": "fail-fast = \"true\"\nvar = [1, true, [\"x\"]]\n", "config.yaml": "fail-fast: true\nvar: [1, true, [x]]\n",
+	} {
+		got, err := apply(t, nil, nil, write(t, name, text))
+		if want := []string{"1", "true", "x"}; err != nil || !got.fast || !cmp.Equal(got.vars, want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	got, err := apply(t, nil, map[string]string{"TASKRUN_VAR": "\n a=1\r\n\nb=2", "TASKRUN_DATA_DIR": "two\nlines\n"}, "")
+	if want := []string{" a=1", "b=2"}; err != nil || !cmp.Equal(got.vars, want) || got.dir != "two\nlines\n" {
+		t.Errorf("%q, %v", got.vars, err)
 	}
 }

@@ -63,6 +63,17 @@ plugin "raw_exec" {
 			if err != nil || len(got) != 1 {
 				t.Fatalf("%d plugins, %v", len(got), err)
 			}
+			wantAt := map[string]string{
+				"enabled": ": key plugin.raw_exec.config.enabled", "gc.image": ": key plugin.raw_exec.config.gc", "gc": ": key plugin.raw_exec.config.gc", "other": "",
+			}
+			if name == "config.hcl" {
+				wantAt = map[string]string{"enabled": ":4", "denied_envvars": ":5", "gc": ":6", "gc.image": ":6", "other": ""}
+			}
+			for option, want := range wantAt {
+				if at := got[0].At(option); !strings.HasSuffix(at, want) || (at == "") != (want == "") {
+					t.Errorf("%s stands at %q, want %q", option, at, want)
+				}
+			}
 			if p := got[0]; p.Name != "raw_exec" || !p.Config.RawEquals(want) || !strings.Contains(p.Origin, name) {
 				t.Errorf("it is %#v", p)
 			}
@@ -137,6 +148,22 @@ func TestWrongOptionsOfDrivers(t *testing.T) {
 		{
 			"wrong type in a block", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    gc {\n      image = []\n    }\n  }\n}\n",
 			`config.hcl:4: Incorrect attribute value type: Inappropriate value for attribute "image": bool required`,
+		},
+		{
+			"wrong type behind another option", "config.yaml", "plugin:\n  raw_exec:\n    config: {enabled: maybe, denied_envvars: []}\n",
+			`config.yaml: key plugin.raw_exec.config.enabled: `,
+		},
+		{
+			"a second driver", "config.hcl", "plugin \"raw_exec\" {\n  config {\n  }\n}\nplugin \"lxc\" {\n}\n",
+			`config.hcl:5: there is no driver "lxc"; there are plain, raw_exec`,
+		},
+		{
+			"the first of two unknown options", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    colour = 1\n    auth = 1\n  }\n}\n",
+			`config.hcl:3: driver "raw_exec" has no option "colour"; `,
+		},
+		{
+			"an option that is a block", "config.json", `{"plugin": {"raw_exec": {"config": {"gc": {"image": []}}}}}`,
+			`config.json: key plugin.raw_exec.config.gc: `,
 		},
 		{
 			"unknown driver", "config.toml", "[plugin.raw_exce.config]\nenabled = true\n",
