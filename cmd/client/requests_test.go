@@ -452,9 +452,11 @@ func TestStats(t *testing.T) {
 			close(ended)
 		}()
 		synctest.Wait()
+		n.mu.Lock()
 		if len(n.asked) != statsAsked {
 			t.Errorf("%d are asked at once", len(n.asked))
 		}
+		n.mu.Unlock()
 		<-ended
 		if len(n.asked) != len(many) || len(problems) != len(many) {
 			t.Errorf("asked %d, %d problems", len(n.asked), len(problems))
