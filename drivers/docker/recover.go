@@ -64,7 +64,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if t.output, err = openOutput(cfg, true); err != nil {
 		return err
 	}
-	t.tty = info.Config.Tty
+	t.tty, t.started = info.Config.Tty, true
 	t.mute = d.options.DisableLogCollection || info.HostConfig != nil && mute(info.HostConfig.LogConfig)
 	if t.startedAt, err = time.Parse(time.RFC3339Nano, info.State.StartedAt); err != nil {
 		t.startedAt = time.Now()

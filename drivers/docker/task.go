@@ -25,8 +25,9 @@ type task struct {
 	cli       *client.Client
 	cfg       *drivers.TaskConfig
 	name      string
-	container string // ID
-	startedAt time.Time
+	container string    // ID
+	startedAt time.Time // or just before
+	started   bool
 	network   *drivers.Network
 	tty       bool
 	mute      bool // its output is not collected
@@ -79,6 +80,7 @@ func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
 	}
 	// It is waited for before it starts, so that no end is missed.
 	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
+	t.startedAt = time.Now() // it may end before the engine says that it has started
 	t.watching.Go(func() { t.watch(wait) })
 	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
 	if err != nil && c.joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {
@@ -87,7 +89,7 @@ func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
 	if err != nil {
 		return startError(t.container, err)
 	}
-	t.startedAt = time.Now()
+	t.started = true
 	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
 	if err != nil && !errdefs.IsNotFound(err) { // it may have ended, and somebody removed it
 		return engineError("cannot inspect container "+shortID(t.container), err)
@@ -183,7 +185,7 @@ func (t *task) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
 	err := removeContainer(ctx, t.cli, t.container)
-	if err == nil && !t.startedAt.IsZero() { // the watcher tells of the end
+	if err == nil && t.started { // the watcher tells of the end
 		t.exit.Await(ctx, killTime)
 	}
 	t.forget()
