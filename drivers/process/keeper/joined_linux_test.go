@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -259,5 +260,25 @@ func TestNothingIsHeldInTheForeground(t *testing.T) {
 	w, _ = notices(l)
 	if err := w.Hold("lock", nil); err == nil || !strings.Contains(err.Error(), `cannot have file "lock" held`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// The keeper of a detached run learns how it ended. The record is gone with
+// what it was for; an error while it was written is told.
+func TestCloseOfADetachedRun(t *testing.T) {
+	t.Parallel()
+	for _, clean := range []bool{true, false} {
+		keeper, program := lines(t)
+		w, r := recording(t, &link{line: program})
+		r.err = errors.New("no space")
+		if err := w.Close(clean); clean != (err != nil && err.Error() == "no space") {
+			t.Errorf("closed clean %t: %v", clean, err)
+		}
+		if m, err := keeper.receive(); err != nil || !reflect.DeepEqual(m.Over, &over{clean}) {
+			t.Errorf("the keeper is told %+v, %v", m, err)
+		}
+		if _, err := os.Stat(r.path); clean == (err == nil) {
+			t.Errorf("closed clean %t, the record: %v", clean, err)
+		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -180,25 +179,5 @@ func TestEntriesOfADetachedRun(t *testing.T) {
 	e.Remove()
 	if c := contentsOf(t, r); len(c.started) > 0 || !forks() {
 		t.Errorf("after the end: %+v", c.started)
-	}
-}
-
-// The keeper of a detached run learns how it ended. The record is gone with
-// what it was for; an error while it was written is told.
-func TestCloseOfADetachedRun(t *testing.T) {
-	t.Parallel()
-	for _, clean := range []bool{true, false} {
-		keeper, program := lines(t)
-		w, r := recording(t, &link{line: program})
-		r.err = errors.New("no space")
-		if err := w.Close(clean); clean != (err != nil && err.Error() == "no space") {
-			t.Errorf("closed clean %t: %v", clean, err)
-		}
-		if m, err := keeper.receive(); err != nil || !reflect.DeepEqual(m.Over, &over{clean}) {
-			t.Errorf("the keeper is told %+v, %v", m, err)
-		}
-		if _, err := os.Stat(r.path); clean == (err == nil) {
-			t.Errorf("closed clean %t, the record: %v", clean, err)
-		}
 	}
 }
