@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/decode"
 	"taskrun/jobspec/evaluate"
@@ -91,9 +92,24 @@ func TestDecodeFillsEveryKindOfField(t *testing.T) {
 		"item \"a\" {\n value = 1\n}\nitem \"b\" {}": {Pointers: []*inner{{"a", 1}, {Name: "b"}}},
 		"struct \"a\" {\n value = 1\n}\nstruct b {}": {Structs: []inner{{"a", 1}, {Name: "b"}}},
 		"keyed \"a\" {\n value = 1\n}":               {Keyed: map[string]*inner{"a": {"a", 1}}},
-		"dynamic \"item\" {\n for_each = [\"x\", \"y\"]\n labels = [item.value]\n content {\n value = item.key\n}\n}": {Pointers: []*inner{{"x", 0}, {"y", 1}}},
-		`{"text": "${1 + 1}", "item": {"a": {"value": 2}, "b": [{}, {"value": 3}]}}`:                                  {Text: "2", Pointers: []*inner{{"a", 2}, {Name: "b"}, {"b", 3}}},
-		`{"either": {"${\"k\"}": "v"}, "plain": {"a": 1}, "//": "a comment"}`:                                         {Either: map[string]string{"k": "v"}, Plain: map[string]string{"a": "1"}},
+		`list = convert([], set(string))`:            {List: []string{}},
+		`numbers = null`:                             {},
+		`map = null`:                                 {},
+		`map = convert({ a = 1 }, map(string))`:      {Map: map[string]string{"a": "1"}},
+		`single "a" { value = 3 }`:                   {Single: &inner{"a", 3}},
+		"free {\n a = true\n b = null\n c = { d = null }\n e = [null, false]\n f = convert([1], set(number))\n g \"x\" \"y\" {\n h = null\n}\n}": {Free: map[string]any{
+			"a": true, "c": []any{map[string]any{"d": nil}}, "e": []any{nil, false}, "f": []any{1},
+			"g": []any{map[string]any{"x": []any{map[string]any{"y": []any{map[string]any{"h": nil}}}}}},
+		}},
+		"dynamic \"struct\" {\n for_each = { b = 2, a = 1 }\n iterator = each\n labels = [each.key]\n content {\n value = each.value\n}\n}":                     {Structs: []inner{{"a", 1}, {"b", 2}}},
+		"dynamic \"item\" {\n for_each = convert([\"y\", \"x\"], set(string))\n labels = [item.key]\n content {\n value = item.key == item.value ? 1 : 0\n}\n}": {Pointers: []*inner{{"x", 1}, {"y", 1}}},
+		"dynamic \"plain\" {\n for_each = [1]\n content {\n a = plain.value\n}\n}":                                                                              {Plain: map[string]string{"a": "1"}},
+		"item \"first\" {}\ndynamic \"item\" {\n for_each = []\n labels = [\"x\"]\n content {}\n}\nitem \"last\" {}":                                            {Pointers: []*inner{{Name: "first"}, {Name: "last"}}},
+		"free {\n dynamic \"b\" {\n for_each = [1, 2]\n labels = [\"l${b.value}\"]\n content {\n v = b.value\n}\n}\n}":                                          {Free: map[string]any{"b": []any{map[string]any{"l1": []any{map[string]any{"v": 1}}}, map[string]any{"l2": []any{map[string]any{"v": 2}}}}}},
+		`{"dynamic": {"item": {"for_each": ["x"], "iterator": "it", "labels": ["${it.value}"], "content": {"value": "${it.key}"}}}}`:                            {Pointers: []*inner{{"x", 0}}},
+		"dynamic \"item\" {\n for_each = [\"x\", \"y\"]\n labels = [item.value]\n content {\n value = item.key\n}\n}":                                           {Pointers: []*inner{{"x", 0}, {"y", 1}}},
+		`{"text": "${1 + 1}", "item": {"a": {"value": 2}, "b": [{}, {"value": 3}]}}`:                                                                            {Text: "2", Pointers: []*inner{{"a", 2}, {Name: "b"}, {"b", 3}}},
+		`{"either": {"${\"k\"}": "v"}, "plain": {"a": 1}, "//": "a comment"}`:                                                                                   {Either: map[string]string{"k": "v"}, Plain: map[string]string{"a": "1"}},
 	} {
 		t.Run(source, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +154,17 @@ func TestDecodeSaysAllThatIsWrong(t *testing.T) {
 		"item {}":                        {`1: this item has no name`},
 		"item \"a\" \"b\" {}":            {`1: "b" is not expected after item`},
 		"keyed \"a\" {}\nkeyed \"a\" {}": {`2: warning: keyed "a" is given twice`},
-		"text = nope()\nflag = 2\nfree {\n a = var.b\n}":                                        {`1: Call to unknown function`, `2: "flag" must be true or false`},
+		"text = nope()\nflag = 2\nfree {\n a = var.b\n}": {`1: Call to unknown function`, `2: "flag" must be true or false`},
+		`numbers = "1"`:                      {`1: "numbers" must be a list of whole numbers`},
+		`either = 1`:                         {`1: "either" must be a map of strings`},
+		"free {\n a = upper\n b = nope()\n}": {`3: Call to unknown function`},
+		"free {\n a = 1\n a {}\n}":           {`2: warning: "a" is given as an attribute and as a block`},
+		"item \"a\" {\n value = nope()\n}\nplain {\n a = nope()\n b = 1\n}":           {`2: Call to unknown function`, `5: Call to unknown function`},
+		"dynamic \"item\" {\n for_each = nope()\n labels = [\"a\"]\n content {}\n}":   {`2: Call to unknown function`},
+		"dynamic \"item\" {\n for_each = [1, 2]\n labels = [nope()]\n content {}\n}":  {`3: Call to unknown function`}, // once
+		"dynamic \"item\" \"x\" {\n for_each = [1]\n content {}\n}":                   {`1: "x" is not expected after dynamic`},
+		"dynamic \"single\" {\n for_each = [1, 2]\n labels = [\"a\"]\n content {}\n}": {`1: "single" is given twice`},
+		"dynamic \"single\" {\n for_each = [1]\n labels = [\"a\"]\n content {}\n}":    nil,
 		"dynamic \"item\" {}":                                                                   {`1: "for_each" is missing in this dynamic block`, `1: "labels" is missing in this dynamic block`, `1: this dynamic block has no content block`},
 		"dynamic \"nope\" {\n for_each = []\n content {}\n}":                                    {`1: unknown block "nope" in this block`},
 		"dynamic \"item\" {\n for_each = 1\n labels = [\"a\"]\n content {}\n}":                  {`2: for_each must be a list, a set, a map or an object`},
@@ -154,6 +180,49 @@ func TestDecodeSaysAllThatIsWrong(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Generated blocks are paid for, so that a few lines cannot fill the memory.
+func TestGeneratedBlocksAreBounded(t *testing.T) {
+	t.Parallel()
+	const source = "dynamic \"item\" {\n for_each = range(1000)\n labels = [\"a\"]\n content {}\n}\n"
+	for times, want := range map[int][]string{10: nil, 20: {"81: the values of this file grow too large"}} {
+		var got outer
+		said := decodeInto(t, strings.Repeat(source, times), &got, decode.Decoder{})
+		if len(said) > 0 {
+			said = said[:1]
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Errorf("%d times (-want +got):\n%s", times, diff)
+		}
+		if n := len(got.Pointers); n < 1000*min(times, 12) || n > 16<<10 {
+			t.Errorf("%d times: %d blocks", times, n)
+		}
+	}
+}
+
+// What a secret decides is concealed, in a generated block too.
+func TestGeneratedBlocksAreConcealed(t *testing.T) {
+	t.Parallel()
+	const source = "dynamic \"item\" {\n for_each = var.secret\n labels = [\"a\"]\n content {\n value = item.value\n}\n}\nwhole = 1 + 1\n"
+	body, diags := syntax.Parse([]byte(source), "t")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	scope := evaluate.NewScope(function.Table(""), nil)
+	scope.Define("var", cty.ObjectVal(map[string]cty.Value{"secret": cty.TupleVal([]cty.Value{cty.NumberIntVal(4711)})}))
+	scope.Conceal("var", "secret")
+	d := decode.Decoder{Scope: scope}
+	if diags := d.Decode("outer", hcl.Range{}, body, new(outer), decode.Nowhere{}); diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	var got []int
+	for _, c := range scope.Concealed() {
+		got = append(got, c.Range.Start.Line)
+	}
+	if !slices.Equal(got, []int{2, 5}) {
+		t.Errorf("concealed are lines %v", got)
 	}
 }
 

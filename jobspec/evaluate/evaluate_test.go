@@ -1,6 +1,7 @@
 package evaluate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -120,14 +121,66 @@ func TestTheBudgetIsForTheWholeFile(t *testing.T) {
 func TestLiteral(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string]string{
-		`name`: "name", `"a b"`: "a b", `"${x}"`: "", `1`: "", `a.b`: "", `""`: "",
+		`name`: "name", `"a b"`: "a b", `"${x}"`: "", `1`: "", `a.b`: "", `""`: "", `null`: "",
+		`{ name = 1 }`: "name", `{ "a b" = 1 }`: "a b", `{ (name) = 1 }`: "", `{ 1 = 1 }`: "", `{ "${x}" = 1 }`: "",
+		`{"a": {"a b": 1}}`: "a b", `{"a": {"${x}": 1}}`: "",
 	} {
-		expr, diags := hclsyntax.ParseExpression([]byte(source), "", hcl.Pos{})
-		if diags.HasErrors() {
-			t.Fatal(diags)
+		var expr hclsyntax.Expression
+		if strings.HasPrefix(source, `{"`) { // of JSON syntax
+			scope, found := attributes(t, source)
+			expr, _ = scope.Native(found["a"].Expr)
+		} else {
+			var diags hcl.Diagnostics
+			if expr, diags = hclsyntax.ParseExpression([]byte(source), "", hcl.Pos{}); diags.HasErrors() {
+				t.Fatal(diags)
+			}
+		}
+		if object, ok := expr.(*hclsyntax.ObjectConsExpr); ok {
+			expr = object.Items[0].KeyExpr
 		}
 		if got, ok := evaluate.Literal(expr); got != want || ok != (want != "" || source == `""`) {
 			t.Errorf("Literal(%s) = %q, %v", source, got, ok)
 		}
+	}
+}
+
+// JSON has values of all kinds, and strings in it are templates; what is wrong
+// with one is found wherever it stands.
+func TestJSON(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]cty.Value{
+		`"x-${var.v}"`: cty.StringVal("x-val"), `1.5`: cty.NumberFloatVal(1.5), `true`: cty.True, `null`: cty.NullVal(cty.DynamicPseudoType), `""`: cty.StringVal(""),
+		`"${1 + 1}"`:                   cty.NumberIntVal(2),
+		`["${var.v}", 1, [null], []]`:  cty.TupleVal([]cty.Value{cty.StringVal("val"), cty.NumberIntVal(1), cty.TupleVal([]cty.Value{cty.NullVal(cty.DynamicPseudoType)}), cty.EmptyTupleVal}),
+		`{"${var.v}": {"b": [false]}}`: cty.ObjectVal(map[string]cty.Value{"val": cty.ObjectVal(map[string]cty.Value{"b": cty.TupleVal([]cty.Value{cty.False})})}),
+		`"${"`:                         cty.NilVal, `["${"]`: cty.NilVal, `{"b": "${"}`: cty.NilVal, `{"${": 1}`: cty.NilVal,
+	} {
+		scope, found := attributes(t, `{"a": `+source+`}`)
+		got, diags := value(t, scope, found["a"].Expr)
+		if want == cty.NilVal {
+			if !diags.HasErrors() || got != cty.NilVal {
+				t.Errorf("%s is %#v", source, got)
+			}
+		} else if diags.HasErrors() || !got.RawEquals(want) {
+			t.Errorf("%s is %#v, want %#v; %v", source, got, want, diags)
+		}
+	}
+	scope, found := attributes(t, `{"a": "x ${y}"}`)
+	expr, _ := scope.Native(found["a"].Expr)
+	if at := found["a"].Expr.Range(); expr.Range() != at || expr.StartRange() != at || at.Start.Byte != 6 || at.End.Byte != 14 {
+		t.Errorf("%v and %v, want %v", expr.Range(), expr.StartRange(), at)
+	}
+	_, _ = scope.Value(expr, scope.Root())
+	var deferred []string
+	for _, traversal := range expr.Variables() {
+		if text, ok := evaluate.DeferredText(traversal); ok {
+			deferred = append(deferred, text)
+		}
+	}
+	if len(deferred) != 1 || deferred[0] != "${y}" {
+		t.Errorf("deferred are %q", deferred)
+	}
+	if text, ok := evaluate.DeferredText(hcl.Traversal{hcl.TraverseRoot{Name: "y"}}); ok {
+		t.Errorf("deferred is %q", text)
 	}
 }

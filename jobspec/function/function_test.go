@@ -103,6 +103,117 @@ func TestCostlyCallsAreRefused(t *testing.T) {
 	}
 }
 
+// Each limit is exact, says what there is and what is allowed, and leaves alone
+// what is not known or has no value.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	text, number := cty.StringVal, func(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
+	list := func(n int, v cty.Value) cty.Value { return cty.ListVal(slices.Repeat([]cty.Value{v}, n)) }
+	const mib = 1 << 20
+	long := text(strings.Repeat("a", mib))
+	for _, c := range []struct {
+		function string
+		args     []cty.Value
+		refusal  string // "": there is none
+	}{
+		{"format", []cty.Value{text("%99999d 12345 %d"), number(1), number(1)}, ""},
+		{"format", []cty.Value{text("%100000d"), number(1)}, "a number in the format has more than 5 digits"},
+		{"formatlist", []cty.Value{text("%100000d"), list(1, number(1))}, "a number in the format has more than 5 digits"},
+		{"formatlist", []cty.Value{long, list(16, number(1))}, "too many arguments; no verbs in format string"},
+		{"formatlist", []cty.Value{long, list(17, number(1)), list(2, number(1))}, "the result could have 17825792 bytes; at most 16777216 are allowed"},
+		{"formatlist", []cty.Value{text("%s"), list(15, long)}, ""},
+		{"formatlist", []cty.Value{text("%s"), list(16, long)}, "the arguments hold more than 16777216 bytes"},
+		{"formatlist", []cty.Value{text("%s"), cty.NullVal(cty.List(cty.String))}, "null value cannot be formatted"},
+		{"indent", []cty.Value{number(4 * mib), text("a\nb\nc\nd")}, ""},
+		{"indent", []cty.Value{number(4*mib + 1), text("a\nb\nc\nd")}, "the result could have 16777220 bytes; at most 16777216 are allowed"},
+		{"join", []cty.Value{text("-"), list(15, long), list(3, text("a"))}, ""},
+		{"join", []cty.Value{long, list(8, text("a")), list(8, text("a"))}, ""},
+		{"join", []cty.Value{long, list(8, text("a")), list(9, text("a"))}, "the result could have 17825792 bytes; at most 16777216 are allowed"},
+		{"replace", []cty.Value{text(strings.Repeat("ab", 16)), text("b"), long}, ""},
+		{"replace", []cty.Value{text(strings.Repeat("ab", 17)), text("b"), long}, "the result could have 17825792 bytes; at most 16777216 are allowed"},
+		{"regex_replace", []cty.Value{text(strings.Repeat("a", 15)), text("b"), long}, ""},
+		{"regex_replace", []cty.Value{text(strings.Repeat("a", 16)), text("b"), long}, "the result could have 17825792 bytes; at most 16777216 are allowed"},
+		{"jsonencode", []cty.Value{cty.TupleVal(slices.Repeat([]cty.Value{long}, 15))}, ""},
+		{"jsonencode", []cty.Value{cty.TupleVal(slices.Repeat([]cty.Value{long}, 16))}, "the arguments hold more than 16777216 bytes"},
+		{"distinct", []cty.Value{list(10_000, number(1))}, ""},
+		{"distinct", []cty.Value{list(10_001, number(1))}, "the list has 10001 elements; at most 10000 are compared"},
+		{"setproduct", []cty.Value{list(256, number(1)), list(512, number(1))}, ""},
+		{"setproduct", []cty.Value{list(256, number(1)), list(513, number(1))}, "the result could have 131328 elements; at most 131072 are allowed"},
+		{"setproduct", []cty.Value{list(600, number(1)), list(600, number(1)), cty.ListValEmpty(cty.String)}, "the result could have 360000 elements; at most 131072 are allowed"},
+		{"setproduct", []cty.Value{list(2, number(1)), cty.ListValEmpty(cty.String), list(600, number(1))}, ""},
+		{"jsondecode", []cty.Value{text(strings.Repeat("[", 500) + strings.Repeat("]", 500))}, ""},
+		{"jsondecode", []cty.Value{text("[" + strings.Repeat("[],", 600) + "{}]")}, ""},
+		{"jsondecode", []cty.Value{text(strings.Repeat("[", 501))}, "the text nests brackets more than 500 levels deep"},
+		{"bcrypt", []cty.Value{text("a"), number(4)}, ""},
+		{"bcrypt", []cty.Value{text("a"), number(17)}, "the cost is above 16"},
+		{"bcrypt", []cty.Value{text("a")}, ""},
+	} {
+		_, err := function.Table("")[c.function].Call(c.args)
+		if c.refusal == "" && err != nil || c.refusal != "" && (err == nil || !strings.Contains(err.Error(), c.refusal)) {
+			t.Errorf("%s: %v, want %q", c.function, err, c.refusal)
+		}
+	}
+	for _, f := range []string{"format", "indent", "join", "distinct", "jsondecode"} {
+		args := map[string][]cty.Value{
+			"format": {cty.UnknownVal(cty.String)}, "indent": {cty.UnknownVal(cty.Number), text("a")}, "join": {text(","), cty.UnknownVal(cty.List(cty.String))},
+			"distinct": {cty.UnknownVal(cty.List(cty.String))}, "jsondecode": {cty.UnknownVal(cty.String)},
+		}[f]
+		if v, err := function.Table("")[f].Call(args); err != nil || v.IsKnown() {
+			t.Errorf("%s of what is not known: %#v, %v", f, v, err)
+		}
+	}
+}
+
+// Without files, a function that deals with them fails, even to say its type.
+func TestWithoutFiles(t *testing.T) {
+	t.Parallel()
+	f := function.TableWithoutFiles()["file"]
+	const want = "functions that deal with files cannot be called here"
+	if _, err := f.ReturnType([]cty.Type{cty.String}); err == nil || err.Error() != want {
+		t.Errorf("its type: %v", err)
+	}
+	if _, err := f.Call([]cty.Value{cty.StringVal("x")}); err == nil || err.Error() != want {
+		t.Errorf("a call: %v", err)
+	}
+	if n := len(f.Params()); n != 1 || f.VarParam() != nil {
+		t.Errorf("it has %d parameters", n)
+	}
+}
+
+// Size counts what is written out, and in a list or a map for each element a
+// little more; what a tuple costs grows with its square.
+func TestSize(t *testing.T) {
+	t.Parallel()
+	a := cty.StringVal("a")
+	for name, test := range map[string]struct {
+		v    cty.Value
+		want int
+	}{
+		"null":       {cty.NullVal(cty.List(cty.String)), 1},
+		"unknown":    {cty.UnknownVal(cty.List(cty.String)), 1},
+		"true":       {cty.True, 1},
+		"text":       {cty.StringVal("hello"), 6},
+		"zero":       {cty.Zero, 1},
+		"small":      {cty.NumberIntVal(9), (4+4)/3 + 1},
+		"fraction":   {cty.NumberFloatVal(0.125), (2+1)/3 + 1},
+		"infinity":   {cty.PositiveInfinity, 1},
+		"no list":    {cty.ListValEmpty(cty.String), 1},
+		"list":       {cty.ListVal([]cty.Value{a, a}), 1 + 2*(16+2)},
+		"set":        {cty.SetVal([]cty.Value{a}), 1 + 16 + 2 + 1}, // its keys are its elements
+		"object":     {cty.ObjectVal(map[string]cty.Value{"key": a}), 1 + 16 + 2 + 3},
+		"map":        {cty.MapVal(map[string]cty.Value{"key": a, "k": a}), 1 + 2*(16+2) + 4},
+		"tuple":      {cty.TupleVal([]cty.Value{a, cty.True}), 1 + 16 + 2 + 16 + 1},
+		"long tuple": {cty.TupleVal(slices.Repeat([]cty.Value{a}, 64)), 1 + 64*64/32 + 64*(16+2)},
+	} {
+		if got := function.Size(test.v, 1<<30); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+	if got := function.Size(cty.ListVal(slices.Repeat([]cty.Value{a}, 1000)), 37); got != 1+3*(16+2) {
+		t.Errorf("the count ends with %d", got)
+	}
+}
+
 func TestSizeEndsEarly(t *testing.T) {
 	t.Parallel()
 	v := cty.StringVal("x")

@@ -1,11 +1,14 @@
 package standin_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
@@ -185,6 +188,12 @@ func TestFaults(t *testing.T) {
 		{"a file that is missing", `vault_secret "a" { x = file("none") }`, "none"},
 		{"a block in a block of texts", `nomad_variable "a" { x {} }`, "taskrun.hcl:1,22"},
 		{"twice", "consul_key \"a\" { value = 1 }\nconsul_key \"/a\" { value = 2 }", `taskrun.hcl:2,1: consul_key "/a" is there twice`},
+		{"a key twice", "consul_key \"a\" { value = 1 }\nconsul_key \"a\" { value = 2 }", `consul_key "a" is there twice`},
+		{"a Nomad variable twice", "nomad_variable \"a\" {}\nnomad_variable \"/a/@default\" {}\nnomad_variable \"a@prod\" {}", `taskrun.hcl:2,1: nomad_variable "/a/@default" is there twice`},
+		{"a secret twice", "vault_secret \"a\" {}\nvault_secret \"/a/\" {}", `taskrun.hcl:2,1: vault_secret "/a/" is there twice`},
+		{"a volume twice", "host_volume \"a\" {\n path = \"/x\"\n}\nhost_volume \"a\" {\n path = \"/y\"\n}", `taskrun.hcl:4,1: host_volume "a" is there twice`},
+		{"a variable twice", "variables {\n a = 1\n}\nvariables {\n a = 2\n}", `taskrun.hcl:`},
+		{"a type in a secret", `vault_secret "a" { x = [{ y = number }] }`, "taskrun.hcl:1,"},
 		{"no HCL", `consul_key "a" { value = "SECRET }`, "taskrun.hcl:1,"},
 		{"no token", `vault {}`, `"token"`},
 	} {
@@ -202,6 +211,99 @@ func TestFaults(t *testing.T) {
 				t.Errorf("a value is shown: %q", got)
 			}
 		})
+	}
+}
+
+// A need is named, and shown as one writes its block.
+func TestNeeds(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string][2]string{
+		standin.ConsulKey:     {"Consul key", `consul_key "x" { value = "…" }`},
+		standin.NomadVariable: {"Nomad variable", `nomad_variable "x" { NAME = "…" }`},
+		standin.VaultSecret:   {"Vault secret", `vault_secret "x" { NAME = "…" }`},
+		standin.ServiceBlock:  {"service", `service "x" { port = … }`},
+		standin.VolumeBlock:   {"host volume", `host_volume "x" { path = "…" }`},
+		"node":                {"node", `node "x"`},
+	} {
+		need := standin.Need{Kind: kind, Label: "x"}
+		if got := [2]string{need.Words(), need.Block()}; got != want {
+			t.Errorf("%s: %q, want %q", kind, got, want)
+		}
+	}
+	for namespace, want := range map[string]string{"": "a", "default": "a", "prod": "a@prod"} {
+		if got := standin.VariableLabel("a", namespace); got != want {
+			t.Errorf("in %q: %q, want %q", namespace, got, want)
+		}
+	}
+}
+
+// A secret holds all that JSON can, numbers as they were written.
+func TestValuesOfSecrets(t *testing.T) {
+	t.Parallel()
+	w := parse(t, "vault_secret \"a\" {\n x = { b = [1, 2.50, true, null, \"t\", convert([\"s\"], set(string))], c = { d = 1e3 } }\n y = null\n}")
+	s, _ := w.Secret("a")
+	want := map[string]any{"x": map[string]any{
+		"b": []any{json.Number("1"), json.Number("2.5"), true, nil, "t", []any{"s"}}, "c": map[string]any{"d": json.Number("1000")},
+	}, "y": nil}
+	if diff := cmp.Diff(want, s.Data); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The last rehearsal that names a task is the one; Nomad variables can be
+// replaced without touching those of others.
+func TestWorld(t *testing.T) {
+	t.Parallel()
+	w := parse(t, `
+task "web" {
+  rehearse {
+    run_for = "1s"
+  }
+}
+task "b/web" {
+  rehearse {
+    exit_code = 3
+  }
+}
+task "db" {
+  driver = "raw_exec"
+}
+nomad_variable "v" { a = 1 }
+consul_key "k" { value = 2 }
+`)
+	for task, want := range map[string]*standin.Rehearsal{
+		"j/a/web": {RunFor: time.Second}, "j/b/web": {ExitCode: 3}, "j/a/db": nil, "j/a/other": nil,
+	} {
+		parts := strings.Split(task, "/")
+		if diff := cmp.Diff(want, w.Rehearsal(parts[0], parts[1], parts[2])); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", task, diff)
+		}
+	}
+	var none *standin.World
+	if none.Rehearsal("j", "b", "web") != nil || none.Variables() != nil {
+		t.Error("nothing says what a task does")
+	}
+	other := w.WithVariables([]*api.Variable{{Namespace: "prod", Path: "w", Items: map[string]string{"b": "2"}}})
+	for _, c := range []struct {
+		world *standin.World
+		want  []*api.Variable
+	}{
+		{w, []*api.Variable{{Namespace: "default", Path: "v", Items: map[string]string{"a": "1"}}}},
+		{other, []*api.Variable{{Namespace: "prod", Path: "w", Items: map[string]string{"b": "2"}}}},
+	} {
+		if diff := cmp.Diff(c.want, c.world.Variables()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		if v, ok := c.world.Key("k"); v != "2" || !ok {
+			t.Errorf("the key is %q", v)
+		}
+	}
+	for want, s := range map[string]standin.Service{
+		"_local-db-10.0.0.1:80": {Name: "db", Address: "10.0.0.1", Port: 80}, "_local-db-[::1]:80": {Name: "db", Address: "::1", Port: 80},
+	} {
+		if got := s.ID(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -224,6 +326,15 @@ func TestReadTellsOfTheFile(t *testing.T) {
 	}
 	if w, problems := standin.Read(path); len(problems) > 0 || w.File != path {
 		t.Errorf("%v %v", w, problems)
+	}
+	const mib = 1 << 20
+	for size, want := range map[int]string{16 * mib: "", 16*mib + 1: "it is larger than 16 MiB"} {
+		if err := os.WriteFile(path, bytes.Repeat([]byte(" "), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, problems := standin.Read(path); want == "" && problems.HasErrors() || !strings.Contains(problems.Error(), want) {
+			t.Errorf("%d bytes: %v", size, problems)
+		}
 	}
 }
 
