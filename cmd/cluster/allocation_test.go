@@ -74,6 +74,18 @@ func TestWhatIsNewOfATask(t *testing.T) {
 			"1 Received", "2 Started", "2 running false 0",
 			"7 Terminated", "7 Restarting", "7 pending false 1 code 1", "8 Started", "8 running false 1 code 1", "8 running false 7 code 1",
 		}},
+		{"an exit code that is none", []*api.TaskState{
+			{State: "pending", Restarts: 1, Events: happenings("Started@2, Terminated:@3, Restarting@4, Restarting@5")},
+		}, []string{"2 Started", "2 running false 0", "3 Terminated", "4 Restarting", "4 pending false 1", "5 Restarting"}},
+		{"without events", []*api.TaskState{
+			{State: "running", StartedAt: time.Unix(5, 0)}, {State: "dead", FinishedAt: finished},
+		}, []string{"5 running false 0", "9 dead false 0"}},
+		{"with the times of another state", []*api.TaskState{
+			{State: "running", StartedAt: time.Unix(5, 0), Events: happenings("Received@3")}, {State: "dead", Events: happenings("Received@3, Killed@8")},
+		}, []string{"3 Received", "3 running false 0", "8 Killed", "8 dead false 0"}},
+		{"it fails later", []*api.TaskState{
+			{State: "dead", FinishedAt: finished}, {State: "dead", FinishedAt: finished, Failed: true},
+		}, []string{"9 dead false 0", "9 dead true 0"}},
 		{"two at the same moment", []*api.TaskState{
 			{State: "pending", Events: happenings("Received@1")},
 			{State: "pending", Events: happenings("Received@1, Task Setup@1")},
@@ -119,5 +131,50 @@ func TestWhatBecomesOfAnAllocation(t *testing.T) {
 	}
 	if !a.Of("parent") || !a.Of("j") {
 		t.Errorf("it is %+v", a.Alloc)
+	}
+}
+
+// What happened to several tasks is told in the order of its times, and by name
+// where these are the same; a state without any time is of now.
+func TestNewsOfTasksAreInOrder(t *testing.T) {
+	t.Parallel()
+	s := stub("1", "running", 1, map[string]*api.TaskState{
+		"b": {Events: happenings("B1@1, B3@3"), State: "pending"}, "a": {Events: happenings("A1@1, A2@2"), State: "pending"}, "c": {Events: happenings("C2@2"), State: "pending"},
+	})
+	a := newAllocation(s, "", "0")
+	var got []string
+	for _, n := range a.happened(s) {
+		got = append(got, n.task+" "+words([]news{n})[0])
+	}
+	if diff := cmp.Diff([]string{"a 1 A1", "b 1 B1", "a 2 A2", "c 2 C2", "b 3 B3"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if again := a.happened(s); again != nil {
+		t.Errorf("told again: %q", words(again))
+	}
+	before := time.Now()
+	for _, at := range []time.Time{unix(0), new(task).changed(&api.TaskState{State: "dead"}), new(task).changed(&api.TaskState{State: "running"})} {
+		if at.Before(before) || at.After(time.Now()) {
+			t.Errorf("it is of %v", at)
+		}
+	}
+	if begun := a.begun(s); begun.at != second(1) || begun.body.(event.AllocStatus).Replaces != "0" || begun.body.(event.AllocStatus).Retry >= 0 {
+		t.Errorf("begun %+v", begun)
+	}
+}
+
+// Health is told when it changes, and of an allocation that is to run.
+func TestHealthIsToldOnce(t *testing.T) {
+	t.Parallel()
+	s := stub("1", "pending", 1, nil)
+	a := newAllocation(s, "", "")
+	a.begun(s)
+	var got []string
+	for _, healthy := range []*bool{nil, new(false), new(false), new(true), new(true), nil} {
+		s.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: healthy}
+		got = append(got, words(a.became(s, -1))...)
+	}
+	if diff := cmp.Diff([]string{"healthy false", "healthy true"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
