@@ -54,51 +54,62 @@ func (b *bell) wait(n int) (time.Time, error) {
 
 func (b *bell) close() { b.file.Close() }
 
-// firstAct measures from the start of a runner to the first thing its only
-// task does.
+// firstAct measures from the start of a runner to the only thing that its only
+// task does, and from there to the end of the runner.
 func firstAct(o options, dir string, runners []runner) ([]measure, error) {
-	times := map[string][]float64{}
+	before, after := map[string][]float64{}, map[string][]float64{}
 	err := inTurns(o.runs+warmUps, runners, func(turn int, r runner) error {
-		took, err := oneAct(dir, r)
-		if turn >= warmUps {
-			times[r.name] = append(times[r.name], took.Seconds())
+		act, end, err := oneAct(dir, r)
+		if turn < warmUps || err != nil {
+			return err
 		}
-		return err
+		before[r.name] = append(before[r.name], act.Seconds())
+		if r.start == nil { // otherwise the agent ends the task
+			after[r.name] = append(after[r.name], end.Seconds())
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return []measure{{
-		what: "up to the task's first act", format: milliseconds, values: medians(times),
-		budgets: []budget{{"hivemind", 2}},
-	}}, nil
+	return []measure{
+		{
+			what: "up to the task's first act", format: milliseconds, values: medians(before),
+			budgets: []budget{{"hivemind", 2}},
+		},
+		{
+			what: "the last task's end to exit", format: milliseconds, values: medians(after),
+			budgets: []budget{{"", 0.005}},
+		},
+	}, nil
 }
 
-func oneAct(dir string, r runner) (time.Duration, error) {
-	dir, err := os.MkdirTemp(dir, "act")
+func oneAct(dir string, r runner) (act, end time.Duration, err error) {
+	dir, err = os.MkdirTemp(dir, "act")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer os.RemoveAll(dir)
 	bell, err := newBell(dir)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	defer bell.close()
 	cmd, err := r.command(dir, []string{bell.ring()})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	at, err := bell.wait(1)
 	if err != nil {
 		stop(cmd)
-		return 0, err
+		return 0, 0, err
 	}
-	return at.Sub(start), finished(cmd)
+	err = finished(cmd)
+	return at.Sub(start), time.Since(at), err
 }
 
 // finished waits for a runner to end well.

@@ -3,6 +3,7 @@
 //
 //	go run ./scripts/bench
 //	HIVEMIND=~/bin/hivemind NOMAD=$(which nomad) go run ./scripts/bench -only act,output
+//	HIVEMIND=~/bin/hivemind go run ./scripts/bench -only act,cpu,commands
 //
 // `sh -c` is always measured; HIVEMIND, GOREMAN, PROCESS_COMPOSE and NOMAD hold
 // the path of a peer. TASKRUN is the binary to measure; without it the tree is
@@ -29,7 +30,7 @@ func main() {
 	flag.IntVar(&o.runs, "runs", 30, "runs of what takes milliseconds; the median counts")
 	flag.IntVar(&o.tasks, "tasks", 1000, "tasks that run at once")
 	flag.IntVar(&o.mib, "mib", 256, "output of one task, in MiB")
-	only := flag.String("only", "act,tasks,output,exec,commands", "what to measure")
+	only := flag.String("only", "act,cpu,commands,tasks,output,exec", "what to measure")
 	flag.Parse()
 	if err := run(o, strings.Split(*only, ",")); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
@@ -49,7 +50,7 @@ func run(o options, parts []string) error {
 	}
 	runners := append([]runner{taskrun(path, "plain"), shell()}, peers()...)
 	bench := map[string]func(options, string, []runner) ([]measure, error){
-		"act": firstAct, "tasks": manyTasks, "output": output, "exec": executions, "commands": commands,
+		"act": firstAct, "cpu": upOfTrue, "tasks": manyTasks, "output": output, "exec": executions, "commands": commands,
 	}
 	var all []measure
 	for _, part := range parts {
