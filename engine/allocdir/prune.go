@@ -18,26 +18,33 @@ func (r *Run) Prune(keep int) error {
 	if r.lock == nil {
 		return fmt.Errorf("cannot prune runs: %w", os.ErrClosed)
 	}
+	entries, err := os.ReadDir(runsDir(r.jobDir)) // sorted by name, which is by time
+	if err != nil {
+		return fmt.Errorf("cannot prune runs: %w", err)
+	}
+	var begun, old []string
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case strings.HasPrefix(name, removing):
+			begun = append(begun, name)
+		case e.IsDir() && !isHidden(name) && name != filepath.Base(r.Dir):
+			old = append(old, name)
+		}
+	}
+	old = old[:max(0, len(old)-max(0, keep-1))]
+	if len(begun)+len(old) == 0 {
+		return nil
+	}
 	remover, err := newRemover(runsDir(r.jobDir))
 	if err != nil {
 		return fmt.Errorf("cannot prune runs: %w", err)
 	}
 	defer remover.close()
-	entries, err := os.ReadDir(runsDir(r.jobDir)) // sorted by name, which is by time
-	if err != nil {
-		return fmt.Errorf("cannot prune runs: %w", err)
-	}
-	var old []string
 	var errs []error
-	for _, e := range entries {
-		switch name := e.Name(); {
-		case strings.HasPrefix(name, removing):
-			errs = append(errs, remover.remove(name))
-		case e.IsDir() && !isHidden(name) && name != filepath.Base(r.Dir):
-			old = append(old, name)
-		}
+	for _, name := range begun {
+		errs = append(errs, remover.remove(name))
 	}
-	for _, id := range old[:max(0, len(old)-max(0, keep-1))] {
+	for _, id := range old {
 		errs = append(errs, removeRun(remover, id))
 	}
 	return errors.Join(errs...)
