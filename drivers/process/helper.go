@@ -1,6 +1,11 @@
 package process
 
-import "context"
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+)
 
 // NewHelpers returns a run of helpers: processes that serve this program and
 // start none themselves. They are not hunted with another run, nor written to
@@ -14,7 +19,7 @@ func NewHelpers() *Run {
 // dismiss is Shutdown of helpers.
 func (r *Run) dismiss(ctx context.Context) (killed int, err error) {
 	for _, p := range reaper.ofRun(r) {
-		if err := p.Kill(); err != nil {
+		if err := p.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return killed, err
 		}
 		select {

@@ -260,7 +260,8 @@ func (w *Watch) start() (*process.Process, error) {
 	}
 	p, err := w.helpers.Start(process.Spec{
 		Path: path, Name: "taskrun", Args: []string{"keeper", "of", strconv.Itoa(os.Getpid())},
-		Env: []string{roleVar + "=" + watchRole, pathVar + "=" + w.record.path},
+		// It waits for the processor that the first task begins on, too.
+		Env: []string{roleVar + "=" + watchRole, pathVar + "=" + w.record.path, "GOMAXPROCS=1"},
 		Dir: "/", Files: files,
 	})
 	if err != nil {
