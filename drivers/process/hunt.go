@@ -17,8 +17,8 @@ type hunt struct {
 
 // scan kills what it finds and returns how many of those may not be gone yet.
 func (h *hunt) scan() (found int) {
-	all := outsiders()
-	spared, oldest := lineage(), reaper.oldest()
+	oldest := reaper.oldest()
+	all, spared := outsiders(oldest), lineage()
 	known := reaper.survey()
 	if reaper.helperStarts() {
 		reaper.look() // for news, which Shutdown waits for

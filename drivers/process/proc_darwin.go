@@ -50,7 +50,7 @@ func table() map[int]proc {
 
 // outsiders returns all processes: those of this one's session are left out
 // later.
-func outsiders() map[int]proc { return table() }
+func outsiders(uint64) map[int]proc { return table() }
 
 // strays returns all processes that this user may kill: orphans go to launchd,
 // and may be any of them.

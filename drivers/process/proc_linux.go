@@ -82,14 +82,23 @@ func parseStat(pid int, fields [][]byte) (p proc, ok bool) {
 // table returns all processes.
 func table() map[int]proc { return tableOf(func(int) bool { return true }) }
 
-// outsiders returns all processes but those of this one's session and of
-// session 0: the kernel's, and in a container those whose session began outside
-// of it. A process of a run is in none of these, for the run starts each in a
-// session of its own, and what that starts can only begin others.
-func outsiders() map[int]proc {
+// outsiders returns all processes but those of this one's session, of sessions
+// whose leader lives and is older than since, and of session 0: the kernel's,
+// and in a container those whose session began outside of it. A run that began
+// since has no process in these, for it starts each in a session of its own, and
+// what that starts can only begin others.
+func outsiders(since uint64) map[int]proc {
+	older := map[int]bool{} // by session
 	return tableOf(func(pid int) bool {
 		session, err := unix.Getsid(pid)
-		return err == nil && session != 0 && session != ownSession()
+		if err != nil || session == 0 || session == ownSession() {
+			return false
+		}
+		if _, known := older[session]; !known {
+			leader, ok := stat(session) // no other process gets this number while the session lasts
+			older[session] = ok && leader.Start < since
+		}
+		return !older[session]
 	})
 }
 

@@ -90,7 +90,7 @@ func TestSelf(t *testing.T) {
 	if p := table()[child]; p.ppid != self {
 		t.Errorf("in the table the child is %+v", p)
 	}
-	if _, ok := outsiders()[child]; ok {
+	if _, ok := outsiders(0)[child]; ok {
 		t.Error("a child of this session counts as an outsider")
 	}
 	p, _ := stat(child)
@@ -167,9 +167,16 @@ func TestStartWhileBusy(t *testing.T) {
 // alone.
 func TestOutsiders(t *testing.T) { // not beside runs of this program, whose reaper would take it for an orphan
 	id := sleeping(t)
-	all := outsiders()
-	if p := all[id.PID]; p.ID != id || p.session != id.PID {
-		t.Errorf("the leader of another session is %+v", p)
+	all := outsiders(0)
+	for _, p := range []proc{all[id.PID], outsiders(id.Start)[id.PID]} {
+		if p.ID != id || p.session != id.PID {
+			t.Errorf("the leader of another session is %+v", p)
+		}
+	}
+	for _, p := range outsiders(id.Start + 1) {
+		if p.session == id.PID {
+			t.Errorf("process %d of an older session is among them", p.PID)
+		}
 	}
 	for pid, p := range all {
 		if p.session == 0 || p.session == ownSession() {

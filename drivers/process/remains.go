@@ -115,7 +115,7 @@ func joined(failed map[ID]error) error {
 
 // prey returns all processes of the run, living and just ending.
 func (r *Remains) prey() []proc {
-	all := outsiders()
+	all := outsiders(0)
 	spared := lineage()
 	if r.sessions == nil {
 		r.sessions = make(map[int]bool, len(r.Leaders))
