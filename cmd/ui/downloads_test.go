@@ -48,6 +48,14 @@ func TestDownloadsOnATerminal(t *testing.T) {
 	s.say(a, "a", event.Progress{What: "redis:7"})
 	s.shows()
 	s.screen.Reset()
+	s.say(a, "a", event.Progress{What: "redis:7", Over: true})
+	s.shows()
+	if got := s.screen.String(); got != eraseLine {
+		t.Errorf("after the last one: %q", got)
+	}
+	s.say(a, "a", event.Progress{What: "redis:7"})
+	s.shows()
+	s.screen.Reset()
 	s.ends(Result{})
 	if got := s.screen.String(); !strings.HasPrefix(got, eraseLine+"  ▸ job j") || strings.Contains(got, "redis") {
 		t.Errorf("the end is %q", got)
