@@ -3,6 +3,7 @@ package runner_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
+	"taskrun/engine/health"
 	"taskrun/engine/runner"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
@@ -203,4 +205,74 @@ func TestRestartGivenUp(t *testing.T) {
 			t.Errorf("an allocation that has ended: %v", err)
 		}
 	})
+}
+
+// Secrets can be referred to and are no variables; a token of Vault is one when
+// the task wants it to be. What comes later takes the place of what was before.
+func TestSecretsAndTokens(t *testing.T) {
+	t.Parallel()
+	for _, env := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			starts := 0
+			giver := &recorder{name: "giver", prestart: func(_ context.Context, req *hooks.PrestartRequest, r *hooks.PrestartResponse) error {
+				starts++
+				r.Secrets = map[string]string{"secret.db.password": fmt.Sprint("p", starts)}
+				r.VaultToken = fmt.Sprint("v", starts)
+				r.IdentityTokens = map[string]string{"aud": fmt.Sprint("i", starts)}
+				return nil
+			}}
+			seen := &recorder{name: "seen", prestart: func(_ context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
+				variables := req.Env.Map()
+				vault := ""
+				if env {
+					vault = fmt.Sprint("v", starts)
+				}
+				want := fmt.Sprintf("p%d %s i%d v%d", starts, vault, starts, starts)
+				got := fmt.Sprint(req.Env.Replace("${secret.db.password}"), " ", variables["VAULT_TOKEN"], " ", variables["NOMAD_TOKEN_aud"], " ", req.VaultToken)
+				if got != want {
+					t.Errorf("start %d has %q, want %q", starts, got, want)
+				}
+				if v, ok := variables["secret.db.password"]; ok {
+					t.Errorf("a variable is the secret %q", v)
+				}
+				return nil
+			}}
+			early := &recorder{name: "early", prestart: func(_ context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
+				_ = req.Env.Map() // as it is before
+				return nil
+			}}
+			task := mockTask(map[string]any{"run_for": "1s", "exit_code": 1}, 1)
+			task.Vault = &api.Vault{Env: &env}
+			s := newSetting(t, task, nil, early, giver, seen)
+			s.alloc.Run(t.Context())
+			if starts != 2 {
+				t.Errorf("%d starts", starts)
+			}
+		})
+	}
+}
+
+// A verdict that is ordered takes the place of the watch, and is passed on.
+func TestVerdictByOrder(t *testing.T) {
+	t.Parallel()
+	for verdict, healthy := range map[health.Verdict]bool{health.Healthy: true, health.Unhealthy: false} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSetting(t, mockTask(map[string]any{"run_for": "1h"}, 0), nil)
+			told := make(chan health.Verdict, 2)
+			s.config.OnVerdict = func(v health.Verdict) { told <- v }
+			s.alloc = runner.New(s.config)
+			result := s.run(t.Context())
+			synctest.Wait()
+			s.alloc.SetHealth(verdict)
+			pass(30 * time.Minute) // the watch would have had its own by now
+			if h := s.alloc.State().Healthy; h == nil || *h != healthy {
+				t.Errorf("the verdict is %v, want %v", h, healthy)
+			}
+			if len(told) != 1 || <-told != verdict {
+				t.Errorf("it was passed on wrongly or more than once")
+			}
+			s.alloc.Stop()
+			<-result
+		})
+	}
 }
