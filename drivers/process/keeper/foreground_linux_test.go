@@ -196,12 +196,7 @@ func leftovers(t *testing.T, p *program1) (paths []string) {
 // deadSocket makes a socket at which nobody listens.
 func deadSocket(t *testing.T) (path string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kp") // short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	path = filepath.Join(dir, "s")
+	path = filepath.Join(t.TempDir(), "s")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
