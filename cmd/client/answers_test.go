@@ -359,6 +359,7 @@ func TestRanAndExitCode(t *testing.T) {
 		ran   time.Duration
 	}{
 		"not started":      {api.TaskState{State: "pending"}, 0},
+		"never started":    {api.TaskState{State: "dead", FinishedAt: at(900)}, 0},
 		"runs":             {api.TaskState{State: "running", StartedAt: at(990)}, 10 * time.Second},
 		"runs again":       {api.TaskState{State: "running", StartedAt: at(990), FinishedAt: at(980)}, 10 * time.Second},
 		"by another clock": {api.TaskState{State: "running", StartedAt: at(1010)}, 0},

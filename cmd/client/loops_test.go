@@ -92,6 +92,24 @@ func TestFollowADeployment(t *testing.T) {
 	}
 }
 
+// An engine in the place of one that died is asked for the deployment as it is
+// now, for it may count changes otherwise.
+func TestFollowADeploymentOfAnEngineThatDies(t *testing.T) {
+	t.Parallel()
+	n := &nomad{dies: 2, answers: map[string][]any{"/v1/deployment/d": {api.Deployment{Status: "running"}, api.Deployment{Status: "failed"}}}}
+	s := n.server(t, "/run/web.sock")
+	s.Back = func(context.Context) bool { return true }
+	d, err := onJob(s).Follow(t.Context(), Begun{Deployment: "d"}, func(*api.Deployment) error { return nil })
+	if err != nil || d == nil || d.Status != "failed" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	const asks = "GET /v1/deployment/d?"
+	want := []string{asks + "namespace=shop&wait=60000ms", asks + "index=7&namespace=shop&wait=60000ms", asks + "namespace=shop&wait=60000ms"}
+	if diff := cmp.Diff(want, n.asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Behind a deployment that is rolled back comes the one of a later version.
 func TestNextDeployment(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,7 @@ import (
 type nomad struct {
 	code    int
 	answers map[string][]any
+	dies    int // at the request of this number; 0: at none
 
 	mu    sync.Mutex
 	given map[string]int
@@ -37,6 +38,10 @@ type text string
 func (n *nomad) RoundTrip(r *http.Request) (*http.Response, error) {
 	n.mu.Lock()
 	n.asked = append(n.asked, strings.TrimSpace(r.Method+" "+r.URL.RequestURI()+" "+bodyOf(r)))
+	if len(n.asked) == n.dies {
+		n.mu.Unlock()
+		return nil, io.ErrUnexpectedEOF
+	}
 	list, ok := n.answers[r.URL.Path]
 	i := n.given[r.URL.Path]
 	if ok && i < len(list) {
@@ -375,6 +380,28 @@ func TestRequestsOfAnEngine(t *testing.T) {
 			t.Errorf("error %v after %v", err, time.Since(began))
 		}
 	})
+}
+
+// Questions, and orders that may be given twice, are repeated to the engine that
+// takes the place of one that died.
+func TestRequestsOfAnEngineThatDies(t *testing.T) {
+	t.Parallel()
+	again := []string{
+		"scale", "update", "who an engine is", "the job of an engine", "stop a job", "stop a run", "kill a run",
+	}
+	for _, tt := range everything {
+		n := &nomad{dies: 1, answers: map[string][]any{tt.path: {tt.answer}}}
+		s := n.server(t, "/run/web.sock")
+		s.Back = func(context.Context) bool { return true }
+		_, err := tt.do(t.Context(), s)
+		want := []string{tt.asks}
+		if slices.Contains(again, tt.name) {
+			want = append(want, tt.asks)
+		}
+		if diff := cmp.Diff(want, n.asked); diff != "" || (err == nil) != (len(want) == 2) {
+			t.Errorf("%s: %v, %s", tt.name, err, diff)
+		}
+	}
 }
 
 // Actions are asked of each job once, and those of a task are its own.
