@@ -243,6 +243,30 @@ func (f *fixture) do(method, path string, body io.Reader, header ...string) *ans
 	return &answer{resp.StatusCode, resp.Header, resp.Body}
 }
 
+// get returns what a GET request is answered with.
+func get[T any](f *fixture, path string) T {
+	f.Helper()
+	return follow(f, path, func(T) bool { return true })
+}
+
+// follow repeats a GET request, as a blocking query, until enough has changed.
+func follow[T any](f *fixture, path string, enough func(T) bool) (v T) {
+	f.Helper()
+	ctx, cancel := context.WithTimeout(f.Context(), patience)
+	defer cancel()
+	for index := uint64(0); ; {
+		var now T
+		meta, err := f.client.Raw().Query(path, &now, (&api.QueryOptions{WaitIndex: index}).WithContext(ctx))
+		if err != nil {
+			f.Fatalf("GET %s: %v, last %+v", path, err, v)
+		}
+		if enough(now) {
+			return now
+		}
+		v, index = now, meta.LastIndex
+	}
+}
+
 // newJob returns a canonical job of one group, g, with these tasks.
 func newJob(id, jobType string, tasks ...*api.Task) *api.Job {
 	g := api.NewTaskGroup("g", 1)

@@ -1,0 +1,236 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi"
+)
+
+// answers sends requests, each as METHOD PATH [BODY], and compares the answers
+// with STATUS BODY. An answer may go on where the wanted one ends with "…".
+func (f *fixture) answers(t *testing.T, calls map[string]string) {
+	t.Helper()
+	for call, want := range calls {
+		method, rest, _ := strings.Cut(call, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		resp := f.do(method, path, strings.NewReader(body))
+		got := fmt.Sprintf("%d %s", resp.StatusCode, readAll(t, resp.Body))
+		if begin, more := strings.CutSuffix(want, "…"); got != want && (!more || !strings.HasPrefix(got, begin)) {
+			t.Errorf("%s: %s\nwant %s", call, got, want)
+		}
+	}
+}
+
+// A request that names what is not there, or whose query or body makes no
+// sense, is refused, and nothing happens.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	cron := newJob("cron", "batch", newTask("c"))
+	cron.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
+	cron.Canonicalize()
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Update.HealthCheck = new("manual")
+	f := serveWith(t, func(c *httpapi.Config) { c.StopRun = func(bool) { t.Error("the run was stopped") } }, job, cron)
+	alloc := f.running("t").ID
+	d, _, err := f.client.Jobs().LatestDeployment("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const none = "00000000-0000-0000-0000-000000000000"
+	unknown := fmt.Sprintf("404 Unknown allocation %q", none)
+	noBool := func(name string) string {
+		return fmt.Sprintf(`400 Failed to parse value of %q (x) as a bool: strconv.ParseBool: parsing "x": invalid syntax`, name)
+	}
+	noNumber := func(what string) string { return `400 ` + what + `: strconv.ParseInt: parsing "x": invalid syntax` }
+	noDelay := "400 no_shutdown_delay is not supported by taskrun: remove it to stop with the job's shutdown_delay"
+	tables := map[string]map[string]string{
+		"jobs": {
+			"GET /v1/jobs?meta=x":                                                            noBool("meta"),
+			"GET /v1/jobs?reverse=x":                                                         noBool("reverse"),
+			"GET /v1/jobs?per_page=x":                                                        `400 Invalid per_page parameter: "x"`,
+			"GET /v1/job/none/actions":                                                       `500 Unknown job "none"`,
+			"GET /v1/job/none/scale":                                                         "404 job not found",
+			"GET /v1/job/none/services":                                                      "404 job not found",
+			"GET /v1/job/none/versions":                                                      "404 job versions not found",
+			"GET /v1/job/job/versions?diffs=x":                                               noBool("diffs"),
+			"GET /v1/job/job/versions?diff_version=1":                                        "501 taskrun compares a version with the one before it alone: leave out diff_version and diff_tag",
+			"GET /v1/job/job/versions?diff_tag=x":                                            "501 taskrun compares a version with the one before it alone: leave out diff_version and diff_tag",
+			"GET /v1/job/job/submission?version=0":                                           "404 job source not found",
+			"GET /v1/job/job/allocations?resources=x":                                        noBool("resources"),
+			"GET /v1/job/job/allocations?task_states=x":                                      noBool("task_states"),
+			"PUT /v1/job/job/tag {}":                                                         "404 ",
+			"DELETE /v1/job/job/tag":                                                         "404 ",
+			"PUT /v1/job/job/versions/x/tag {":                                               "400 unexpected EOF",
+			"PUT /v1/job/job/versions//tag {}":                                               "400 the name of a tag has 1 to 128 bytes",
+			"DELETE /v1/job/job/versions//tag":                                               "400 the name of a tag has 1 to 128 bytes",
+			"DELETE /v1/job/none/versions/x/tag":                                             "404 job not found",
+			`PUT /v1/job/job/evaluate {"JobID":"x"}`:                                         "400 JobID not same as job name",
+			"PUT /v1/job/none/evaluate {}":                                                   "500 job not found",
+			"PUT /v1/job/cron/evaluate {}":                                                   "500 can't evaluate periodic job",
+			"PUT /v1/job/none/periodic/force":                                                "404 job not found",
+			`PUT /v1/job/job/revert {"JobID":"x"}`:                                           "400 Job ID does not match",
+			"PUT /v1/job/none/revert {}":                                                     `404 job "none" not found`,
+			"PUT /v1/job/job/dispatch {":                                                     "400 unexpected EOF",
+			`PUT /v1/job/job/dispatch {"Priority":-1}`:                                       "400 job priority must be between [1, 100]",
+			`PUT /v1/job/job/dispatch {"Priority":101}`:                                      "400 job priority must be between [1, 100]",
+			`PUT /v1/job/job/dispatch {"Priority":100}`:                                      `500 Specified job "job" is not a parameterized job`,
+			"PUT /v1/jobs {}":                                                                "400 Job must be specified",
+			`PUT /v1/jobs {"Job":{}}`:                                                        "400 Job ID hasn't been provided",
+			`PUT /v1/job/job {"Job":{"ID":"x"}}`:                                             "400 Job ID does not match name",
+			"PUT /v1/job/job/plan {}":                                                        "400 Job must be specified",
+			`PUT /v1/job/job/plan {"Job":{}}`:                                                "400 Job must have a valid ID",
+			`PUT /v1/job/job/plan {"Job":{"ID":"x"}}`:                                        "400 Job ID does not match",
+			`PUT /v1/job/job/plan {"Job":{"ID":"job","Type":"x"}}`:                           "500 …",
+			"PUT /v1/validate/job {}":                                                        "400 Job must be specified",
+			"PUT /v1/validate/job {":                                                         "400 unexpected end of JSON input",
+			"PUT /v1/validate/job":                                                           "400 Request body is empty",
+			`PUT /v1/jobs/parse {"JobHCL":"` + strings.Repeat("x", 1<<20):                    "400 unexpected end of JSON input",
+			`PUT /v1/jobs/parse {"JobHCL":"` + strings.Repeat("x", 1<<20+1) + `"}`:           "400 Failed to parse job: it is larger than 1 MiB",
+			"PUT /v1/job/none/scale {}":                                                      "404 job \"none\" not found",
+			"PUT /v1/job/job/scale?namespace=other {}":                                       "404 job \"job\" not found",
+			`PUT /v1/job/job/scale {"Target":{"Job":"x"}}`:                                   "400 job ID in payload did not match URL",
+			`PUT /v1/job/job/scale {"Target":{"Job":"job"}}`:                                 "400 missing task group name for scaling action",
+			`PUT /v1/job/job/scale {"Target":{"Group":"x"},"Count":1}`:                       `400 …`,
+			`PUT /v1/job/job/scale {"Target":{"Group":"g"},"Count":2,"JobModifyIndex":9999}`: "409 job modify index conflict: the job is at …",
+			"DELETE /v1/job/job?purge=x":                                                     noBool("purge"),
+			"DELETE /v1/job/job?no_shutdown_delay=x":                                         noBool("no_shutdown_delay"),
+			"DELETE /v1/job/job?no_shutdown_delay=true":                                      noDelay,
+			"DELETE /v1/job/job?run=x":                                                       `400 Failed to parse value of "run" (x): it is stop or kill`,
+			"DELETE /v1/job/none?run=kill":                                                   `200 {"EvalID":"",…`,
+			"GET /v1/scaling/policy/none":                                                    "404 policy not found",
+		},
+		"allocations": {
+			"GET /v1/allocations?resources=x":                                                  noBool("resources"),
+			"GET /v1/allocations?task_states=x":                                                noBool("task_states"),
+			"GET /v1/allocation/" + alloc[:8]:                                                  "500 alloc lookup failed: index error: UUID must be 36 characters",
+			"GET /v1/allocation/" + alloc + "?namespace=other":                                 "404 alloc not found",
+			"GET /v1/allocation/" + none + "/services":                                         "404 alloc not found",
+			"GET /v1/client/allocation/" + none + "/checks":                                    unknown,
+			"GET /v1/client/allocation/" + none + "/stats":                                     unknown,
+			"GET /v1/client/allocation/" + none + "/pause":                                     unknown,
+			"PUT /v1/client/allocation/" + none + "/pause":                                     unknown,
+			"PUT /v1/client/allocation/" + none + "/restart {}":                                unknown,
+			"PUT /v1/client/allocation/" + alloc + "/restart {":                                "400 unexpected EOF",
+			"PUT /v1/client/allocation/" + none + "/signal {}":                                 unknown,
+			"PUT /v1/client/allocation/" + alloc + "/signal {":                                 "400 unexpected EOF",
+			"PUT /v1/client/allocation/" + alloc + `/signal {"Signal":"HUP"}`:                  `400 unknown signal "HUP": write "SIGHUP"`,
+			"PUT /v1/allocation/" + none + "/stop":                                             "404 allocation not found",
+			"PUT /v1/allocation/" + alloc + "/stop?reschedule=x":                               noBool("reschedule"),
+			"PUT /v1/allocation/" + alloc + "/stop?no_shutdown_delay=x":                        noBool("no_shutdown_delay"),
+			"PUT /v1/allocation/" + alloc + "/stop?no_shutdown_delay=1":                        noDelay,
+			`PUT /v1/client/allocation/` + alloc + `/restart {"TaskName":"t","AllTasks":true}`: `400 cannot restart all tasks and task "t" at once`,
+		},
+		"files": {
+			"GET /v1/client/fs/ls/" + none:                            unknown,
+			"GET /v1/client/fs/stat/" + none:                          unknown,
+			"GET /v1/client/fs/stream/" + none:                        unknown,
+			"GET /v1/client/fs/readat/" + none + "?offset=0":          unknown,
+			"GET /v1/client/fs/readat/" + alloc:                       `400 error parsing offset: "" is no number of bytes`,
+			"GET /v1/client/fs/readat/" + alloc + "?offset=-1":        `400 error parsing offset: "-1" is no number of bytes`,
+			"GET /v1/client/fs/readat/" + alloc + "?offset=0&limit=x": noNumber("error parsing limit"),
+			"GET /v1/client/fs/stream/" + alloc + "?follow=x":         noBool("follow"),
+			"GET /v1/client/fs/stream/" + alloc + "?offset=x":         noNumber("error parsing offset"),
+		},
+		"logs": {
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&follow=x":                           noBool("follow"),
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&plain=x":                            noBool("plain"),
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&silent=x":                           noBool("silent"),
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&offset=x":                           noNumber("error parsing offset"),
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&silent=true":                        "400 silent goes together with follow, and not with plain",
+			"GET /v1/client/fs/logs/" + alloc + "?task=t&type=stdout&silent=true&follow=true&plain=true": "400 silent goes together with follow, and not with plain",
+		},
+		"evaluations": {
+			"GET /v1/evaluation/" + none:               "404 eval not found",
+			"GET /v1/evaluations?reverse=x":            noBool("reverse"),
+			"GET /v1/evaluations/count?filter=None==1": "400 failed to read result page: …",
+		},
+		"deployments": {
+			"GET /v1/deployment/" + none:                                              "404 deployment not found",
+			"GET /v1/deployment/" + d.ID + "?namespace=other":                         "404 deployment not found",
+			"PUT /v1/deployment/unblock/" + none:                                      "404 deployment not found",
+			"PUT /v1/deployment/unblock/" + d.ID:                                      "400 can't unblock a deployment that is not blocked: it is running",
+			"PUT /v1/deployment/fail/" + none:                                         "404 deployment not found",
+			"PUT /v1/deployment/fail/" + d.ID + "?namespace=other":                    "404 deployment not found",
+			"PUT /v1/deployment/promote/" + none + ` {"All":true}`:                    "404 deployment not found",
+			"PUT /v1/deployment/promote/" + d.ID + " {}":                              "400 either all groups or some have to be promoted",
+			"PUT /v1/deployment/pause/" + none + ` {"Pause":true}`:                    "404 deployment not found",
+			"PUT /v1/deployment/allocation-health/" + d.ID + " {}":                    "400 must specify at least one healthy/unhealthy allocation ID",
+			"PUT /v1/deployment/pause/" + d.ID + ` {"DeploymentID":"x","Pause":true}`: "400 Deployment ID does not match",
+		},
+		"services": {
+			"GET /v1/service/x?choose=1":     "400 malformed choose parameter",
+			"GET /v1/service/x?choose=x%7Ck": "400 malformed choose parameter",
+			"GET /v1/service/x?choose=0%7Ck": "400 malformed choose parameter",
+			"GET /v1/service/x?choose=1%7C":  "400 malformed choose parameter",
+			"GET /v1/service/x?choose=1%7Ck": "200 []",
+			"GET /v1/service/x":              "200 []",
+			"DELETE /v1/service/x":           "400 missing service ID",
+			"DELETE /v1/service/x/y":         "404 service registration not found",
+		},
+		"the cluster": {
+			"GET /v1/agent/health?type=x":            `400 invalid type "x": want client or server`,
+			"GET /v1/agent/monitor?plain=x":          noBool("plain"),
+			"GET /v1/agent/monitor?log_json=x":       noBool("log_json"),
+			"GET /v1/namespace/none":                 "404 Namespace not found",
+			"GET /v1/nodes?resources=x":              noBool("resources"),
+			"GET /v1/nodes?os=x":                     noBool("os"),
+			"GET /v1/node/" + none + "/allocations":  "200 []",
+			"GET /v1/event/stream?index=x":           `400 Unable to parse index: strconv.ParseUint: parsing "x": invalid syntax`,
+			"PUT /v1/search/fuzzy {":                 "400 unexpected EOF",
+			`PUT /v1/search/fuzzy {"Text":"a"}`:      "400 fuzzy search query must be at least 2 characters, got 1",
+			`PUT /v1/search {"Context":"x"}`:         `400 invalid context: "x"`,
+			"PUT /v1/client/gc":                      "501 not supported by taskrun: …",
+			"PUT /v1/node/" + none + "/purge":        "404 node not found",
+			"PUT /v1/node/" + nodeID + "/evaluate":   "501 not supported by taskrun: …",
+			"DELETE /v1/var/a?namespace=*":           "400 a variable is in one namespace, not in all",
+			`PUT /v1/var/a?namespace=* {"Items":{}}`: "400 a variable is in one namespace, not in all",
+			"PUT /v1/var/a?lock-release {}":          `501 cannot lock variable "a": taskrun has no locks of variables`,
+			"PUT /v1/var/a?lock-renew {}":            `501 cannot lock variable "a": taskrun has no locks of variables`,
+		},
+	}
+	for name, calls := range tables {
+		t.Run(name, func(t *testing.T) { f.answers(t, calls) })
+	}
+	if now, _, err := f.client.Deployments().Info(d.ID, nil); err != nil || now.Status != "running" {
+		t.Errorf("the deployment is %+v, %v", now, err)
+	}
+	if a := f.alloc(alloc); a.ClientStatus == "complete" || a.DesiredStatus != "run" || a.TaskStates["t"].Restarts > 0 {
+		t.Errorf("the allocation is %+v", a)
+	}
+	if j, _, err := f.client.Jobs().Info("job", nil); err != nil || *j.Version != 0 || *j.Stop {
+		t.Errorf("the job is %+v, %v", j, err)
+	}
+}
+
+// The index that a client enforces is that of the job that it has seen.
+func TestEnforcedIndex(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
+	f.running("t")
+	shown, _, err := f.client.Jobs().Info("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, none := *shown.JobModifyIndex, "job %q is not one of this run, which takes no others: start it with taskrun up"
+	for name, tt := range map[string]struct {
+		id    string
+		index uint64
+		want  string
+	}{
+		"another":         {"job", index + 1, fmt.Sprintf("Enforcing job modify index %d: job exists with conflicting job modify index: %d", index+1, index)},
+		"none":            {"job", 0, "Enforcing job modify index 0: job already exists"},
+		"of no job":       {"none", 7, "Enforcing job modify index 7: job does not exist"},
+		"none of no job":  {"none", 0, fmt.Sprintf(none, "none")},
+		"that of the job": {"job", index, ""},
+	} {
+		job := newJob(tt.id, "service", newTask("t", "run_for", "1h"))
+		_, _, err := f.client.Jobs().EnforceRegister(job, tt.index, nil)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", name, err, tt.want)
+		}
+	}
+}
