@@ -39,6 +39,7 @@ func TestRegisterInPlace(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	alloc := f.running("t")
+	f.evaluation(alloc.ID) // the index is that of the registration from now on
 	job := newJob("job", "service", newTask("t", "run_for", "1h"))
 	job.Priority = new(70)
 	before, _, err := f.client.Jobs().Info("job", nil)

@@ -87,6 +87,7 @@ func TestRefusals(t *testing.T) {
 			`PUT /v1/job/job/plan {"Job":{"ID":"job","Type":"x"}}`:                           "500 …",
 			"PUT /v1/validate/job {}":                                                        "400 Job must be specified",
 			"PUT /v1/validate/job {":                                                         "400 unexpected end of JSON input",
+			"PUT /v1/jobs/parse {":                                                           "400 unexpected end of JSON input",
 			"PUT /v1/validate/job":                                                           "400 Request body is empty",
 			`PUT /v1/jobs/parse {"JobHCL":"` + strings.Repeat("x", 1<<20):                    "400 unexpected end of JSON input",
 			`PUT /v1/jobs/parse {"JobHCL":"` + strings.Repeat("x", 1<<20+1) + `"}`:           "400 Failed to parse job: it is larger than 1 MiB",
@@ -210,7 +211,7 @@ func TestRefusals(t *testing.T) {
 func TestEnforcedIndex(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
-	f.running("t")
+	f.evaluation(f.running("t").ID) // the index is that of the registration from now on
 	shown, _, err := f.client.Jobs().Info("job", nil)
 	if err != nil {
 		t.Fatal(err)

