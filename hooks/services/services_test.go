@@ -36,6 +36,11 @@ type fixture struct {
 }
 
 func newFixture(t *testing.T, group, task []*api.Service) *fixture {
+	return newFixtureOf(t, services.New, group, task)
+}
+
+// newFixtureOf is newFixture with other hooks.
+func newFixtureOf(t *testing.T, hooksOf func(*service.Catalog) *services.Hooks, group, task []*api.Service) *fixture {
 	f := &fixture{T: t, restarts: make(chan string, 100)}
 	spec := &api.Task{Name: "t", Services: task}
 	g := &api.TaskGroup{Name: new("g"), Services: group, Tasks: []*api.Task{spec}}
@@ -43,7 +48,7 @@ func newFixture(t *testing.T, group, task []*api.Service) *fixture {
 	id := &event.Alloc{Job: "j", Group: "g", Name: "j.g[0]", ID: "alloc"}
 	node := &taskenv.Node{ID: "node", Datacenter: "dc1"}
 	ports := []taskenv.Port{{Label: "http", Value: 20001, HostIP: "127.0.0.1"}}
-	all := services.New(&f.catalog)
+	all := hooksOf(&f.catalog)
 	f.alloc = all.Alloc(hooks.Alloc{
 		Alloc: id, Job: j, Group: g, Node: node, Ports: ports,
 		TaskPorts: map[string][]taskenv.Port{"t": {{Label: "own", Value: 20002, HostIP: "127.0.0.1"}}},

@@ -1,0 +1,191 @@
+package logmon_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/allocdir"
+	"taskrun/engine/event"
+	"taskrun/hooks"
+	"taskrun/hooks/logmon"
+)
+
+const patience = 10 * time.Second
+
+// captured is the hook of a task, and what it has told.
+type captured struct {
+	hooks.TaskHook
+	dir  string
+	told chan event.Body
+}
+
+// capture makes the hook of a task in a directory.
+func capture(t *testing.T, dir *allocdir.Dir) *captured {
+	t.Helper()
+	told := make(chan event.Body, 100)
+	task := &api.Task{Name: "t", LogConfig: api.DefaultLogConfig()}
+	return &captured{
+		logmon.New(hooks.Task{Task: task, Dir: dir, Publish: func(_ time.Time, body event.Body) { told <- body }}), dir.Path(), told,
+	}
+}
+
+func newDir(t *testing.T) *allocdir.Dir {
+	t.Helper()
+	dir := allocdir.At(filepath.Join(t.TempDir(), "alloc"))
+	t.Cleanup(func() { _ = dir.Close() })
+	return dir
+}
+
+// start calls Prestart.
+func (c *captured) start(t *testing.T, recovered bool) drivers.Output {
+	t.Helper()
+	var resp hooks.PrestartResponse
+	if err := c.TaskHook.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{Recovered: recovered}, &resp); err != nil {
+		t.Fatal(err)
+	}
+	if resp.Output == nil || resp.Done {
+		t.Fatalf("the answer is %+v", resp)
+	}
+	return resp.Output
+}
+
+// hears waits until so many bytes of stdout were announced.
+func (c *captured) hears(t *testing.T, bytes int64) {
+	t.Helper()
+	for deadline := time.After(patience); bytes > 0; {
+		select {
+		case body := <-c.told:
+			out, ok := body.(event.Output)
+			if !ok || out.Stream != event.Stdout || out.Source == nil {
+				t.Fatalf("told %+v", body)
+			}
+			bytes -= out.Length
+		case <-deadline:
+			t.Fatalf("%d bytes are missing", bytes)
+		}
+	}
+}
+
+func (c *captured) stop(t *testing.T) {
+	t.Helper()
+	if err := c.TaskHook.(hooks.TaskStop).Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// pipes counts the FIFOs among the logs.
+func (c *captured) pipes(t *testing.T) (n int) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(c.dir, "alloc", "logs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Type() == fs.ModeNamedPipe {
+			n++
+		}
+	}
+	return n
+}
+
+// What a task writes comes into a file and is announced, over all its starts
+// and over the ends of engines, and nothing is left when it has ended.
+func TestOutputIsCaptured(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	if err := dir.Build(); err != nil {
+		t.Fatal(err)
+	}
+	first := capture(t, dir)
+	output := first.start(t, false)
+	if again := first.start(t, false); again != output {
+		t.Error("another start has another log")
+	}
+	stdout, stderr, err := output.Files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdout.Close()
+	defer stderr.Close()
+	write := func(text string) {
+		t.Helper()
+		if _, err := stdout.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one\n")
+	first.hears(t, 4)
+	if n := first.pipes(t); n != 2 {
+		t.Errorf("%d pipes, want 2", n)
+	}
+	first.TaskHook.(hooks.TaskShutdown).Shutdown()
+	if n := first.pipes(t); n != 2 {
+		t.Errorf("%d pipes are left to the next engine, want 2", n)
+	}
+	second := capture(t, dir)
+	second.start(t, true)
+	write("two\n")
+	second.hears(t, 4)
+	second.stop(t)
+	if text, err := os.ReadFile(filepath.Join(dir.Path(), "alloc", "logs", "t.stdout.0")); err != nil || string(text) != "one\ntwo\n" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	if n := second.pipes(t); n != 0 {
+		t.Errorf("%d pipes are left", n)
+	}
+}
+
+// The pipes of a task that was dead when an engine took it up are removed, and
+// a task that never ran has none.
+func TestStopWithoutAStart(t *testing.T) {
+	t.Parallel()
+	dir := newDir(t)
+	capture(t, dir).stop(t) // the allocation was not even prepared
+	if err := dir.Build(); err != nil {
+		t.Fatal(err)
+	}
+	died := capture(t, dir)
+	stdout, stderr, err := died.start(t, false).Files()
+	if err := errors.Join(err, stdout.Close(), stderr.Close()); err != nil {
+		t.Fatal(err)
+	}
+	died.TaskHook.(hooks.TaskShutdown).Shutdown()
+	next := capture(t, dir)
+	next.TaskHook.(hooks.TaskShutdown).Shutdown() // which has nothing to leave
+	if n := next.pipes(t); n != 2 {
+		t.Errorf("%d pipes, want 2", n)
+	}
+	next.stop(t)
+	if n := next.pipes(t); n != 0 {
+		t.Errorf("%d pipes are left", n)
+	}
+}
+
+// An error of the log fails the start in a way that may pass.
+func TestLogThatCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	built := newDir(t)
+	if err := built.Build(); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		dir   *allocdir.Dir
+		files int
+	}{"no directory": {newDir(t), 1}, "no room": {built, 0}} {
+		spec := api.DefaultLogConfig()
+		spec.MaxFiles = &tt.files
+		h := logmon.New(hooks.Task{Task: &api.Task{Name: "t", LogConfig: spec}, Dir: tt.dir})
+		var resp hooks.PrestartResponse
+		err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{}, &resp)
+		if err == nil || !drivers.IsRecoverable(err) || resp.Output != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,180 @@
+package services_test
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/check"
+	"taskrun/hooks"
+	"taskrun/hooks/services"
+)
+
+// The hooks have the names of those of Nomad's client.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, nil, nil)
+		if a, task := f.alloc.Name(), f.task.Name(); a != "group_services" || task != "services" {
+			t.Errorf("they are %q and %q", a, task)
+		}
+	})
+}
+
+// The services of a group go before its tasks are restarted together, and come
+// again with the first that has started; when the engine leaves they go for
+// good.
+func TestRestartOfTheGroup(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, []*api.Service{{Name: "group"}}, []*api.Service{{Name: "task"}})
+		f.prerun()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.expectNames("group task")
+		f.alloc.(hooks.AllocPreTaskRestart).PreTaskRestart(t.Context())
+		f.expectNames("task")
+		if err := f.task.(hooks.TaskPrekill).Prekill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.expectNames("")
+		f.exited()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.expectNames("group task")
+		f.alloc.(hooks.AllocShutdown).Shutdown()
+		f.expectNames("task")
+		f.task.(hooks.TaskShutdown).Shutdown()
+		f.expectNames("")
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.expectNames("task") // the group is ending
+		if err := f.task.(hooks.TaskStop).Stop(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		f.end()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.expectNames("") // the allocation is forgotten
+	})
+}
+
+// Checks that are not probed pass when their task has started.
+func TestUnprobed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixtureOf(t, services.NewUnprobed, nil, []*api.Service{{Name: "web", Checks: []api.ServiceCheck{script("c", nil)}}})
+		f.prerun()
+		f.exitWith(2)
+		f.expectPasses(false)
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.expectPasses(false, true)
+		f.after(time.Minute)
+		f.expectPasses(false, true)
+		for _, s := range f.catalog.Checks("alloc") {
+			if s.Status != check.Success || s.Output != "not probed" {
+				t.Errorf("the check says %+v", s)
+			}
+		}
+		f.end()
+	})
+}
+
+// A new version whose services have no address is an error, and none is left.
+func TestUpdateToWhatHasNoAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, []*api.Service{{Name: "group"}}, []*api.Service{{Name: "task"}})
+		f.prerun()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		bad := []*api.Service{{Name: "bad", PortLabel: "none"}}
+		spec := &api.Task{Name: "t", Services: bad}
+		g := &api.TaskGroup{Name: new("g"), Services: bad, Tasks: []*api.Task{spec}}
+		if err := f.alloc.(hooks.AllocUpdate).Update(t.Context(), nil, g); err == nil {
+			t.Error("the group's services have an address")
+		}
+		if err := f.task.(hooks.TaskUpdate).Update(t.Context(), &hooks.UpdateRequest{Task: spec}); err == nil {
+			t.Error("the task's services have an address")
+		}
+		f.expectNames("")
+		f.end()
+	})
+}
+
+// A check that only warns does not restart its task where warnings are ignored.
+func TestWarningsThatAreIgnored(t *testing.T) {
+	t.Parallel()
+	for _, ignored := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			grace := time.Duration(0)
+			c := script("c", &api.CheckRestart{Limit: 1, Grace: &grace, IgnoreWarnings: ignored})
+			f := newFixture(t, nil, []*api.Service{{Name: "web", Checks: []api.ServiceCheck{c}}})
+			f.prerun()
+			f.exitWith(1) // a script's warning
+			if err := f.start(); err != nil {
+				t.Fatal(err)
+			}
+			f.after(time.Minute)
+			if n := len(f.restarts); (n == 0) != ignored {
+				t.Errorf("ignored %v: %d restarts", ignored, n)
+			}
+			f.end()
+		})
+	}
+}
+
+// A check goes to the address of its service unless it has a mode of its own,
+// with everything that it sends replaced.
+func TestWhereChecksGo(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Skip("there is no second address of this machine:", err)
+	}
+	asked := make(chan *http.Request, 100)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r }))
+	_ = server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	defer server.Close()
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	for mode, want := range map[string]string{"": check.Success, "host": check.Failure} {
+		f := newFixture(t, nil, []*api.Service{{Name: "web", PortLabel: port, Address: "127.0.0.2", Checks: []api.ServiceCheck{{
+			Name: "alive-${NOMAD_ALLOC_INDEX}", Type: "HTTP", Path: "/${NOMAD_ALLOC_ID}", Method: "PUT", AddressMode: mode,
+			Header:   map[string][]string{"X-${NOMAD_ALLOC_INDEX}": {"${NOMAD_ALLOC_ID}", "b"}},
+			Interval: 10 * time.Millisecond, Timeout: 10 * time.Second,
+		}}}})
+		f.prerun()
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		status := ""
+		for deadline := time.Now().Add(10 * time.Second); status != want && time.Now().Before(deadline); {
+			all := f.catalog.Checks("alloc")
+			status = all[firstKey(all)].Status
+		}
+		f.end()
+		if status != want {
+			t.Errorf("mode %q: the check is a %s, want %s", mode, status, want)
+		}
+	}
+	r := <-asked
+	if r.URL.Path != "/alloc" || r.Method != "PUT" || strings.Join(r.Header["X-7"], " ") != "alloc b" {
+		t.Errorf("asked for %s %s with %v", r.Method, r.URL, r.Header)
+	}
+}
