@@ -10,6 +10,10 @@ import (
 	"taskrun/engine/check"
 )
 
+// lookTime is how long after a restart an unhealthy check can cause another
+// one, as in Nomad, whose client looks at its checks every second.
+const lookTime = time.Second
+
 // observer probes one check again and again.
 type observer struct {
 	alloc *alloc
@@ -42,11 +46,16 @@ func (o *observer) observe(ctx context.Context) {
 	watch, watching := check.NewRestart(&o.check.ServiceCheck, time.Now())
 	var restarting sync.WaitGroup
 	defer restarting.Wait()
+	restarted := make(chan struct{}, 1)
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-look.C:
+		case <-restarted: // another watch begins
+			watch, watching = check.NewRestart(&o.check.ServiceCheck, time.Now())
+			look.Reset(lookTime)
+			continue
 		case <-probe.C:
 			r := o.check.Probe(ctx)
 			if ctx.Err() != nil {
@@ -63,9 +72,11 @@ func (o *observer) observe(ctx context.Context) {
 		watch, fire, again = watch.Step(o.unhealthy(), time.Now())
 		look.Stop()
 		if fire {
-			watch, _ = check.NewRestart(&o.check.ServiceCheck, time.Now())
-			restarting.Go(func() { o.restart(ctx) })
-			look.Reset(0)
+			watching = false // one restart at a time
+			restarting.Go(func() {
+				o.restart(ctx)
+				restarted <- struct{}{}
+			})
 		} else if !again.IsZero() {
 			look.Reset(time.Until(again))
 		}

@@ -116,22 +116,33 @@ func TestUpdateToWhatHasNoAddress(t *testing.T) {
 	})
 }
 
-// A check that only warns does not restart its task where warnings are ignored.
-func TestWarningsThatAreIgnored(t *testing.T) {
+// A check that fails restarts its task again and again where there is no grace,
+// but one restart after the other, and at most one in a second. Where warnings
+// are ignored a warning restarts nothing.
+func TestRestartsWithoutGrace(t *testing.T) {
 	t.Parallel()
-	for _, ignored := range []bool{false, true} {
+	for name, tt := range map[string]struct {
+		code           int
+		ignore, quick  bool
+		fewest, atMost int // restarts in half a minute
+	}{
+		"failures that are not ignored": {2, true, false, 1, 1},
+		"warnings":                      {1, false, false, 1, 1},
+		"ignored warnings":              {1, true, false, 0, 0},
+		"quick restarts":                {2, false, true, 3, 31},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			grace := time.Duration(0)
-			c := script("c", &api.CheckRestart{Limit: 1, Grace: &grace, IgnoreWarnings: ignored})
+			c := script("c", &api.CheckRestart{Limit: 1, Grace: new(time.Duration(0)), IgnoreWarnings: tt.ignore})
 			f := newFixture(t, nil, []*api.Service{{Name: "web", Checks: []api.ServiceCheck{c}}})
+			f.quick = tt.quick
 			f.prerun()
-			f.exitWith(1) // a script's warning
+			f.exitWith(tt.code)
 			if err := f.start(); err != nil {
 				t.Fatal(err)
 			}
-			f.after(time.Minute)
-			if n := len(f.restarts); (n == 0) != ignored {
-				t.Errorf("ignored %v: %d restarts", ignored, n)
+			f.after(30 * time.Second)
+			if n := len(f.restarts); n < tt.fewest || n > tt.atMost {
+				t.Errorf("%s: %d restarts, want %d to %d", name, n, tt.fewest, tt.atMost)
 			}
 			f.end()
 		})
