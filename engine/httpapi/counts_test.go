@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -40,7 +39,6 @@ func TestCountsThatAreTooLarge(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	began := time.Now()
 	for name, j := range map[string]*api.Job{"count": count, "canary": canary, "sum": sum, "parameterized": parent} {
 		_, _, err := jobs.Register(j, nil)
 		refused("register "+name, err)
@@ -57,9 +55,6 @@ func TestCountsThatAreTooLarge(t *testing.T) {
 	refused("scale", err)
 	if !strings.Contains(err.Error(), "400") {
 		t.Errorf("scale: %v", err)
-	}
-	if took := time.Since(began); took > patience {
-		t.Errorf("it took %v", took)
 	}
 	f.undisturbed()
 }

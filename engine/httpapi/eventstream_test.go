@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 )
 
@@ -130,4 +131,39 @@ func TestEventStreamBeginsWithAHeartbeat(t *testing.T) {
 			t.Errorf("topic %q: status %d", topic, resp.StatusCode)
 		}
 	}
+}
+
+// A service comes and goes on the event stream, as it was offered.
+func TestServicesOnTheEventStream(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	events := json.NewDecoder(f.do("GET", "/v1/event/stream?topic=Service&topic=Node:none", nil).Body)
+	job := newJob("job", "service", newTask("t", "run_for", "1h"))
+	job.TaskGroups[0].Services = []*api.Service{{Name: "web", Provider: "nomad", Tags: []string{"a"}}}
+	job.Canonicalize()
+	if err := f.engine.Submit(job); err != nil {
+		t.Fatal(err)
+	}
+	next := func(want string) {
+		t.Helper()
+		var batch api.Events
+		for len(batch.Events) == 0 {
+			if err := events.Decode(&batch); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e := batch.Events[0]
+		s, err := e.Service()
+		if err != nil || e.Type != want || e.Key != s.ID || !cmp.Equal(e.FilterKeys, []string{"web", "job"}) || batch.Index != e.Index {
+			t.Fatalf("%+v, %v; want a %s", e, err, want)
+		}
+		if s.ServiceName != "web" || s.NodeID != nodeID || s.Datacenter != "dc1" || s.Namespace != "default" || s.JobID != "job" || s.AllocID == "" || s.CreateIndex != e.Index {
+			t.Errorf("%+v", s)
+		}
+	}
+	next("ServiceRegistration")
+	if _, _, err := f.client.Jobs().Deregister("job", false, nil); err != nil {
+		t.Fatal(err)
+	}
+	next("ServiceDeregistration")
 }

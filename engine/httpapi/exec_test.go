@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/httpapi"
 )
 
 // command is a command of a fake driver.
@@ -285,5 +287,36 @@ func BenchmarkExec(b *testing.B) {
 		if code != 0 || err != nil {
 			b.Fatal(code, err)
 		}
+	}
+}
+
+// Shutdown tells that a command does not end, and Serve why it cannot listen.
+func TestServerThatCannotEnd(t *testing.T) {
+	t.Parallel()
+	started, free := make(chan struct{}, 1), make(chan struct{})
+	f, alloc := serveExec(t, func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {
+		started <- struct{}{}
+		<-free
+		return &drivers.ExitResult{}, nil
+	})
+	f.dial("/v1/client/allocation/" + alloc.ID + sleepPath)
+	f.receive(started, "it did not start")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no patience"))
+	if err := f.server.Shutdown(ctx); err == nil || !strings.Contains(err.Error(), "no patience") {
+		t.Errorf("it ended: %v", err)
+	}
+	close(free)
+	other := serve(t)
+	l, _, err := httpapi.ListenTCP("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := httpapi.ListenTCP(l.Addr().String()); !errors.Is(err, syscall.EADDRINUSE) {
+		t.Errorf("listened twice: %v", err)
+	}
+	_ = l.Close()
+	if err := other.server.Serve(l); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("served a closed listener: %v", err)
 	}
 }

@@ -164,3 +164,71 @@ func TestStreamFile(t *testing.T) {
 		t.Errorf("after the end: %+v", none)
 	}
 }
+
+// Files that cannot be read say so, and a client sees that a stream lives.
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	f, id, dir := withFiles(t)
+	local := filepath.Join(dir, "t/local")
+	if err := os.Symlink("loop", filepath.Join(local, "loop")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(local, "page"), []byte("\x00\x01"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(local, "locked"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(local, "private"), nil, 0); err != nil {
+		t.Fatal(err)
+	}
+	calls := map[string]string{
+		"GET /v1/client/fs/ls/" + id + "?path=t/local/lines":                                  "404 readdir t/local/lines: not a directory",
+		"GET /v1/client/fs/ls/" + id + "?path=t/local/loop":                                   "500 …",
+		"GET /v1/client/fs/stream/" + id + "?path=t/local/lines&origin=x":                     "400 origin must be start or end",
+		"GET /v1/client/fs/stream/" + id + "?path=t/local/lines&origin=end&offset=4&follow=0": `200 {"Offset":8,"Data":"dHdvCg==","File":"t/local/lines"}`,
+		"GET /v1/client/fs/stream/" + id + "?path=t/local/lines&offset=-9&follow=false":       `200 {"Offset":8,"Data":"b25lCnR3bwo=","File":"t/local/lines"}`,
+		"GET /v1/client/fs/stream/" + id + "?path=t/local/lines&offset=99&follow=false":       "200 ",
+		"GET /v1/client/fs/readat/" + id + "?path=t/local/lines&offset=0&limit=-1":            "200 one\ntwo\n",
+		"GET /v1/client/fs/readat/" + id + "?path=t/local/lines&offset=8":                     "200 ",
+	}
+	if os.Geteuid() != 0 {
+		calls["GET /v1/client/fs/ls/"+id+"?path=t/local/locked"] = "403 …"
+		calls["GET /v1/client/fs/stat/"+id+"?path=t/local/private"] = "403 …"
+		calls["GET /v1/client/fs/cat/"+id+"?path=t/local/private"] = "403 …"
+	}
+	f.answers(t, calls)
+	if info := get[map[string]any](f, "/v1/client/fs/stat/"+id+"?path=t/local/page"); info["ContentType"] != "application/octet-stream" || info["Size"] != 2.0 {
+		t.Errorf("%v", info)
+	}
+	if kind := f.do("GET", "/v1/client/fs/cat/"+id+"?path=t/local/lines", nil).Header.Get("Content-Type"); kind != "text/plain; charset=utf-8" {
+		t.Errorf("a text is sent as %q", kind)
+	}
+	beats := f.do("GET", "/v1/client/fs/stream/"+id+"?path=t/local/lines&offset=99", nil)
+	var beat api.StreamFrame
+	if err := json.NewDecoder(beats.Body).Decode(&beat); err != nil || !beat.IsHeartbeat() || beats.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%+v, %v", beat, err)
+	}
+}
+
+// Where the files are gone there is nothing to be read.
+func TestFilesThatAreGone(t *testing.T) {
+	t.Parallel()
+	f, id, dir := withFiles(t)
+	if err := os.RemoveAll(filepath.Join(dir, "alloc", "logs")); err != nil {
+		t.Fatal(err)
+	}
+	f.answers(t, map[string]string{
+		"GET /v1/client/fs/logs/" + id + "?task=t&type=stderr":             `404 log entry for task "t" and log type "stderr" not found`,
+		"GET /v1/client/fs/logs/" + id + "?task=t&type=stdout&follow=true": `404 log entry for task "t" and log type "stdout" not found`,
+	})
+	if err := os.Rename(dir, dir+"-gone"); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"ls", "stat", "cat", "readat", "stream"} {
+		f.answers(t, map[string]string{"GET /v1/client/fs/" + what + "/" + id + "?path=t&offset=0": "404 lstat …"})
+	}
+	if err := os.Rename(dir+"-gone", dir); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Texts that become large in memory, or that would be looked into where there
@@ -48,10 +47,8 @@ func TestJobsThatAreTooMuch(t *testing.T) {
 		"no text":   "\x00\xff\xfe",
 		"a fortune": `job "x" { meta { a = bcrypt("a", 31) } }`,
 	} {
-		began := time.Now()
-		_, err := f.client.Jobs().ParseHCL(hcl, true)
-		if err == nil || !strings.Contains(err.Error(), "400 (Failed to parse job: ") || time.Since(began) > patience/2 {
-			t.Errorf("%s: %.300v after %v", name, err, time.Since(began))
+		if _, err := f.client.Jobs().ParseHCL(hcl, true); err == nil || !strings.Contains(err.Error(), "400 (Failed to parse job: ") {
+			t.Errorf("%s: %.300v", name, err)
 		}
 	}
 	f.undisturbed()

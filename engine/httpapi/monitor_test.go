@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -108,5 +109,32 @@ func TestMonitorLevels(t *testing.T) {
 		if lowest < 0 || order[lowest] != want {
 			t.Errorf("%s: the lowest level is number %d, want %s", query, lowest, want)
 		}
+	}
+}
+
+// Heartbeats of the log are empty frames, and none in a plain log.
+func TestMonitorHeartbeats(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	resp := f.do("GET", "/v1/agent/monitor", nil)
+	var beat api.StreamFrame
+	if err := json.NewDecoder(resp.Body).Decode(&beat); err != nil || !beat.IsHeartbeat() || resp.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("%+v, %v", beat, err)
+	}
+	silent := newJob("silent", "batch", newTask("t", "run_for", "1h"))
+	if err := f.engine.Submit(silent); err != nil {
+		t.Fatal(err)
+	}
+	alloc := f.running("t").ID
+	frames := f.do("GET", "/v1/client/fs/logs/"+alloc+"?task=t&type=stdout&silent=true&follow=true", nil)
+	dec := json.NewDecoder(frames.Body)
+	for beat.FileEvent = "first"; !beat.IsHeartbeat(); { // one that says that there may be output comes first
+		beat = api.StreamFrame{}
+		if err := dec.Decode(&beat); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kind := frames.Header.Get("Content-Type"); kind != "application/json" || !bytes.Equal(beat.Data, nil) {
+		t.Errorf("%q, %+v", kind, beat)
 	}
 }

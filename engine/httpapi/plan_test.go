@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -113,5 +114,30 @@ func TestWhatARunRefuses(t *testing.T) {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%v, want %q", c.err, c.want)
 		}
+	}
+}
+
+// The plan of a periodic job names its next launch, and without diff no fields.
+func TestPlanOfAPeriodicJob(t *testing.T) {
+	t.Parallel()
+	job := func(spec string) *api.Job {
+		j := newJob("job", "batch", newTask("t"))
+		j.Periodic = &api.PeriodicConfig{Spec: &spec}
+		j.Canonicalize()
+		return j
+	}
+	f := serve(t, job("0 0 1 1 *"))
+	plan, _, err := f.client.Jobs().Plan(job("0 0 2 1 *"), false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := plan.NextPeriodicLaunch; n.Month() != time.January || n.Day() != 2 || n.Before(time.Now()) {
+		t.Errorf("next launch %v", n)
+	}
+	if plan.Diff.Type != "Edited" || plan.Diff.ID != "job" || len(plan.Diff.TaskGroups) != 0 || plan.JobModifyIndex == 0 {
+		t.Errorf("%+v, %+v", plan, plan.Diff)
+	}
+	if plan, _, err = f.client.Jobs().Plan(job("0 0 2 1 *"), true, nil); err != nil || len(plan.Diff.TaskGroups) != 1 {
+		t.Errorf("with diff %+v, %v", plan.Diff, err)
 	}
 }

@@ -30,7 +30,7 @@ func demanding() *api.Job {
 		Volumes:  map[string]*api.VolumeRequest{"v": {Name: "v", Type: "host", Source: "v"}},
 		Tasks: []*api.Task{{
 			Name: "t", Driver: "mock_driver", Vault: &api.Vault{}, Consul: &api.Consul{}, DispatchPayload: &api.DispatchPayloadConfig{File: "in"},
-			Identities:   []*api.WorkloadIdentity{{Name: "extra"}},
+			Identities:   []*api.WorkloadIdentity{{Name: "extra", Env: true}},
 			Secrets:      []*api.Secret{{Name: "s", Provider: "nomad", Path: "p"}},
 			VolumeMounts: []*api.VolumeMount{{Volume: new("v"), Destination: new("/v")}},
 			Artifacts:    []*api.TaskArtifact{{GetterSource: new("https://example.com/x")}},

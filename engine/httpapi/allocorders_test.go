@@ -1,0 +1,104 @@
+package httpapi_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi"
+)
+
+// A signal goes to one task or to all, and an answer names each that has not
+// got it.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	lame := newTask("lame", "run_for", "1h", "signal_error", "no ears")
+	f := serve(t, newJob("one", "batch", newTask("fine", "run_for", "1h"), lame), newJob("both", "batch", lame, newTask("dumb", "run_for", "1h", "signal_error", "no ears")),
+		newJob("none", "batch", newTask("alone", "run_for", "1h")))
+	for _, id := range []string{"one", "both", "none"} {
+		f.untilJobIs(id, "running")
+	}
+	failed := func(task string) string { return "\t* Failed to signal task: " + task + ", err: no ears\n" }
+	for job, want := range map[string]string{
+		"one":  "500 1 error occurred:\n" + failed("lame"),
+		"both": "500 2 errors occurred:\n" + failed("lame") + failed("dumb"),
+		"none": `200 {"Index":0}`,
+	} {
+		alloc := get[[]*api.AllocationListStub](f, "/v1/job/"+job+"/allocations")[0].ID
+		follow(f, "/v1/allocation/"+alloc, func(a *api.Allocation) bool {
+			for _, s := range a.TaskStates {
+				if s.State != "running" {
+					return false
+				}
+			}
+			return true
+		})
+		f.answers(t, map[string]string{`PUT /v1/client/allocation/` + alloc + `/signal {"Signal":"SIGUSR1"}`: want})
+		for task, state := range f.alloc(alloc).TaskStates {
+			signaled := slices.ContainsFunc(state.Events, func(e *api.TaskEvent) bool { return e.Type == "Signaling" })
+			if task == "fine" && !signaled {
+				t.Error("the task that can be signaled was not")
+			}
+		}
+	}
+}
+
+// All tasks of an allocation are restarted, or one of them.
+func TestRestarts(t *testing.T) {
+	t.Parallel()
+	f := serve(t, newJob("job", "batch", newTask("a", "run_for", "1h"), newTask("b", "run_for", "1h")))
+	alloc := f.running("a").ID
+	restarts := func(a, b uint64) {
+		t.Helper()
+		follow(f, "/v1/allocation/"+alloc, func(now *api.Allocation) bool {
+			one, two := now.TaskStates["a"], now.TaskStates["b"]
+			return one.State == "running" && two.State == "running" && one.Restarts == a && two.Restarts == b
+		})
+	}
+	restarts(0, 0)
+	path := "PUT /v1/client/allocation/" + alloc + "/restart "
+	f.answers(t, map[string]string{path + "{}": `200 {"Index":0}`})
+	restarts(1, 1)
+	f.answers(t, map[string]string{path + `{"TaskName":"b"}`: `200 {"Index":0}`})
+	restarts(1, 2)
+	f.answers(t, map[string]string{path + `{"AllTasks":true}`: `200 {"Index":0}`})
+	restarts(2, 3)
+}
+
+// A command is not run in a task that does not run.
+func TestExecInATaskThatDoesNotRun(t *testing.T) {
+	t.Parallel()
+	last := newTask("last", "run_for", "1h")
+	last.Lifecycle = &api.TaskLifecycle{Hook: "poststop"}
+	first := newTask("first")
+	first.Lifecycle = &api.TaskLifecycle{Hook: "prestart"}
+	f := serve(t, newJob("job", "batch", first, newTask("main", "run_for", "1h"), last))
+	alloc := f.running("main").ID
+	for query, want := range map[string]string{
+		`task=last&command=["a"]`:           `task "last" not started yet.`,
+		`task=first&command=["a"]`:          `task "first" is not running.`,
+		`task=main&command=["a"]&term=a%00`: "invalid kind of terminal",
+	} {
+		_, _, err := f.dial("/v1/client/allocation/" + alloc + "/exec?tty=false&" + query).ReadMessage()
+		if err == nil || !strings.HasSuffix(err.Error(), "1008 (policy violation): "+want) {
+			t.Errorf("%s: %v, want %s", query, err, want)
+		}
+	}
+}
+
+// The parameter run stops the whole run, as Ctrl-C does, or kills it.
+func TestStopTheRun(t *testing.T) {
+	t.Parallel()
+	for how, kill := range map[string]bool{"stop": false, "kill": true} {
+		stopped := make(chan bool, 1)
+		f := serveWith(t, func(c *httpapi.Config) { c.StopRun = func(kill bool) { stopped <- kill } }, newJob("job", "batch", newTask("t", "run_for", "1h")))
+		f.answers(t, map[string]string{"DELETE /v1/job/job?run=" + how: `200 {"EvalID":"",…`})
+		if got := <-stopped; got != kill {
+			t.Errorf("%s: kill is %v", how, got)
+		}
+	}
+	f := serve(t, newJob("job", "batch", newTask("t", "run_for", "1h")))
+	f.answers(t, map[string]string{"DELETE /v1/job/job?run=stop": "400 …"}) // it cannot be stopped
+}

@@ -1,0 +1,78 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+	"github.com/hashicorp/nomad/api/contexts"
+
+	"taskrun/engine/httpapi"
+)
+
+// A fuzzy search finds the parts of jobs, at most twenty of a kind.
+func TestFuzzySearch(t *testing.T) {
+	t.Parallel()
+	task := newTask("server", "run_for", "1h")
+	task.Config["command"], task.Config["image"] = "/bin/found", "found:1"
+	task.Services = []*api.Service{{Name: "found-of-task", Provider: "nomad"}}
+	job := newJob("web", "service", task)
+	job.TaskGroups[0].Scaling = &api.ScalingPolicy{Min: new(int64(0)), Max: new(int64(3)), Type: "horizontal"}
+	job.Canonicalize()
+	other := newJob("other", "service", newTask("found", "run_for", "1h"))
+	other.Namespace = new("prod")
+	f := serveWith(t, func(c *httpapi.Config) { c.Node.Name = "found-node" }, job, other)
+	f.running("found")
+	for i := range 22 {
+		if _, _, err := f.client.Variables().Update(&api.Variable{Path: fmt.Sprintf("found/%02d", i), Items: api.VariableItems{}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	search := func(text string, kind contexts.Context, namespace string) *api.FuzzySearchResponse {
+		answer, meta, err := f.client.Search().FuzzySearch(text, kind, &api.QueryOptions{Namespace: namespace})
+		if err != nil || meta.LastIndex == 0 {
+			t.Fatal(err, meta)
+		}
+		return answer
+	}
+	found := search("FOUND", contexts.All, "")
+	for kind, want := range map[contexts.Context][]api.FuzzyMatch{
+		contexts.Commands: {{ID: "/bin/found", Scope: []string{"default", "web", "g", "server"}}},
+		contexts.Images:   {{ID: "found:1", Scope: []string{"default", "web", "g", "server"}}},
+		contexts.Services: {{ID: "found-of-task", Scope: []string{"default", "web", "g", "server"}}},
+		contexts.Tasks:    {{ID: "found", Scope: []string{"prod", "other", "g"}}},
+		contexts.Nodes:    {{ID: "found-node", Scope: []string{nodeID}}},
+	} {
+		if diff := cmp.Diff(want, found.Matches[kind]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+	if n := len(found.Matches[contexts.Variables]); n != 20 || !found.Truncations[contexts.Variables] || found.Truncations[contexts.Tasks] {
+		t.Errorf("%d variables, truncated %v", n, found.Truncations)
+	}
+	if found := search("found", contexts.Tasks, "default"); len(found.Matches) != 0 {
+		t.Errorf("in another namespace: %v", found.Matches)
+	}
+	policy := get[[]*api.ScalingPolicyListStub](f, "/v1/scaling/policies")[0].ID
+	if found := search(policy[:5], contexts.All, ""); len(found.Matches[contexts.ScalingPolicies]) != 1 {
+		t.Errorf("by the ID of a policy: %v", found.Matches)
+	}
+	if found := search(policy[1:6], contexts.ScalingPolicies, ""); len(found.Matches) != 0 {
+		t.Errorf("by a part of the ID: %v", found.Matches)
+	}
+	alloc := f.engine.Allocs()[0]
+	if found := search(alloc.Name, contexts.Allocs, "*"); !cmp.Equal(found.Matches[contexts.Allocs], []api.FuzzyMatch{{ID: alloc.Name, Scope: []string{*alloc.Job.Namespace, alloc.ID}}}) {
+		t.Errorf("by its name: %v", found.Matches)
+	}
+	for prefix, want := range map[string]int{"found/": 20, "found/0": 10} {
+		answer, _, err := f.client.Search().PrefixSearch(prefix, contexts.Variables, nil)
+		if err != nil || len(answer.Matches[contexts.Variables]) != want || answer.Truncations[contexts.Variables] != (want == 20) {
+			t.Errorf("prefix %s: %+v, %v", prefix, answer, err)
+		}
+	}
+	answer, _, err := f.client.Search().PrefixSearch(policy, contexts.ScalingPolicies, nil)
+	if err != nil || !cmp.Equal(answer.Matches[contexts.ScalingPolicies], []string{policy}) {
+		t.Errorf("%+v, %v", answer, err)
+	}
+}
