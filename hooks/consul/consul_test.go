@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
@@ -67,5 +68,14 @@ func TestWhoUsesConsulHasAToken(t *testing.T) {
 				t.Errorf("file %q", got)
 			}
 		})
+	}
+}
+
+// Without the user whose file it would be there is no token.
+func TestUnknownUser(t *testing.T) {
+	t.Parallel()
+	h := New(token)(newTask(t, &api.Task{Name: "t", User: "no-such-user", Consul: &api.Consul{}}))
+	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{}, &hooks.PrestartResponse{}); err == nil || !strings.Contains(err.Error(), "no-such-user") {
+		t.Errorf("error %v", err)
 	}
 }

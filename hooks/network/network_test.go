@@ -2,6 +2,7 @@ package network_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,4 +78,36 @@ func TestNetworkIsMadeAndRemoved(t *testing.T) {
 	if h := network.New(info); h != nil {
 		t.Error("there is a hook, but nobody to make a network")
 	}
+}
+
+// A network that cannot be made is an error, and there is none to be removed.
+func TestNetworkThatCannotBeMade(t *testing.T) {
+	t.Parallel()
+	why := errors.New("why")
+	g := &api.TaskGroup{Name: new("g"), Networks: []*api.NetworkResource{{Mode: "bridge"}}}
+	m := &failing{err: why}
+	h := network.New(hooks.Alloc{
+		Alloc: &event.Alloc{ID: "id"}, Network: m, Group: g, SetNetwork: func(*drivers.NetworkIsolation) { t.Error("a network was told of") },
+		Env: func() *taskenv.Env { return taskenv.NewBuilder(nil, taskenv.AllocInfo{}, nil, g, nil).Build() },
+	})
+	if err := h.(hooks.AllocPrerun).Prerun(t.Context()); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+	if err := h.(hooks.AllocPostrun).Postrun(t.Context()); err != nil || m.gone != nil {
+		t.Errorf("removed %v, %v", m.gone, err)
+	}
+	for _, g := range []*api.TaskGroup{{}, {Networks: []*api.NetworkResource{{}}}, {Networks: []*api.NetworkResource{{Mode: "cni"}}}} {
+		if network.Wanted(g) {
+			t.Errorf("%+v wants a network", g)
+		}
+	}
+}
+
+type failing struct {
+	manager
+	err error
+}
+
+func (f *failing) CreateNetwork(context.Context, *drivers.NetworkRequest) (*drivers.NetworkIsolation, error) {
+	return nil, f.err
 }

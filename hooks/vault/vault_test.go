@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
@@ -57,5 +58,14 @@ func TestATaskWithoutVaultHasNoHook(t *testing.T) {
 	t.Parallel()
 	if h := New(token)(newTask(t, &api.Task{Name: "t"})); h != nil {
 		t.Errorf("got %v", h)
+	}
+}
+
+// Without the user whose file it would be there is no token.
+func TestUnknownUser(t *testing.T) {
+	t.Parallel()
+	h := New(token)(newTask(t, &api.Task{Name: "t", User: "no-such-user", Vault: &api.Vault{}}))
+	if err := h.(hooks.TaskPrestart).Prestart(t.Context(), &hooks.PrestartRequest{}, &hooks.PrestartResponse{}); err == nil || !strings.Contains(err.Error(), "no-such-user") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -139,6 +139,27 @@ func TestVolumesThatCannotBe(t *testing.T) {
 	}
 }
 
+// A mount without a volume is passed over, and a volume of a user whom nobody
+// knows is not made.
+func TestMountsOfNothingAndOfNobody(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, &api.VolumeMount{}, mount("lent", "local/lent"))
+	if _, err := s.start(t); err != nil {
+		t.Errorf("without a volume: %v", err)
+	}
+	if _, err := os.Readlink(filepath.Join(s.dirs.Dir, "local", "lent")); err != nil {
+		t.Errorf("the mount behind it: %v", err)
+	}
+	s = newStage(t, mount("db", "/db"))
+	s.info.Task.User = "no-such-user"
+	if _, err := s.start(t); err == nil || !strings.Contains(err.Error(), "no-such-user") {
+		t.Errorf("an unknown user: %v", err)
+	}
+	if left, _ := os.ReadDir(s.data); len(left) > 0 {
+		t.Errorf("%v was made", left)
+	}
+}
+
 func TestNoHookWithoutMounts(t *testing.T) {
 	t.Parallel()
 	if h := volumes.New(volumes.Config{})(newStage(t).info); h != nil {

@@ -89,7 +89,7 @@ func tarOf(t *testing.T, headers ...tar.Header) []byte {
 	for _, h := range headers {
 		text := h.Uname // in these tests the text of the file
 		h.Uname = ""
-		if h.Mode == 0 {
+		if h.Mode == 0 && h.Typeflag != tar.TypeXGlobalHeader {
 			h.Mode = 0o644
 		}
 		if h.Typeflag == tar.TypeReg {
