@@ -28,7 +28,8 @@ type fixture struct {
 	alloc    hooks.AllocHook
 	task     hooks.TaskHook
 	restarts chan string
-	quick    bool // a restart does not take as long as it may
+	quick    bool        // a restart does not take as long as it may
+	checks   chan string // names and states, as they change
 
 	mu     sync.Mutex
 	code   int
@@ -42,7 +43,7 @@ func newFixture(t *testing.T, group, task []*api.Service) *fixture {
 
 // newFixtureOf is newFixture with other hooks.
 func newFixtureOf(t *testing.T, hooksOf func(*service.Catalog) *services.Hooks, group, task []*api.Service) *fixture {
-	f := &fixture{T: t, restarts: make(chan string, 100)}
+	f := &fixture{T: t, restarts: make(chan string, 100), checks: make(chan string, 1000)}
 	spec := &api.Task{Name: "t", Services: task}
 	g := &api.TaskGroup{Name: new("g"), Services: group, Tasks: []*api.Task{spec}}
 	j := &api.Job{ID: new("j"), Name: new("j"), Namespace: new("default"), TaskGroups: []*api.TaskGroup{g}}
@@ -64,6 +65,7 @@ func newFixtureOf(t *testing.T, hooksOf func(*service.Catalog) *services.Hooks, 
 				f.said = append(f.said, fmt.Sprintf("%s %v", b.Name, b.Registered))
 			case event.Check:
 				f.said = append(f.said, b.Check+" "+b.Status)
+				f.checks <- b.Check + " " + b.Status
 			}
 		},
 		ChecksPass: func(pass bool) {
