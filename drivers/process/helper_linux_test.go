@@ -1,9 +1,7 @@
 package process
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -207,7 +205,7 @@ func TestOrphans(t *testing.T) { // not beside runs of this program, whose reape
 		if find(Orphans(), pid) != nil {
 			t.Error("it is not buried")
 		}
-		_ = cmd.Wait()
+		_ = cmd.Process.Release() // nobody can wait for it any more
 	}
 	if status, at := EndedUnseen(errShutdown); status.ExitCode != -1 || !errors.Is(status.Err, errShutdown) || at.IsZero() {
 		t.Errorf("unseen it ended as %+v", status)
@@ -215,21 +213,4 @@ func TestOrphans(t *testing.T) { // not beside runs of this program, whose reape
 	if Settle() != 0 {
 		t.Error("without a keeper something was killed")
 	}
-}
-
-// What cannot be ended in time is told.
-func TestHelperThatIsNotAwaited(t *testing.T) {
-	t.Parallel()
-	run := NewHelpers()
-	p, err := run.Start(Spec{Path: "/bin/sleep", Args: []string{"1000"}, Dir: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cause := fmt.Errorf("no more time")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(cause)
-	if n, err := run.Shutdown(ctx); n > 1 || err != nil && !errors.Is(err, cause) || (n == 0) == (err == nil) {
-		t.Errorf("%d were killed, %v", n, err)
-	}
-	<-p.Done()
 }

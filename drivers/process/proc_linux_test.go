@@ -136,7 +136,7 @@ func TestDescriptors(t *testing.T) { // alone, for it counts those of the progra
 			before = count()
 		}
 	}
-	if after := count(); after != before {
+	if after := count(); after > before { // the collector may have closed those of other tests
 		t.Errorf("there were %d open descriptors, now there are %d", before, after)
 	}
 }
