@@ -202,6 +202,24 @@ func TestGeneratedBlocksAreBounded(t *testing.T) {
 	}
 }
 
+// Nothing is said of a value that is not known, and nothing stored.
+func TestUnknownValuesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	body, diags := syntax.Parse([]byte("text = var.later\nlist = [var.later]\nflag = true\nfree {\n a = var.later\n b = 1\n}\n"), "t")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	d := decode.Decoder{Scope: evaluate.NewScope(function.Table(""), nil)}
+	d.Scope.Define("var", cty.ObjectVal(map[string]cty.Value{"later": cty.UnknownVal(cty.String)}))
+	var got outer
+	if diags := d.Decode("outer", hcl.Range{}, body, &got, decode.Nowhere{}); len(diags) > 0 {
+		t.Error(diags)
+	}
+	if diff := cmp.Diff(outer{Flag: true, Free: map[string]any{"b": 1}}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // What a secret decides is concealed, in a generated block too.
 func TestGeneratedBlocksAreConcealed(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/syntax"
 )
 
@@ -79,6 +80,31 @@ func TestFaultsOfSyntax(t *testing.T) {
 				t.Errorf("points at %q, want %q", got, want.at)
 			}
 		})
+	}
+}
+
+// A slip of syntax has a reason where it needs one, and a remedy.
+func TestRemediesOfSyntax(t *testing.T) {
+	t.Parallel()
+	const left = "which Nomad has left behind"
+	for text, want := range map[string]struct{ detail, remedy string }{
+		"b {\n \"c\" = 1\n}\n":   {left, "write the name without quotes"},
+		"b { c = 1, d = 2 }\n":   {left, "write each attribute on a line of its own"},
+		"b { c = 1 d = 2 }\n":    {"", "write each attribute on a line of its own"},
+		"b {\n":                  {"the file ends before its }", "add the missing }"},
+		"a = <<EOT\nx\n":         {"", "add the closing quote, or the end marker"},
+		"a = 'x'\n":              {"", `write "…"`},
+		"a = \"\\q\"\n":          {`valid are \n`, `write \\ for a backslash`},
+		"b \"${x}\" {}\n":        {"", "use a dynamic block"},
+		"a = 1\na = 2\n":         {"the first is on line 1", "delete one of them"},
+		`{"a": {"b": 1 "c": 2}}`: {"", "write a comma before this"},
+		"a = 1 /* b\n":           {"", "add */"},
+		"a = \"\xff\"\n":         {"", "save the file as UTF-8"},
+	} {
+		_, diags := syntax.Parse([]byte(text), "t")
+		if len(diags) != 1 || !strings.Contains(diags[0].Detail, want.detail) || !strings.Contains(diagnostic.Remedy(diags[0]), want.remedy) {
+			t.Errorf("%q: %v, remedy %q", text, diags, diagnostic.Remedy(diags[0]))
+		}
 	}
 }
 
