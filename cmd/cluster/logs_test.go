@@ -72,7 +72,11 @@ func TestFollowLogs(t *testing.T) {
 			if diff := cmp.Diff(tt.first, news()); diff != "" {
 				t.Errorf("%s: first %s", name, diff)
 			}
+			asked := slices.Clone(w.asked)
 			w.write("1/a.stdout", "three\n")
+			if again := w.asked[len(asked):]; slices.ContainsFunc(again, func(path string) bool { return path != "/v1/job/web/allocations" }) {
+				t.Errorf("%s: what is followed is asked for again: %q", name, again)
+			}
 			if got := news(); !slices.Equal(got, []string{`1/a stdout "three\n"`}) {
 				t.Errorf("%s: then %q", name, got)
 			}
