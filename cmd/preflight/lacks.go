@@ -11,6 +11,7 @@ import (
 	"taskrun/hooks/template"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
+	"taskrun/jobspec/taskenv"
 )
 
 // missingKeys finds what templates ask a cluster for and no stub defines: it
@@ -21,8 +22,9 @@ func missingKeys(c *Case) jobspec.Problems {
 		if !c.executes(t) {
 			return nil
 		}
-		task, env := c.preview(t)
-		for _, lack := range template.Preview(task, env, template.Config{Lent: fixed{c.Stubs}, Services: c.Services}) {
+		task, env := c.preview(t, 0)
+		_, other := c.preview(t, 1)
+		for _, lack := range template.Preview(task, [2]*taskenv.Env{env, other}, template.Config{Lent: fixed{c.Stubs}, Services: c.Services}) {
 			switch {
 			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what runs
 			default:
@@ -72,12 +74,17 @@ func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Problem {
 		Remedy:  addTo(c.Stubs, lack.Need),
 		Path:    t.at.Index("template", lack.Template).Attr("data"),
 	}
-	if lack.Empty {
-		p.Summary = fmt.Sprintf("template %q of task %q asks for service %q, which neither runs here nor is lent", *tmpl.DestPath, t.Name, lack.Need.Label)
+	switch name := strings.ReplaceAll(lack.Need.Label, previewID, "${NOMAD_ALLOC_ID}"); {
+	case lack.Empty:
+		p.Summary = fmt.Sprintf("template %q of task %q asks for service %q, which neither runs here nor is lent", *tmpl.DestPath, t.Name, name)
 		p.Detail = "it gets no instances"
 		if c.Entry != Rehearse {
 			p.Severity = jobspec.Warning
 		}
+	case lack.Varies:
+		p.Severity = jobspec.Warning
+		p.Summary = fmt.Sprintf("template %q of task %q asks for %s %q, which no stub can define", *tmpl.DestPath, t.Name, lack.Need.Words(), name)
+		p.Detail, p.Remedy = "its name differs in each run; the task fails without it", ""
 	}
 	if name, _, _ := strings.Cut(lack.Need.Label, "@"); strings.Contains(*tmpl.EmbeddedTmpl, name) {
 		p.Word = name

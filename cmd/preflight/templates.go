@@ -2,8 +2,11 @@ package preflight
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -20,7 +23,7 @@ func templates(c *Case, t taskOf) (problems jobspec.Problems) {
 	if !c.executes(t) {
 		return nil
 	}
-	for _, fault := range template.Faults(c.preview(t)) {
+	for _, fault := range template.Faults(c.preview(t, 0)) {
 		problems = append(problems, brokenTemplate(t.file, t.Task, fault, t.at.Index("template", fault.Template).Attr("data")))
 	}
 	return problems
@@ -38,19 +41,24 @@ func (c *Case) executes(t taskOf) bool {
 // previewDir stands for the directory of an allocation that does not exist yet.
 const previewDir = "/nonexistent/taskrun"
 
-// preview returns a task as its templates will see it, as far as that is known.
-func (c *Case) preview(t taskOf) (hooks.Task, *taskenv.Env) {
+// previewID stands for the ID of an allocation that does not exist yet.
+const previewID = "00000000-0000-0000-0000-000000000000"
+
+// preview returns a task as its templates will see it in one of two runs, 0 and
+// 1, as far as that is known. They differ in what each run decides.
+func (c *Case) preview(t taskOf, run int) (hooks.Task, *taskenv.Env) {
 	j, g := t.file.Job, t.group
-	info := taskenv.AllocInfo{ID: "00000000-0000-0000-0000-000000000000", Name: *j.ID + "." + *g.Name + "[0]"}
-	env := taskenv.NewBuilder(c.node(), info, j, g, t.Task).SetClientDir(previewDir).SetHostEnv(c.Environ).SetPorts(previewPorts(g)).Build()
+	id := strings.ReplaceAll(previewID, "0", strconv.Itoa(run))
+	info := taskenv.AllocInfo{ID: id, Name: *j.ID + "." + *g.Name + "[0]"}
+	env := taskenv.NewBuilder(c.node(), info, j, g, t.Task).SetClientDir(previewDir).SetHostEnv(c.Environ).SetPorts(previewPorts(g, run)).Build()
 	return hooks.Task{Job: j, Group: g, Task: t.Task, AllocDir: previewDir}, env
 }
 
-// previewPorts are the ports of a group as far as they are known.
-func previewPorts(g *api.TaskGroup) (ports []taskenv.Port) {
+// previewPorts are the ports of a group, dynamic ones those of a run.
+func previewPorts(g *api.TaskGroup, run int) (ports []taskenv.Port) {
 	for _, n := range g.Networks {
 		for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
-			ports = append(ports, taskenv.Port{Label: p.Label, Value: p.Value, To: p.To, HostIP: "127.0.0.1"})
+			ports = append(ports, taskenv.Port{Label: p.Label, Value: cmp.Or(p.Value, run), To: p.To, HostIP: "127.0.0.1"})
 		}
 	}
 	return ports

@@ -91,6 +91,27 @@ func TestItDoesNotWaitForever(t *testing.T) {
 	})
 }
 
+// A key with the allocation's ID in its name is not to be lent: the next run asks
+// for another one.
+func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{{ key (env "NOMAD_ALLOC_ID") }}`:             "10s Killing: Template failed: local/out: nobody lends kv.block(01234567-0123-0123-0123-0123456789ab)",
+		`{{ key "k" }}{{ key (env "NOMAD_ALLOC_ID") }}`: `; add to taskrun.hcl: consul_key "k" { value = "…" }`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newSetting(t, "", file(text))
+			if err := s.start(Config{}); err != nil {
+				t.Fatal(err)
+			}
+			s.stop()
+			if got := s.take(); len(got) != 2 || !strings.HasSuffix(got[1], want) {
+				t.Errorf("%s: %q", text, got)
+			}
+		})
+	}
+}
+
 // TestAKilledTaskDoesNotWait ends the wait for what is missing.
 func TestAKilledTaskDoesNotWait(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -183,23 +184,22 @@ func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[s
 	return left, nil
 }
 
-// hint says what is missing, and how to lend it.
+// hint says what is missing, and how to lend it: not what has the allocation's
+// ID in its name, for the next run asks for another one.
 func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Dependency) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: nobody lends %s", t.written, strings.Join(names, ", "))
-	file := m.set.cfg.Lent.Lent().File
-	if file == "" {
-		file = "taskrun.hcl beside the job file"
-	}
-	for i, name := range names {
-		if i == 0 {
-			fmt.Fprintf(&b, "; add to %s: ", file)
-		} else {
-			b.WriteString(", ")
+	var blocks []string
+	id, _ := m.set.env.Lookup("NOMAD_SHORT_ALLOC_ID")
+	for _, name := range names {
+		if need := NeedOf(missing[name]); id == "" || !strings.Contains(need.Label, id) {
+			blocks = append(blocks, need.Block())
 		}
-		b.WriteString(NeedOf(missing[name]).Block())
 	}
-	return b.String()
+	text := fmt.Sprintf("%s: nobody lends %s", t.written, strings.Join(names, ", "))
+	if len(blocks) == 0 {
+		return text
+	}
+	file := cmp.Or(m.set.cfg.Lent.Lent().File, "taskrun.hcl beside the job file")
+	return fmt.Sprintf("%s; add to %s: %s", text, file, strings.Join(blocks, ", "))
 }
 
 // setVariables hands the task the variables of its templates; false: that

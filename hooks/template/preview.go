@@ -20,12 +20,27 @@ type Lack struct {
 	Need     standin.Need
 	// Empty: the answer would be an empty list, for which no template waits.
 	Empty bool
+	// Varies: what is asked for has another name in each run.
+	Varies bool
 }
 
 // Preview executes the templates of a task that ask for what a cluster has,
 // without its directories, and returns what would be missing. What cannot be
 // told beforehand, such as the content of files, is left to the task's start.
-func Preview(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
+// The environments are two that the task may have in two runs.
+func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
+	lacks, other := missing(task, envs[0], cfg), []Lack(nil)
+	if len(lacks) > 0 {
+		other = missing(task, envs[1], cfg)
+	}
+	for i, l := range lacks {
+		lacks[i].Varies = !slices.Contains(other, l)
+	}
+	return lacks
+}
+
+// missing returns what the templates of a task lack in one environment.
+func missing(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 	for i, t := range task.Task.Templates {
 		if t.EmbeddedTmpl == nil || !asks(*t.EmbeddedTmpl) {
 			continue
@@ -44,7 +59,7 @@ func Preview(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 		}
 		for _, d := range out.used {
 			if name, ok := s.unknownService(d); ok {
-				lacks = append(lacks, Lack{i, d.String(), standin.Need{Kind: standin.ServiceBlock, Label: name}, true})
+				lacks = append(lacks, Lack{Template: i, Asks: d.String(), Need: standin.Need{Kind: standin.ServiceBlock, Label: name}, Empty: true})
 			}
 		}
 	}
