@@ -24,13 +24,18 @@ func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 		return nil
 	}
 	var diags hcl.Diagnostics
-	scripts := p.file.Positions.templateData()
+	scripts := p.file.Positions.stretchesOf(isTemplateData)
+	configs := p.file.Positions.stretchesOf(isTaskConfig)
 	for _, ref := range suspects {
-		if scripts.contain(p.place(ref.Range)) {
+		at, outcome, dollars := p.place(ref.Range), "it stays in the value as it is written", "$"
+		switch {
+		case scripts.contain(at):
 			continue
+		case configs.contain(at):
+			outcome, dollars = "the task fails when it starts", "$$"
 		}
 		diags = append(diags, diagnostic.Warning(ref.Range, fmt.Sprintf("%s is no reference that Nomad knows", ref.Text),
-			"it stays in the value as it is written", whatElse(ref)))
+			outcome, whatElse(ref, dollars)))
 	}
 	return diags
 }
@@ -49,31 +54,53 @@ func isRuntimeName(root string) bool {
 	return strings.HasPrefix(root, "NOMAD_") || slices.Contains(runtimeRoots(), root)
 }
 
-// whatElse says what a reference that nobody knows may have been meant to be.
-func whatElse(ref evaluate.Reference) string {
+// whatElse says what a reference that nobody knows may have been meant to be:
+// text keeps its ${ behind so many dollars.
+func whatElse(ref evaluate.Reference, dollars string) string {
 	if near := diagnostic.Nearest(ref.Root, append(runtimeRoots(), "var", "local")); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if ref.Bare {
 		return fmt.Sprintf("for a text, write %q", strings.TrimSuffix(strings.TrimPrefix(ref.Text, "${"), "}"))
 	}
-	return "for a text, write $" + ref.Text
+	return "for a text, write " + dollars + ref.Text
 }
 
 // stretches are ranges of one file that do not overlap, in order.
 type stretches []Range
 
-// templateData returns where the data of template blocks is. No run looks for
-// references there, and ${name} belongs to the script that the template holds.
-func (ps Positions) templateData() stretches {
+// isTemplateData tells of the data of template blocks. No run looks for references
+// there, and ${name} belongs to the script that the template holds.
+func isTemplateData(path Path) bool {
+	parent, ok := strings.CutSuffix(string(path), ".data")
+	return ok && Path(parent).Name() == "template"
+}
+
+// isTaskConfig tells of what is in the config block of a task, where a reference
+// has to be known when the task starts.
+func isTaskConfig(path Path) bool {
+	task, _, ok := strings.Cut(string(path), ".config.")
+	return ok && Path(task).Name() == "task"
+}
+
+// stretchesOf returns where the paths are of which wanted is true.
+func (ps Positions) stretchesOf(wanted func(Path) bool) stretches {
 	var found stretches
 	for path, at := range ps {
-		if parent, ok := strings.CutSuffix(string(path), ".data"); ok && Path(parent).Name() == "template" {
+		if wanted(path) {
 			found = append(found, at)
 		}
 	}
-	slices.SortFunc(found, func(a, b Range) int { return cmp.Compare(a.Start.Byte, b.Start.Byte) })
-	return found
+	slices.SortFunc(found, func(a, b Range) int {
+		return cmp.Or(cmp.Compare(a.Start.Byte, b.Start.Byte), cmp.Compare(b.End.Byte, a.End.Byte))
+	})
+	whole := found[:0]
+	for _, at := range found { // without those that lie in others
+		if last := len(whole) - 1; last < 0 || at.End.Byte > whole[last].End.Byte {
+			whole = append(whole, at)
+		}
+	}
+	return whole
 }
 
 func (s stretches) contain(r Range) bool {

@@ -19,14 +19,14 @@ func (b *Builder) meta(v *variables) map[string]string {
 	names := make([]string, len(keys))
 	for i, key := range keys {
 		names[i] = replace(key, v.lookup)
-		meta[cleanName("NOMAD_META_"+strings.ToUpper(names[i]))] = effective[key]
+		meta[CleanName("NOMAD_META_"+strings.ToUpper(names[i]))] = effective[key]
 	}
 	for i, key := range keys { // a key written in upper case beats one made so
-		meta[cleanName("NOMAD_META_"+names[i])] = effective[key]
+		meta[CleanName("NOMAD_META_"+names[i])] = effective[key]
 	}
 	for _, name := range names {
 		for _, name := range []string{name, strings.ToUpper(name)} {
-			if cleaned := strings.TrimPrefix(cleanName("NOMAD_META_"+name), "NOMAD_META_"); !canRefer(name) && !slices.Contains(names, cleaned) {
+			if cleaned := strings.TrimPrefix(CleanName("NOMAD_META_"+name), "NOMAD_META_"); !canRefer(name) && !slices.Contains(names, cleaned) {
 				v.unwritten["NOMAD_META_"+cleaned] = true
 			}
 		}

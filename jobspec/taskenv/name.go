@@ -12,10 +12,10 @@ var cleanedPrefixes = []string{
 	"NOMAD_ADDR_", "NOMAD_IP_", "NOMAD_PORT_", "NOMAD_HOST_PORT_", "NOMAD_META_",
 }
 
-// cleanName returns the name under which a variable reaches the task: in names
+// CleanName returns the name under which a variable reaches the task: in names
 // made of a port label or a meta key each byte other than letters, digits, "_"
 // and "." becomes "_".
-func cleanName(name string) string {
+func CleanName(name string) string {
 	if !strings.HasPrefix(name, "NOMAD_") {
 		return name
 	}
@@ -53,14 +53,14 @@ func isNameByte(c byte) bool {
 func cleanNames(block map[string]string) map[string]string {
 	dirty := false
 	for name := range block {
-		dirty = dirty || cleanName(name) != name
+		dirty = dirty || CleanName(name) != name
 	}
 	if !dirty {
 		return block
 	}
 	cleaned := make(map[string]string, len(block))
 	for _, name := range slices.Sorted(maps.Keys(block)) {
-		cleaned[cleanName(name)] = block[name]
+		cleaned[CleanName(name)] = block[name]
 	}
 	return cleaned
 }

@@ -22,8 +22,8 @@ func TestCleanName(t *testing.T) {
 		"MY-VAR":                   "MY-VAR",
 		"":                         "",
 	} {
-		if got := cleanName(in); got != want {
-			t.Errorf("cleanName(%q) = %q, want %q", in, got, want)
+		if got := CleanName(in); got != want {
+			t.Errorf("CleanName(%q) = %q, want %q", in, got, want)
 		}
 	}
 	if got := clean("1st-db"); got != "_st_db" {

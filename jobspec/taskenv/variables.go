@@ -18,7 +18,7 @@ type variables struct {
 	warnings  []Warning
 }
 
-func (v *variables) set(name, value string) { v.values[cleanName(name)] = value }
+func (v *variables) set(name, value string) { v.values[CleanName(name)] = value }
 
 func (v *variables) setIf(name, value string) {
 	if value != "" {
@@ -38,7 +38,7 @@ func (v *variables) lookup(name string) (string, bool) {
 	if value, ok := v.node.value(name); ok {
 		return value, true
 	}
-	name = cleanName(name)
+	name = CleanName(name)
 	value, ok := v.values[name]
 	return value, ok && !v.unwritten[name]
 }
@@ -47,7 +47,7 @@ func (v *variables) lookup(name string) (string, bool) {
 func (v *variables) setHost(host map[string]string) {
 	referring := map[string]string{}
 	for name, value := range host {
-		name = cleanName(name)
+		name = CleanName(name)
 		if _, taken := v.values[name]; taken {
 			continue
 		}
@@ -111,7 +111,7 @@ func (r *resolver) resolve(name string) {
 
 // lookup resolves a reference made by the variable name of the block.
 func (r *resolver) lookup(name, ref string) (string, bool) {
-	sibling := cleanName(ref)
+	sibling := CleanName(ref)
 	_, inBlock := r.block[sibling]
 	if _, isNode := r.node.value(ref); inBlock && !isNode && sibling != name {
 		if r.leadsTo(sibling, name, map[string]bool{}) {
@@ -141,7 +141,7 @@ func (r *resolver) leadsTo(from, to string, seen map[string]bool) bool {
 	}
 	seen[from] = true
 	for ref := range References(r.referring[from]) {
-		if next := cleanName(ref); !seen[next] && r.leadsTo(next, to, seen) {
+		if next := CleanName(ref); !seen[next] && r.leadsTo(next, to, seen) {
 			return true
 		}
 	}

@@ -70,7 +70,10 @@ func (c *checker) constraint(k *api.Constraint, at jobspec.Path) {
 		c.refuse(at, "constraint has no attribute", "", `add attribute = "${attr.kernel.name}" or the like`)
 	} else if why := unknownTarget(k.LTarget); why != "" {
 		c.refuse(at.Attr("attribute"), "unknown attribute", fmt.Sprintf("%q %s", k.LTarget, why), targetHint(k.LTarget))
+	} else {
+		c.target(k.LTarget, at.Attr("attribute"))
 	}
+	c.target(k.RTarget, at.Attr("value"))
 }
 
 func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
@@ -79,9 +82,23 @@ func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
 		c.refuse(at, "affinity has no attribute", "", `add attribute = "${attr.kernel.name}" or the like`)
 	} else if why := unknownTarget(a.LTarget); why != "" {
 		c.warn(at.Attr("attribute"), "affinity never applies", fmt.Sprintf("%q %s", a.LTarget, why), targetHint(a.LTarget))
+	} else {
+		c.target(a.LTarget, at.Attr("attribute"))
 	}
+	c.target(a.RTarget, at.Attr("value"))
 	if w := deref(a.Weight); w == 0 || w < -100 || w > 100 {
 		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write -100 to 100, not 0")
+	}
+}
+
+// target warns of a reference to a node that no node resolves.
+func (c *checker) target(text string, at jobspec.Path) {
+	name, ok := strings.CutPrefix(text, "${")
+	if name, ok = strings.CutSuffix(name, "}"); !ok {
+		return
+	}
+	if near, wrong := wrongNodeName(name); wrong {
+		c.unresolved(name, near, "no node has it", "", at)
 	}
 }
 

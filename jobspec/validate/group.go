@@ -39,6 +39,7 @@ func (g *group) check() {
 	g.networks()
 	g.services()
 	g.shutdownDelays()
+	g.interpolations()
 	g.tasks()
 }
 

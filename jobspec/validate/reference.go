@@ -132,7 +132,11 @@ func (t *task) metaReference(name string, at jobspec.Path) {
 	if near := nearest(name, keys); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+metaFamily+cleanName(near))
 	}
-	t.unset(variablePrefix+metaFamily+name, at, fmt.Sprintf("task %q has no meta key %q", t.t.Name, name), remedy)
+	owner := fmt.Sprintf("task %q", t.t.Name)
+	if t.t.Name == "" {
+		owner = fmt.Sprintf("group %q", t.g.name)
+	}
+	t.unset(variablePrefix+metaFamily+name, at, fmt.Sprintf("%s has no meta key %q", owner, name), remedy)
 }
 
 // metaKeys are the keys that reach the task, in dispatched jobs too.

@@ -50,7 +50,7 @@ func TestServiceRules(t *testing.T) {
 		{name: "unknown task", group: group(func(s *api.Service) { s.TaskName = "tt" }), want: []string{`warning job.group[0].service[0].task: task "tt" is not defined`}},
 		{name: "unknown port", group: group(func(s *api.Service) { s.PortLabel = "https" }), want: []string{`error job.group[0].service[0].port: port "https" is not defined`}},
 		{name: "port number in a group", group: group(func(s *api.Service) { s.PortLabel = "8080" })},
-		{name: "port of a reference", group: group(func(s *api.Service) { s.PortLabel = "${NOMAD_META_port}" })},
+		{name: "port of a reference", group: group(func(s *api.Service) { s.PortLabel = "${meta.port}" })},
 
 		{name: "alloc mode in a task", task: task(func(s *api.Service) { s.AddressMode = "alloc" }), want: []string{"error job.group[0].task[0].service[0].address_mode: address_mode alloc is for services of a group"}},
 		{name: "another task", task: task(func(s *api.Service) { s.TaskName = "u" }), want: []string{"error job.group[0].task[0].service[0].task: a service of a task belongs to that task"}},

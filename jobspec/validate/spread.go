@@ -24,6 +24,7 @@ func (c *checker) spread(s *api.Spread, at jobspec.Path) {
 	if s.Attribute == "" {
 		c.refuse(at, "spread has no attribute", "", `add attribute = "${node.datacenter}" or the like`)
 	}
+	c.target(s.Attribute, at.Attr("attribute"))
 	if w := deref(s.Weight); w <= 0 || w > 100 {
 		c.refuse(at.Attr("weight"), "weight is out of range", fmt.Sprintf("it is %d", w), "write 1 to 100")
 	}

@@ -43,6 +43,7 @@ func (t *task) check() {
 	t.schedule()
 	t.dockerPorts()
 	t.references()
+	t.interpolations()
 }
 
 func (t *task) basics() {

@@ -109,7 +109,7 @@ func TestArtifactRules(t *testing.T) {
 		{name: "escapes", task: artifact(api.TaskArtifact{RelativeDest: new("../../x")}), want: []string{at + ".destination: destination lies outside of the allocation"}},
 		{name: "other task", task: artifact(api.TaskArtifact{RelativeDest: new("../u/local")}), want: []string{at + ".destination: destination lies outside of the task"}},
 		{name: "sha256", task: checksum(" sha256:" + strings.Repeat("a0", 32))},
-		{name: "reference", task: checksum("md5:${NOMAD_META_sum}")},
+		{name: "reference", task: checksum("md5:${meta.sum}")},
 		{name: "empty checksum", task: checksum(""), want: []string{at + ".options.checksum: invalid checksum"}},
 		{name: "bare checksum", task: checksum(strings.Repeat("a0", 32)), want: []string{at + ".options.checksum: invalid checksum"}},
 		{name: "unknown checksum", task: checksum("crc32:abcd"), want: []string{at + ".options.checksum: unknown kind of checksum"}},

@@ -30,6 +30,7 @@ func Job(job *api.Job) jobspec.Problems {
 	c.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
 	c.periodic()
 	c.parameterized()
+	c.interpolations()
 	c.groups()
 	c.autoPromote()
 	return c.problems

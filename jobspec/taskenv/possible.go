@@ -1,0 +1,72 @@
+package taskenv
+
+import (
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Possible returns the names of the NOMAD_* variables that a task of a canonical
+// job may have, and of those in its env block. Some of them it has in some runs
+// only. Those of the host, of templates and of Connect upstreams are not among
+// them. Without a task they are those of the allocation itself, see NewBuilder.
+func Possible(job *api.Job, group *api.TaskGroup, task *api.Task, ports []string) map[string]string {
+	g := *group
+	g.Services = nil
+	b := NewBuilder(&Node{Region: "-", Datacenter: "-", CgroupParent: "-", MemoryOversubscription: true},
+		AllocInfo{ID: "-", Name: "-"}, dispatched(job), &g, task)
+	b.SetClientDir("/").SetCores(Cores{MHz: 1}).SetVaultToken("-", "-").SetNetworkStatus("-", "::").SetPorts(portsNamed(ports))
+	for _, t := range group.Tasks {
+		if t == nil || t.Resources == nil {
+			continue
+		}
+		var labels []string
+		for _, n := range t.Resources.Networks {
+			if n == nil {
+				continue
+			}
+			for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
+				labels = append(labels, p.Label)
+			}
+		}
+		b.SetTaskPorts(t.Name, portsNamed(labels))
+	}
+	b.SetIdentityToken("", "-")
+	if task != nil {
+		for _, identity := range task.Identities {
+			if identity != nil {
+				b.SetIdentityToken(identity.Name, "-")
+			}
+		}
+	}
+	names := b.Build().Map()
+	names["NOMAD_JOB_PARENT_ID"] = ""
+	if task != nil {
+		names["NOMAD_MEMORY_MAX_LIMIT"] = ""
+	}
+	return names
+}
+
+// dispatched is a job with all meta keys that a dispatch may give it.
+func dispatched(job *api.Job) *api.Job {
+	if job.ParameterizedJob == nil {
+		return job
+	}
+	child := *job
+	child.Meta = map[string]string{}
+	for _, key := range slices.Concat(job.ParameterizedJob.MetaRequired, job.ParameterizedJob.MetaOptional) {
+		child.Meta[key] = ""
+	}
+	for key, value := range job.Meta {
+		child.Meta[key] = value
+	}
+	return &child
+}
+
+func portsNamed(labels []string) []Port {
+	ports := make([]Port, len(labels))
+	for i, label := range labels {
+		ports[i] = Port{Label: label, Value: 1, HostIP: "127.0.0.1"}
+	}
+	return ports
+}

@@ -1,0 +1,56 @@
+package taskenv
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// What a task has in a run is among what it may have.
+func TestPossible(t *testing.T) {
+	t.Parallel()
+	task := api.NewTask("t", "raw_exec")
+	task.Meta, task.Env = map[string]string{"my-key": "v"}, map[string]string{"OWN": "x"}
+	task.Resources = &api.Resources{Networks: []*api.NetworkResource{nil, {ReservedPorts: []api.Port{{Label: "own"}}}}}
+	group := api.NewTaskGroup("g", 1)
+	group.Tasks = []*api.Task{task, api.NewTask("other", "raw_exec")}
+	job := &api.Job{ID: new("j"), ParameterizedJob: &api.ParameterizedJobConfig{MetaOptional: []string{"sent"}}, TaskGroups: []*api.TaskGroup{group}}
+	job.Canonicalize()
+	for _, of := range []*api.Task{task, nil} {
+		possible := Possible(job, group, of, []string{"http"})
+		child := *job
+		child.Dispatched = true
+		env := NewBuilder(&Node{Datacenter: "dc1", Region: "global", CgroupParent: "x"}, AllocInfo{ID: "1", Name: "j.g[0]"}, &child, group, of).
+			SetClientDir("/x").SetPorts([]Port{{Label: "http", Value: 80}}).SetTaskPorts("t", []Port{{Label: "own", HostIP: "127.0.0.1"}}).Build()
+		for name := range env.Map() {
+			if _, ok := possible[name]; !ok {
+				t.Errorf("%s is not possible", name)
+			}
+		}
+		if _, ok := possible["NOMAD_TASK_NAME"]; ok == (of == nil) {
+			t.Error("NOMAD_TASK_NAME is of tasks alone")
+		}
+	}
+}
+
+// The names of attributes are those of this machine too.
+func TestAttributesOfThisMachineAreKnown(t *testing.T) {
+	t.Parallel()
+	node := Fingerprint()
+	for name := range node.AllAttributes() {
+		if NoNodeHas("attr." + name) {
+			t.Errorf("%s is not known", name)
+		}
+	}
+	for name, want := range map[string]bool{
+		"node.class": false, "node.clas": true, "attr.cpu.archh": true, "attr.driver.x": false, "meta.x": false, "attr.kernel": true,
+	} {
+		if NoNodeHas(name) != want {
+			t.Errorf("NoNodeHas(%s) is %t", name, !want)
+		}
+	}
+	if names := strings.Join(NodeNames(), " "); !strings.Contains(names, "attr.os.name") || !strings.Contains(names, "node.unique.id") {
+		t.Errorf("names: %s", names)
+	}
+}

@@ -1,0 +1,310 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// regime is how a ${name} is resolved at run time.
+type regime int
+
+const (
+	replaced  regime = iota // by its value; what is not known stays as it is
+	building                // the same in env and meta, where names need not be cleaned
+	evaluated               // as an expression; what is not known fails the task
+)
+
+// surroundings are what references in a part of a job may refer to.
+type surroundings struct {
+	*task            // t is empty for what belongs to a group or the job
+	of    []resident // whose environments count
+	names map[string]bool
+}
+
+// resident is a task, or with a nil one an allocation, that may resolve a
+// reference.
+type resident struct {
+	g *group
+	t *api.Task
+}
+
+// everybody are the allocation of a group and its tasks.
+func (g *group) everybody() []resident {
+	all := []resident{{g: g}}
+	for _, t := range g.tg.Tasks {
+		all = append(all, resident{g, orEmpty(t)})
+	}
+	return all
+}
+
+// of returns the surroundings of what belongs to a group or the job.
+func (g *group) of(at jobspec.Path, all ...resident) *surroundings {
+	return &surroundings{task: &task{checker: g.checker, g: g, t: &api.Task{}, at: at}, of: all}
+}
+
+// interpolations warns of references in the job's own meta that nothing
+// resolves.
+func (c *checker) interpolations() {
+	var all []resident
+	for i, tg := range c.job.TaskGroups {
+		all = append(all, newGroup(c, orEmpty(tg), jobspec.Root.Index("group", i)).everybody()...)
+	}
+	if len(all) > 0 {
+		all[0].g.of(jobspec.Root, all...).table(c.job.Meta, jobspec.Root.Attr("meta"), building)
+	}
+}
+
+// interpolations warns of references in what belongs to a group.
+func (g *group) interpolations() {
+	all := g.of(g.at, g.everybody()...)
+	all.table(g.tg.Meta, g.at.Attr("meta"), building)
+	for i, n := range g.tg.Networks {
+		n, at := orEmpty(n), g.at.Index("network", i)
+		all.text(n.Hostname, at.Attr("hostname"), replaced)
+		if n.DNS != nil {
+			all.list(n.DNS.Servers, at.Attr("dns").Attr("servers"))
+			all.list(n.DNS.Searches, at.Attr("dns").Attr("searches"))
+			all.list(n.DNS.Options, at.Attr("dns").Attr("options"))
+		}
+		if n.CNI != nil {
+			all.table(n.CNI.Args, at.Attr("cni").Attr("args"), replaced)
+		}
+	}
+	g.of(g.at, resident{g: g}).services(g.tg.Services, g.at)
+}
+
+// interpolations warns of references in what belongs to a task.
+func (t *task) interpolations() {
+	s := &surroundings{task: t, of: []resident{{t.g, t.t}}}
+	for _, key := range slices.Sorted(maps.Keys(t.t.Config)) {
+		at := t.at.Attr("config").Attr(key)
+		eachString(t.t.Config[key], func(text string) { s.text(text, at, evaluated) })
+	}
+	s.table(t.t.Env, t.at.Attr("env"), building)
+	s.table(t.t.Meta, t.at.Attr("meta"), building)
+	for i, tmpl := range t.t.Templates {
+		tmpl, at := orEmpty(tmpl), t.at.Index("template", i)
+		s.text(deref(tmpl.SourcePath), at.Attr("source"), replaced)
+		s.text(deref(tmpl.DestPath), at.Attr("destination"), replaced)
+	}
+	for i, a := range t.t.Artifacts {
+		a, at := orEmpty(a), t.at.Index("artifact", i)
+		s.text(deref(a.GetterSource), at.Attr("source"), replaced)
+		s.text(deref(a.RelativeDest), at.Attr("destination"), replaced)
+		s.table(a.GetterOptions, at.Attr("options"), replaced)
+		s.table(a.GetterHeaders, at.Attr("headers"), replaced)
+	}
+	for i, m := range t.t.VolumeMounts {
+		m, at := orEmpty(m), t.at.Index("volume_mount", i)
+		s.text(deref(m.Volume), at.Attr("volume"), replaced)
+		s.text(deref(m.Destination), at.Attr("destination"), replaced)
+		s.text(deref(m.PropagationMode), at.Attr("propagation_mode"), replaced)
+	}
+	for i, secret := range t.t.Secrets {
+		s.table(orEmpty(secret).Env, t.at.Index("secret", i).Attr("env"), replaced)
+	}
+	s.services(t.t.Services, t.at)
+}
+
+// services looks at the texts of services and their checks.
+func (s *surroundings) services(services []*api.Service, at jobspec.Path) {
+	for i, v := range services {
+		v, at := orEmpty(v), at.Index("service", i)
+		s.texts(at, "name", v.Name, "port", v.PortLabel, "address", v.Address)
+		s.list(v.Tags, at.Attr("tags"))
+		s.list(v.CanaryTags, at.Attr("canary_tags"))
+		s.table(v.Meta, at.Attr("meta"), replaced)
+		s.table(v.CanaryMeta, at.Attr("canary_meta"), replaced)
+		s.table(v.TaggedAddresses, at.Attr("tagged_addresses"), replaced)
+		for j, c := range v.Checks {
+			at := at.Index("check", j)
+			s.texts(at, "name", c.Name, "command", c.Command, "path", c.Path, "protocol", c.Protocol, "port", c.PortLabel,
+				"initial_status", c.InitialStatus, "notes", c.Notes, "method", c.Method, "grpc_service", c.GRPCService)
+			s.list(c.Args, at.Attr("args"))
+			for _, key := range slices.Sorted(maps.Keys(c.Header)) {
+				s.text(key, at.Attr("header"), replaced)
+				s.list(c.Header[key], at.Attr("header").Attr(key))
+			}
+		}
+	}
+}
+
+// texts looks at attributes, each given by its name and its value.
+func (s *surroundings) texts(at jobspec.Path, attributes ...string) {
+	for pair := range slices.Chunk(attributes, 2) {
+		s.text(pair[1], at.Attr(pair[0]), replaced)
+	}
+}
+
+func (s *surroundings) list(texts []string, at jobspec.Path) {
+	for i, text := range texts {
+		s.text(text, at.Parent().Index(at.Name(), i), replaced)
+	}
+}
+
+func (s *surroundings) table(block map[string]string, at jobspec.Path, how regime) {
+	for _, key := range slices.Sorted(maps.Keys(block)) {
+		s.text(key, at.Attr(key), how)
+		s.text(block[key], at.Attr(key), how)
+	}
+}
+
+// text reports the references in a text that no run resolves.
+func (s *surroundings) text(text string, at jobspec.Path, how regime) {
+	if !strings.Contains(text, "${") {
+		return
+	}
+	if how == evaluated {
+		text = strings.ReplaceAll(text, "$${", "") // is the text ${
+	}
+	for name := range taskenv.References(text) {
+		s.reference(name, at, how)
+	}
+}
+
+// reference reports a reference that no run resolves. Names that begin with none
+// of the words here depend on the environment of the host.
+func (s *surroundings) reference(name string, at jobspec.Path, how regime) {
+	kind, rest, dotted := strings.Cut(name, ".")
+	switch {
+	case strings.HasPrefix(name, variablePrefix):
+		s.variable(name, at, how)
+	case kind == "node" && how == evaluated && (strings.HasPrefix(rest, "attr.") || strings.HasPrefix(rest, "meta.")):
+		s.reference(rest, at, how) // another way to write it
+	case kind == "node" && (strings.HasPrefix(rest, "attr.") || strings.HasPrefix(rest, "meta.")):
+		s.unresolved(name, rest, at, how)
+	case kind == "node", kind == "attr":
+		if near, wrong := wrongNodeName(name); wrong {
+			s.unresolved(name, near, at, how)
+		}
+	case kind == "secret" && s.t.Name != "":
+		s.secret(name, rest, at, how)
+	case dotted && how == evaluated && (kind == "job" || kind == "device"): // words of other places
+		s.unresolved(name, "", at, how)
+	}
+}
+
+// wrongNodeName reports whether no node has a value of that name, or whether it
+// looks like a slip for one that all have.
+func wrongNodeName(name string) (near string, wrong bool) {
+	names := taskenv.NodeNames()
+	if slices.Contains(names, name) {
+		return "", false
+	}
+	near = nearest(name, names)
+	return near, near != "" || taskenv.NoNodeHas(name)
+}
+
+func (s *surroundings) secret(name, rest string, at jobspec.Path, how regime) {
+	block, key, _ := strings.Cut(rest, ".")
+	var blocks []string
+	for _, secret := range s.t.Secrets {
+		blocks = append(blocks, orEmpty(secret).Name)
+	}
+	if slices.Contains(blocks, block) {
+		return
+	}
+	near := nearest(block, blocks)
+	if near != "" {
+		near = "secret." + near + "." + key
+	}
+	s.unresolved(name, near, at, how)
+}
+
+// variable reports a NOMAD_* variable that there never is.
+func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
+	known := s.known()
+	if known[name] || how == building && known[taskenv.CleanName(name)] || s.mayBeSet(name) {
+		return
+	}
+	for other := range known {
+		if cleanName(other) == cleanName(name) { // only one of the spellings is right here
+			s.unresolved(name, other, at, how)
+			return
+		}
+	}
+	for _, family := range variableFamilies() {
+		switch rest, ok := strings.CutPrefix(name, variablePrefix+family); {
+		case !ok || len(s.of) != 1:
+		case family == metaFamily:
+			s.metaReference(rest, at)
+			return
+		default:
+			s.portVariable(family, rest, at)
+			return
+		}
+	}
+	var tails []string
+	for other := range known {
+		if tail, ok := strings.CutPrefix(other, variablePrefix); ok {
+			tails = append(tails, tail)
+		}
+	}
+	slices.Sort(tails)
+	near := nearest(strings.TrimPrefix(name, variablePrefix), tails)
+	if near != "" {
+		near = variablePrefix + near
+	}
+	s.unresolved(name, near, at, how)
+}
+
+// known are the variables that there are.
+func (s *surroundings) known() map[string]bool {
+	if s.names == nil {
+		s.names = map[string]bool{}
+		for _, r := range s.of {
+			for name := range taskenv.Possible(s.job, r.g.tg, r.t, r.g.ports.group) {
+				s.names[name] = true
+			}
+		}
+	}
+	return s.names
+}
+
+// mayBeSet reports whether a variable may come from elsewhere: from a template,
+// from a proxy, from the program that runs the tasks.
+func (s *surroundings) mayBeSet(name string) bool {
+	switch name {
+	case "NOMAD_ADDR", "NOMAD_CACERT", "NOMAD_CAPATH", "NOMAD_CLIENT_CERT", "NOMAD_CLIENT_KEY", "NOMAD_TLS_SERVER_NAME",
+		"NOMAD_SKIP_VERIFY", "NOMAD_HTTP_AUTH": // of Nomad's own client
+		return true
+	}
+	if strings.HasPrefix(name, "NOMAD_UPSTREAM_") || strings.HasPrefix(name, "NOMAD_IPv6_") {
+		return true
+	}
+	for _, r := range s.of {
+		for _, tmpl := range orEmpty(r.t).Templates {
+			if tmpl != nil && deref(tmpl.Envvars) && (deref(tmpl.EmbeddedTmpl) == "" || strings.Contains(*tmpl.EmbeddedTmpl, name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unresolved warns of a reference that no run resolves, and says what becomes of
+// it.
+func (s *surroundings) unresolved(name, near string, at jobspec.Path, how regime) {
+	if how == evaluated {
+		s.checker.unresolved(name, near, "the task fails when it starts", fmt.Sprintf("for a text, write $$${%s}", name), at)
+	} else {
+		s.checker.unresolved(name, near, "it stays in the value as it is written", "", at)
+	}
+}
+
+func (c *checker) unresolved(name, near, outcome, remedy string, at jobspec.Path) {
+	if near != "" {
+		remedy = fmt.Sprintf("did you mean %q?", "${"+near+"}")
+	}
+	c.report(jobspec.Problem{
+		Severity: jobspec.Warning, Summary: fmt.Sprintf("${%s} is no reference that Nomad knows", name),
+		Detail: outcome, Remedy: remedy, Path: at, Word: name,
+	})
+}
