@@ -8,31 +8,18 @@ import (
 
 // Possible returns the names of the NOMAD_* variables that a task of a canonical
 // job may have, and of those in its env block. Some of them it has in some runs
-// only. Those of the host, of templates and of Connect upstreams are not among
-// them. Without a task they are those of the allocation itself, see NewBuilder.
+// only. Those of the host, of templates, of Connect upstreams and of the
+// deprecated networks of other tasks are not among them. Without a task they are
+// those of the allocation itself, see NewBuilder.
 func Possible(job *api.Job, group *api.TaskGroup, task *api.Task, ports []string) map[string]string {
 	g := *group
 	g.Services = nil
 	b := NewBuilder(&Node{Region: "-", Datacenter: "-", CgroupParent: "-", MemoryOversubscription: true},
 		AllocInfo{ID: "-", Name: "-"}, dispatched(job), &g, task)
 	b.SetClientDir("/").SetCores(Cores{MHz: 1}).SetVaultToken("-", "-").SetNetworkStatus("-", "::").SetPorts(portsNamed(ports))
-	for _, t := range group.Tasks {
-		if t == nil || t.Resources == nil {
-			continue
-		}
-		var labels []string
-		for _, n := range t.Resources.Networks {
-			if n == nil {
-				continue
-			}
-			for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
-				labels = append(labels, p.Label)
-			}
-		}
-		b.SetTaskPorts(t.Name, portsNamed(labels))
-	}
 	b.SetIdentityToken("", "-")
 	if task != nil {
+		b.SetTaskPorts(task.Name, portsNamed(ownPorts(task)))
 		for _, identity := range task.Identities {
 			if identity != nil {
 				b.SetIdentityToken(identity.Name, "-")
@@ -61,6 +48,22 @@ func dispatched(job *api.Job) *api.Job {
 		child.Meta[key] = value
 	}
 	return &child
+}
+
+// ownPorts are the labels in the deprecated networks of a task.
+func ownPorts(task *api.Task) (labels []string) {
+	if task.Resources == nil {
+		return nil
+	}
+	for _, n := range task.Resources.Networks {
+		if n == nil {
+			continue
+		}
+		for _, p := range slices.Concat(n.ReservedPorts, n.DynamicPorts) {
+			labels = append(labels, p.Label)
+		}
+	}
+	return labels
 }
 
 func portsNamed(labels []string) []Port {

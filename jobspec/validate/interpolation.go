@@ -280,6 +280,11 @@ func (s *surroundings) mayBeSet(name string) bool {
 		return true
 	}
 	for _, r := range s.of {
+		if slices.ContainsFunc(r.g.ports.legacy, func(label string) bool {
+			return strings.HasSuffix(cleanName(name), "_"+cleanName(label)) // behind the name of its task
+		}) {
+			return true
+		}
 		for _, tmpl := range orEmpty(r.t).Templates {
 			if tmpl != nil && deref(tmpl.Envvars) && (deref(tmpl.EmbeddedTmpl) == "" || strings.Contains(*tmpl.EmbeddedTmpl, name)) {
 				return true
