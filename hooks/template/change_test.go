@@ -96,7 +96,7 @@ func TestItDoesNotWaitForever(t *testing.T) {
 func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{{ key (env "NOMAD_ALLOC_ID") }}`:             "10s Killing: Template failed: local/out: nobody lends kv.block(01234567-0123-0123-0123-0123456789ab)",
+		`{{ key (env "NOMAD_ALLOC_ID") }}`:              "10s Killing: Template failed: local/out: nobody lends kv.block(01234567-0123-0123-0123-0123456789ab)",
 		`{{ key "k" }}{{ key (env "NOMAD_ALLOC_ID") }}`: `; add to taskrun.hcl: consul_key "k" { value = "…" }`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
