@@ -8,19 +8,27 @@ import (
 )
 
 // surePeak returns the peak that the system has counted for a process, in bytes,
-// if it is sure to be its own. Until it executes its program a new process shares this program's
-// memory, and Linux counts that as well: a peak no higher than this program's
-// own, the shadow, tells nothing, and is 0.
+// if it is sure to be its own. Until it executes its program a new process
+// shares this program's memory, and Linux counts that as well: a peak that is
+// not clearly higher than this program's own, the shadow, tells nothing, and
+// is 0.
 //
 // What the system says of this program's own peak includes what it shared in
 // turn before it was executed, with whoever started it, which may be large. That
 // of its memory alone takes longer to learn.
 func (p *Process) surePeak(peak int64, ownMemoryPeak func() int64) int64 {
-	if peak > p.shadow || p.shadow != noShadow && peak > ownMemoryPeak() {
-		return peak
+	if p.shadow == noShadow {
+		return 0
+	}
+	if peak -= inexact; peak > p.shadow || peak > ownMemoryPeak() {
+		return peak + inexact
 	}
 	return 0
 }
+
+// inexact is by how much peaks that are equal may differ, in bytes: each
+// processor counts some pages for itself before Linux adds them up.
+var inexact = int64(min(runtime.NumCPU(), 16)) << 20
 
 // noShadow is the shadow of a process of which nobody knows what it shared.
 const noShadow = math.MaxInt64
