@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
@@ -40,7 +41,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions,
 		elsewhere = nil
 	}
 	return &preflight.Case{
-		Entry: entry, Files: preflightFiles(files), Stubs: lent(files),
+		Entry: entry, Files: preflightFiles(files), Stubs: lent(files), StubsBroken: unfinished(files),
 		Drivers: a.drivers(), Instead: machine.drivers, Health: a.health(), Unheeded: a.unheeded,
 		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.environ,
 		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
@@ -64,10 +65,26 @@ func sorted(lists ...jobspec.Problems) jobspec.Problems {
 	return all
 }
 
+// unfinished reports whether it is not known what the stubs of files define:
+// their file has errors, or variables in it are still to be filled in.
+func unfinished(files []jobFile) bool {
+	return slices.ContainsFunc(files, func(f jobFile) bool {
+		if f.Job != nil || f.broken {
+			return f.broken
+		}
+		for _, v := range f.lent.Values {
+			if v.Value.IsNull() {
+				return true
+			}
+		}
+		return false
+	})
+}
+
 func preflightFiles(files []jobFile) []preflight.File {
 	list := make([]preflight.File, len(files))
 	for i, f := range files {
-		list[i] = preflight.File{File: f.File, Name: f.name}
+		list[i] = preflight.File{File: f.File, Job: cmp.Or(f.Draft, f.Job), Name: f.name}
 	}
 	return list
 }
@@ -90,7 +107,7 @@ func (a *app) apiPreflight(run preflight.Case, stubs template.Lender) func(httpa
 	return func(order httpapi.Order, job *api.Job) jobspec.Problems {
 		c := run
 		c.Entry, c.Stubs, c.Health = entries[order], stubs.Lent(), preflight.NewHealth(run.Drivers)
-		c.Files = []preflight.File{{File: &jobspec.File{Job: job, Positions: jobspec.Positions{}}}}
+		c.Files = []preflight.File{{File: &jobspec.File{Positions: jobspec.Positions{}}, Job: job}}
 		c.Prepare()
 		return c.Check()
 	}

@@ -69,6 +69,7 @@ type jobFile struct {
 	*jobspec.File
 	name   string
 	lent   *standin.World
+	broken bool               // the file of stubs has errors
 	source *api.JobSubmission // nil: not known
 }
 
@@ -107,9 +108,10 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 		return nil, nil, usageError("stdin can be read once, but - is there twice")
 	}
 	world, problems, err := opts.standIns(names)
-	if err != nil || problems.HasErrors() {
-		return nil, problems, err // what the files would lack then is noise
+	if err != nil {
+		return nil, nil, err
 	}
+	broken := problems.HasErrors() // then it is not known what the files lack
 	var files []jobFile
 	for _, name := range names {
 		src, err := jobspec.Read(ctx, name, a.streams.In)
@@ -118,9 +120,9 @@ func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobF
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{
-			Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ, Values: world.Values, Outline: opts.outline,
+			Vars: opts.vars, VarFiles: opts.varFiles, Environ: a.environ, Values: world.Values, Outline: opts.outline || broken,
 		})
-		files = append(files, jobFile{file, src.Name, world, opts.submission(src, file)})
+		files = append(files, jobFile{file, src.Name, world, broken, opts.submission(src, file)})
 		problems = append(problems, found...)
 	}
 	return files, problems, ctx.Err()

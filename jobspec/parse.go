@@ -3,6 +3,7 @@ package jobspec
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
@@ -59,6 +60,9 @@ type File struct {
 	// Job is what `nomad job run -output` prints: normalised, but without the
 	// defaults that Job.Canonicalize adds. Nil when there were errors.
 	Job *api.Job
+	// Draft is Job or, after errors that leave its blocks in place, what could
+	// be read of it. See Sure.
+	Draft *api.Job
 	// Positions are the places of all blocks and attributes of the job.
 	Positions Positions
 	// Sources are the texts that problems may point into, by name. They are
@@ -70,8 +74,28 @@ type File struct {
 	// Unset are the variables without a value, when Options.Outline is set.
 	Unset []Unset
 
+	lost      []Path // in Draft: values that could not be had
 	conceal   concealment
 	concealed []Path // of values that are; nil until asked for
+}
+
+// Sure returns the problems of a draft that cannot come of what is lost in it.
+func (f *File) Sure(problems Problems) Problems {
+	if len(f.lost) == 0 {
+		return problems
+	}
+	return slices.DeleteFunc(problems, func(p Problem) bool {
+		return slices.ContainsFunc(f.lost, func(lost Path) bool {
+			block := lost.Parent()
+			if slices.Contains([]string{"job", "group", "task", "config", "env", "meta"}, block.Name()) {
+				return p.Path == block || p.Path.in(lost)
+			}
+			if block.Name() == "identity" { // the default one is set apart later
+				block = block.Parent().Attr("identity")
+			}
+			return p.Path.in(block) // rules relate the values of small blocks to each other
+		})
+	})
 }
 
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as
@@ -87,8 +111,12 @@ func Parse(src Source, opts Options) (*File, Problems) {
 	var problems Problems
 	if syntax.IsAPI(src.Text) {
 		problems = p.problems(p.parseAPI())
+		p.incomplete = problems.HasErrors()
 	} else {
 		problems = p.problems(p.parseHCL())
+	}
+	if !p.incomplete {
+		p.file.Draft = p.file.Job
 	}
 	if problems.HasErrors() {
 		p.file.Job = nil
@@ -104,10 +132,12 @@ type parser struct {
 	file      *File
 	scope     *evaluate.Scope
 	variables variables
-	locals    locals
-	conceal   concealment
-	path      []string // locals being evaluated, each for the one before it
-	looked    int      // references between locals that were followed
+	// incomplete: blocks are missing in the job, or more.
+	incomplete bool
+	locals     locals
+	conceal    concealment
+	path       []string // locals being evaluated, each for the one before it
+	looked     int      // references between locals that were followed
 }
 
 // unknown stands for the value of a variable that could not be had: whatever
@@ -167,5 +197,9 @@ func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
 	diags := decoder.Decode("job", block.block.Header, block.Body, job, root)
 	diags = append(diags, normalize(block.Label, forms, atlas)...)
 	p.file.Job, p.file.Positions = job, atlas.positions
+	p.file.lost, p.incomplete = atlas.lost, decoder.Incomplete
+	if slices.Contains(atlas.lost, Root.Attr("type")) {
+		job.Type = new("") // no rule for jobs of another type speaks
+	}
 	return append(diags, p.suspectReferences(job)...)
 }

@@ -53,6 +53,12 @@ func (p Path) Parent() Path {
 	return p[:cut]
 }
 
+// in reports whether p is around, or in it.
+func (p Path) in(around Path) bool {
+	rest, ok := strings.CutPrefix(string(p), string(around))
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // Name returns the last step of the path without its brackets.
 func (p Path) Name() string {
 	s := strings.TrimPrefix(string(p[len(p.Parent()):]), ".")

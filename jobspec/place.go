@@ -19,6 +19,7 @@ type place struct {
 type atlas struct {
 	positions Positions
 	trails    map[Path]*trail
+	lost      []Path
 	bareTasks int // task blocks outside of groups, each of which makes a group
 }
 
@@ -36,6 +37,9 @@ func newAtlas(text []byte) *atlas {
 
 // Attr notes an attribute.
 func (p place) Attr(name string, at hcl.Range) { p.note(p.path.Attr(name), at) }
+
+// Lost notes what could not be had.
+func (p place) Lost(name string) { p.atlas.lost = append(p.atlas.lost, p.path.Attr(name)) }
 
 // Block notes a block of which there is one.
 func (p place) Block(name string, at hcl.Range) decode.Place {

@@ -32,14 +32,14 @@ func checks() []check {
 		{"rules of Nomad", jobs | Cluster, perJob(rules)},
 		{"number of allocations", jobs | Cluster, perJob(size)},
 		{"another job of the same ID", files | Cluster, twins},
-		{"task blocks of the stubs", files, stubTargets},
+		{"task blocks of the stubs", files, withStubs(stubTargets)},
 
 		// Drivers.
 		{"driver and its config", jobs, perTask(driver)},
-		{"health of the driver", runs | Dispatch, perTask(health)},
+		{"health of the driver", runs | Dispatch, withStubs(perTask(health))},
 		{"blocks without effect", notices, perJob(gaps)},
 		{"network of a group", notices &^ Rehearse, perJob(networks)},
-		{"folders in place of volumes", notices &^ Rehearse, volumes},
+		{"folders in place of volumes", notices &^ Rehearse, withStubs(volumes)},
 		{"paths of this machine", notices, perJob(hostPaths)},
 		{"isolation", notices, isolation},
 		{"options of the config file", notices &^ ofAPI, unheeded},
@@ -47,15 +47,25 @@ func checks() []check {
 
 		// What a cluster would have.
 		{"syntax of templates", jobs, perTask(templates)},
-		{"constraints", runs | Update, perJob(constraints)},
-		{"unknown constraints", Rehearse, perJob(unknownConstraints)},
+		{"constraints", runs | Update, withStubs(perJob(constraints))},
+		{"unknown constraints", Rehearse, withStubs(perJob(unknownConstraints))},
 		{"static ports", jobs, staticPorts},
-		{"volumes without a stub", Rehearse, perJob(stubbedVolumes)},
+		{"volumes without a stub", Rehearse, withStubs(perJob(stubbedVolumes))},
 		{"memory_max", notices, perJob(memoryMax)},
-		{"secrets", jobs | Dispatch, perTask(missingSecrets)},
-		{"keys of templates", jobs | Dispatch, missingKeys},
+		{"secrets", jobs | Dispatch, withStubs(perTask(missingSecrets))},
+		{"keys of templates", jobs | Dispatch, withStubs(missingKeys)},
 		{"references between siblings", jobs, perTask(siblings)},
 		{"enforced memory limits", Up | Rehearse, memoryLimits},
+	}
+}
+
+// withStubs makes a check one that knows nothing without the stubs.
+func withStubs(find func(*Case) jobspec.Problems) func(*Case) jobspec.Problems {
+	return func(c *Case) jobspec.Problems {
+		if c.StubsBroken {
+			return nil
+		}
+		return find(c)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
 		t.Fatal(problems)
 	}
 	var got []string
-	found := perJob(gaps)(&Case{Files: []File{{File: file, Name: "notdone.nomad.hcl"}}})
+	found := perJob(gaps)(&Case{Files: []File{{File: file, Job: file.Job, Name: "notdone.nomad.hcl"}}})
 	found.Sort()
 	for _, p := range found {
 		block := strings.Split(p.Summary, `"`)[1]
@@ -63,7 +63,7 @@ func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	c := &Case{Entry: Up, Files: []File{{File: file, Name: src.Name}}, Stubs: standin.Nothing(), Drivers: catalog.New()}
+	c := &Case{Entry: Up, Files: []File{{File: file, Job: file.Job, Name: src.Name}}, Stubs: standin.Nothing(), Drivers: catalog.New()}
 	c.Health = NewHealth(c.Drivers)
 	c.Prepare()
 	if problems := c.Check(); len(problems) > 0 {

@@ -61,22 +61,25 @@ const (
 // File is a job file that was read, or a job that came without one.
 type File struct {
 	*jobspec.File
-	Name string // as the user named it
+
+	Job  *api.Job // as far as it could be read; nil if that is not enough to be checked
+	Name string   // as the user named it
 }
 
 // Case is what one entry point has checked, and what the jobs meet.
 type Case struct {
-	Entry     Entry
-	Files     []File                    // those without a job have errors already
-	Stubs     *standin.World            // never nil
-	Drivers   map[string]drivers.Driver // by name
-	Instead   map[string]string         // drivers that run the tasks of others
-	Health    *Health                   // of Drivers
-	Unheeded  map[string][]Unheeded     // options in the config file, by driver
-	Services  template.Services         // that run now; nil for none
-	Environ   []string                  // of tasks
-	DataDir   string
-	MaxAllocs int // of a job; 0: another program decides
+	Entry       Entry
+	Files       []File
+	Stubs       *standin.World            // never nil
+	StubsBroken bool                      // what they define is not known yet
+	Drivers     map[string]drivers.Driver // by name
+	Instead     map[string]string         // drivers that run the tasks of others
+	Health      *Health                   // of Drivers
+	Unheeded    map[string][]Unheeded     // options in the config file, by driver
+	Services    template.Services         // that run now; nil for none
+	Environ     []string                  // of tasks
+	DataDir     string
+	MaxAllocs   int // of a job; 0: another program decides
 
 	HostPaths     bool // tasks get the paths of this machine
 	EnforceMemory bool // limits are enforced
@@ -131,7 +134,7 @@ func perJob(find func(c *Case, f File) jobspec.Problems) func(*Case) jobspec.Pro
 			if f.Job == nil {
 				continue
 			}
-			found := find(c, f)
+			found := f.Sure(find(c, f))
 			f.Place(found)
 			problems = append(problems, found...)
 		}

@@ -10,16 +10,21 @@ import (
 
 var expressionType = reflect.TypeFor[hcl.Expression]()
 
-// attribute stores the value of an attribute in a field.
-func (d *Decoder) attribute(a attribute, target reflect.Value, ctx *hcl.EvalContext, place Place) {
+// attribute stores the value of an attribute in a field. It reports whether
+// that went well.
+func (d *Decoder) attribute(a attribute, target reflect.Value, ctx *hcl.EvalContext, place Place) bool {
 	if target.Type() == expressionType {
 		target.Set(reflect.ValueOf(a.expr))
-		return
+		return true
 	}
 	expr, ok := d.native(a.expr)
-	if ok && d.value(a.name, expr, target, ctx) && target.Kind() == reflect.Map {
+	if !ok || !d.value(a.name, expr, target, ctx) {
+		return false
+	}
+	if target.Kind() == reflect.Map {
 		d.mark(a.name, expr, place)
 	}
+	return true
 }
 
 // native returns the expression in native syntax, if it can be read as one.

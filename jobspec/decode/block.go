@@ -105,9 +105,11 @@ func (d *Decoder) plain(in instance, target reflect.Value, place Place) {
 		place.Attr(a.name, a.expr.Range())
 		v := reflect.New(t.Elem()).Elem()
 		expr, ok := d.native(a.expr)
-		if ok && d.value(a.name, expr, v, in.ctx) {
-			target.SetMapIndex(reflect.ValueOf(a.name), v)
+		if !ok || !d.value(a.name, expr, v, in.ctx) {
+			place.Lost(a.name)
+			continue
 		}
+		target.SetMapIndex(reflect.ValueOf(a.name), v)
 	}
 	for _, b := range c.blocks {
 		d.report(blockInMap(b, in.name))
@@ -134,10 +136,11 @@ func (d *Decoder) labelsFit(in instance, want int) bool {
 	switch got := len(in.labels); {
 	case got < want:
 		d.report(missingLabel(in.block))
-		return false
 	case got > want:
 		d.report(extraLabel(in.block, want))
-		return false
+	default:
+		return true
 	}
-	return true
+	d.Incomplete = true
+	return false
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // content is what a body holds, in the order of the source, whatever the
@@ -54,17 +56,32 @@ func (d *Decoder) content(in instance, s *schema) content {
 	for _, a := range c.attributes {
 		if s.attributes[a.name] == nil {
 			d.report(d.unknownAttribute(a, in.name, s))
-			continue
+			d.Incomplete = d.Incomplete || s.blockTypes[a.name] != nil
+			meant := d.meant(a.name, s)
+			if s.attributes[meant] == nil || native.Attributes[meant] != nil {
+				continue
+			}
+			a.name = meant
 		}
 		known = append(known, a)
 	}
 	c.attributes = known
-	for _, b := range c.blocks {
+	for i, b := range c.blocks {
 		if !d.isDynamic(b) && s.blockTypes[b.name] == nil {
 			d.report(d.unknownBlock(b, in.name, s))
+			c.blocks[i].name = d.meant(b.name, s)
 		}
 	}
 	return c
+}
+
+// meant returns what a misspelled name is likely to mean, so that the rest is
+// checked as if it were written; or the name itself.
+func (d *Decoder) meant(name string, s *schema) string {
+	if d.tolerant > 0 { // it has no effect then
+		return name
+	}
+	return cmp.Or(diagnostic.Nearest(name, s.names()), name)
 }
 
 func contentOfNative(body *hclsyntax.Body) content {
@@ -92,6 +109,7 @@ func contentOfNative(body *hclsyntax.Body) content {
 func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
 	found, diags := body.Content(s)
 	d.report(diags...)
+	d.Incomplete = d.Incomplete || diags.HasErrors()
 	c := content{
 		attributes: attributesOf(found.Attributes),
 		missing:    found.MissingItemRange,

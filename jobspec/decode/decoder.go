@@ -28,10 +28,14 @@ type Decoder struct {
 	Form func(target any) any
 	// Static makes "dynamic" a block type like any other.
 	Static bool
+	// Incomplete is set when blocks are missing in what was decoded, so that
+	// references to them look wrong.
+	Incomplete bool
 
-	diags   hcl.Diagnostics
-	errors  int // reported, even if no longer kept
-	schemas map[reflect.Type]*schema
+	tolerant int // structs around what is decoded
+	diags    hcl.Diagnostics
+	errors   int // reported, even if no longer kept
+	schemas  map[reflect.Type]*schema
 }
 
 // A Finisher is a struct that has more to do once its block is decoded: checks
@@ -102,6 +106,7 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 		}
 	}
 	if _, ok := target.Addr().Interface().(Tolerant); ok {
+		d.tolerant++
 		defer d.tolerate(len(d.diags))
 	}
 	s := d.schema(target.Type())
@@ -116,7 +121,10 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 		if len(in.labels) > 0 {
 			b.Label = in.labels[0].at
 		}
-		d.report(f.Finish(b)...)
+		before := d.errors
+		if d.report(f.Finish(b)...); d.errors > before {
+			place.Lost("")
+		}
 	}
 }
 
@@ -124,15 +132,23 @@ func (d *Decoder) body(in instance, target reflect.Value, place Place) {
 // attributes.
 func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Place) []attribute {
 	c := d.content(in, s)
+	for _, b := range c.blocks {
+		if s.blockTypes[b.name] == nil && !d.isDynamic(b) {
+			place.Lost("") // what it should be is missing
+		}
+	}
 	for _, a := range c.attributes {
 		if f := s.attributes[a.name]; f != nil {
 			place.Attr(a.name, a.expr.Range())
-			d.attribute(a, f.of(target), in.ctx, place)
+			if !d.attribute(a, f.of(target), in.ctx, place) {
+				place.Lost(a.name)
+			}
 		}
 	}
 	for _, f := range s.required {
 		if !c.has(f.name) {
 			d.report(missingAttribute(f.name, in.name, c.missing))
+			place.Lost(f.name)
 		}
 	}
 	if len(c.blocks) > 0 {
@@ -148,6 +164,7 @@ func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Pla
 
 // tolerate turns the faults found since the n-th diagnostic into warnings.
 func (d *Decoder) tolerate(n int) {
+	d.tolerant--
 	for _, diag := range d.diags[n:] {
 		diag.Severity = hcl.DiagWarning
 	}

@@ -24,19 +24,22 @@ func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[st
 			found[b.name] = append(found[b.name], instance{b, ctx})
 			continue
 		}
-		for _, in := range d.generate(b, ctx, s) {
+		generated, ok := d.generate(b, ctx, s)
+		d.Incomplete = d.Incomplete || !ok
+		for _, in := range generated {
 			found[in.name] = append(found[in.name], in)
 		}
 	}
 	return found
 }
 
-// generate returns the blocks that a dynamic block stands for.
+// generate returns the blocks that a dynamic block stands for, as far as they
+// can be told; ok: that is all of them.
 //
 // See https://developer.hashicorp.com/nomad/docs/reference/hcl2/expressions#dynamic-blocks.
-func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance {
+func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) (out []instance, ok bool) {
 	if !d.labelsFit(instance{block: b}, 1) {
-		return nil
+		return nil, false
 	}
 	name := b.labels[0]
 	wanted := -1 // any number of labels
@@ -44,25 +47,24 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 		f := s.blockTypes[name.text]
 		if f == nil {
 			d.report(d.unknownBlock(block{name: name.text, at: name.at}, "this block", s))
-			return nil
+			return nil, false
 		}
 		wanted = d.labels(f)
 	}
 	g := d.generator(b, name.text, wanted)
 	if g == nil {
-		return nil
+		return nil, false
 	}
 	concealed := d.Scope.Conceals(g.forEach, ctx)
 	each, ok := d.evaluate(g.forEach, ctx)
 	if !ok {
-		return nil
+		return nil, false
 	}
 	if each.IsNull() || !each.CanIterateElements() {
 		d.report(cannotIterate(each, g.forEach.Range()))
-		return nil
+		return nil, false
 	}
 
-	var out []instance
 	for it := each.ElementIterator(); it.Next(); {
 		key, value := it.Element()
 		if each.Type().IsSetType() {
@@ -70,7 +72,7 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 		}
 		if diags := d.Scope.SpendBlock(b.header); diags.HasErrors() {
 			d.report(diags...)
-			break
+			return out, false
 		}
 		child := ctx.NewChild()
 		child.Variables = map[string]cty.Value{
@@ -82,11 +84,11 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) []instance 
 		generated := g.content
 		generated.name, generated.at, generated.header = name.text, name.at, b.header
 		if generated.labels, ok = d.generatedLabels(g, child); !ok {
-			break // the others would fail in the same way
+			return out, false // the others would fail in the same way
 		}
 		out = append(out, instance{generated, child})
 	}
-	return out
+	return out, true
 }
 
 // A generator is the body of a dynamic block.

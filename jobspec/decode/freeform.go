@@ -22,14 +22,20 @@ func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 		place.Attr(a.name, a.expr.Range())
 		expr, ok := d.native(a.expr)
 		if !ok {
+			place.Lost(a.name)
 			continue
 		}
 		v, ok := d.evaluate(expr, in.ctx)
-		if !ok || top && v.IsNull() {
+		if !ok {
+			place.Lost(a.name)
+			continue
+		}
+		if top && v.IsNull() {
 			continue
 		}
 		value, err := plainValue(v)
 		if err != nil {
+			place.Lost(a.name)
 			d.report(diagnostic.Error(a.expr.Range(), fmt.Sprintf("cannot use the value of %q", a.name), err.Error(), ""))
 			continue
 		}

@@ -5,6 +5,9 @@ import "github.com/hashicorp/hcl/v2"
 // A Place is told where the parts of a block were found. Its methods that
 // return a Place are about a block below, whose parts that Place is told.
 type Place interface {
+	// Lost is an attribute whose value could not be had, so that nothing is
+	// stored; without a name something of the block itself.
+	Lost(name string)
 	// Attr is an attribute, or a key of a map, with the range of its value.
 	Attr(name string, at hcl.Range)
 	// Block is a block of which there is at most one.
@@ -21,6 +24,9 @@ type Nowhere struct{}
 
 // Attr does nothing.
 func (Nowhere) Attr(string, hcl.Range) {}
+
+// Lost does nothing.
+func (Nowhere) Lost(string) {}
 
 // Block returns Nowhere.
 func (Nowhere) Block(string, hcl.Range) Place { return Nowhere{} }

@@ -23,6 +23,8 @@ func (p places) note(path string, at hcl.Range) places {
 	return p
 }
 
+func (places) Lost(string) {}
+
 func (p places) Attr(name string, at hcl.Range) { p.note(name, at) }
 
 func (p places) Block(name string, at hcl.Range) decode.Place { return p.note(name, at) }

@@ -1,0 +1,80 @@
+package preflight
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"taskrun/drivers/catalog"
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+	"taskrun/jobspec/validate"
+)
+
+// validated returns what taskrun validate finds in a text.
+func validated(name string, text []byte) jobspec.Problems {
+	file, problems := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
+	c := &Case{
+		Entry: Validate, Files: []File{{File: file, Job: file.Draft, Name: name}}, Stubs: standin.Nothing(),
+		Drivers: catalog.New(), MaxAllocs: validate.DefaultMaxAllocs,
+	}
+	c.Prepare()
+	return append(problems, c.Check()...)
+}
+
+func errorsOf(problems jobspec.Problems) (found []string) {
+	for _, p := range problems {
+		if p.Severity == jobspec.Error {
+			found = append(found, p.Error())
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found) // of blocks that are generated, one for each
+}
+
+// TestOneMistakeIsOneError puts one mistake after another into jobs that have
+// none. What follows from it is not reported.
+func TestOneMistakeIsOneError(t *testing.T) {
+	t.Parallel()
+	for _, pattern := range []string{"jobs/*.hcl", "runs/*.hcl", "faults/*.nomad.hcl"} {
+		names, err := filepath.Glob(filepath.Join("../../testdata", pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatal(names, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(errorsOf(validated(name, text))) > 0 {
+				continue
+			}
+			t.Run(filepath.Base(name), func(t *testing.T) { mistakes(t, name, text) })
+		}
+	}
+}
+
+func mistakes(t *testing.T, name string, text []byte) {
+	file, _ := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
+	done := map[int]bool{}
+	for path, at := range file.Positions {
+		begin, end := at.Start.Byte, at.End.Byte
+		line := text[bytes.LastIndexByte(text[:begin], '\n')+1 : begin]
+		attr, _, isAttr := strings.Cut(string(line), "=")
+		if attr = strings.TrimSpace(attr); !isAttr || strings.ContainsAny(attr, " \"[{") || done[begin] {
+			continue // a block, or an element of a list
+		}
+		done[begin] = true
+		unset := string(text[:begin]) + "var.unset" + string(text[end:]) + "\nvariable \"unset\" {}\n"
+		if found := errorsOf(validated(name, []byte(unset))); len(found) != 1 {
+			t.Errorf("%s without a value: %q", path, found)
+		}
+		misspelled := strings.TrimSuffix(string(text[:begin]), string(line)) + strings.Replace(string(line), attr, attr+"x", 1) + string(text[begin:])
+		if found := errorsOf(validated(name, []byte(misspelled))); len(found) > 1 {
+			t.Errorf("%s misspelled: %q", path, found)
+		}
+	}
+}
