@@ -24,7 +24,11 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Check job files and say everything that is wrong",
 		Long: `Check job files and say everything that is wrong with them, each problem with
 its place in the source. Nothing is run. The exit code is 2 when there are
-errors.
+errors. Whatever "taskrun up" would refuse is an error, except for what depends on
+this machine: its drivers, its attributes, and what runs on it.
+
+With --strict every warning of "taskrun up" is an error as well, such as blocks
+and options that have no effect here.
 
 ` + fileHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args, opts) },
