@@ -197,7 +197,7 @@ func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
 	diags := decoder.Decode("job", block.block.Header, block.Body, job, root)
 	diags = append(diags, normalize(block.Label, forms, atlas)...)
 	p.file.Job, p.file.Positions = job, atlas.positions
-	p.file.lost, p.incomplete = atlas.lost, decoder.Incomplete
+	p.file.lost, p.incomplete = atlas.lost, decoder.Incomplete || len(atlas.lost) > maxLost
 	if slices.Contains(atlas.lost, Root.Attr("type")) {
 		job.Type = new("") // no rule for jobs of another type speaks
 	}

@@ -38,8 +38,16 @@ func newAtlas(text []byte) *atlas {
 // Attr notes an attribute.
 func (p place) Attr(name string, at hcl.Range) { p.note(p.path.Attr(name), at) }
 
+// maxLost is how many lost values leave a draft that is worth being checked:
+// every problem is compared with each of them.
+const maxLost = 1000
+
 // Lost notes what could not be had.
-func (p place) Lost(name string) { p.atlas.lost = append(p.atlas.lost, p.path.Attr(name)) }
+func (p place) Lost(name string) {
+	if len(p.lost) <= maxLost {
+		p.atlas.lost = append(p.lost, p.path.Attr(name))
+	}
+}
 
 // Block notes a block of which there is one.
 func (p place) Block(name string, at hcl.Range) decode.Place {
