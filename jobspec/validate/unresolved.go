@@ -1,0 +1,156 @@
+package validate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/taskenv"
+)
+
+// reference reports a reference that no run resolves. Names that begin with none
+// of the words here depend on the environment of the host.
+func (s *surroundings) reference(name string, at jobspec.Path, how regime) {
+	kind, rest, dotted := strings.Cut(name, ".")
+	switch {
+	case strings.HasPrefix(name, variablePrefix):
+		s.variable(name, at, how)
+	case kind == "node" && how == evaluated && (strings.HasPrefix(rest, "attr.") || strings.HasPrefix(rest, "meta.")):
+		s.reference(rest, at, how) // another way to write it
+	case kind == "node" && (strings.HasPrefix(rest, "attr.") || strings.HasPrefix(rest, "meta.")):
+		s.unresolved(name, rest, at, how)
+	case kind == "node", kind == "attr":
+		if near, wrong := wrongNodeName(name); wrong {
+			s.unresolved(name, near, at, how)
+		}
+	case kind == "secret" && s.t.Name != "":
+		s.secret(name, rest, at, how)
+	case dotted && how == evaluated && (kind == "job" || kind == "device"): // words of other places
+		s.unresolved(name, "", at, how)
+	}
+}
+
+// wrongNodeName reports whether no node has a value of that name, or whether it
+// looks like a slip for one that all have.
+func wrongNodeName(name string) (near string, wrong bool) {
+	names := taskenv.NodeNames()
+	if slices.Contains(names, name) {
+		return "", false
+	}
+	near = nearest(name, names)
+	return near, near != "" || taskenv.NoNodeHas(name)
+}
+
+func (s *surroundings) secret(name, rest string, at jobspec.Path, how regime) {
+	block, key, _ := strings.Cut(rest, ".")
+	var blocks []string
+	for _, secret := range s.t.Secrets {
+		blocks = append(blocks, orEmpty(secret).Name)
+	}
+	if slices.Contains(blocks, block) {
+		return
+	}
+	near := nearest(block, blocks)
+	if near != "" {
+		near = "secret." + near + "." + key
+	}
+	s.unresolved(name, near, at, how)
+}
+
+// variable reports a NOMAD_* variable that there never is.
+func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
+	known := s.known()
+	if known[name] || how == building && known[taskenv.CleanName(name)] || s.mayBeSet(name) {
+		return
+	}
+	for _, other := range slices.Sorted(maps.Keys(known)) {
+		if cleanName(other) == cleanName(name) { // only one of the spellings is right here
+			s.unresolved(name, other, at, how)
+			return
+		}
+	}
+	for _, family := range variableFamilies() {
+		switch rest, ok := strings.CutPrefix(name, variablePrefix+family); {
+		case !ok || len(s.of) != 1:
+		case family == metaFamily:
+			s.metaReference(rest, at)
+			return
+		default:
+			s.portVariable(family, rest, at)
+			return
+		}
+	}
+	var tails []string
+	for other := range known {
+		if tail, ok := strings.CutPrefix(other, variablePrefix); ok {
+			tails = append(tails, tail)
+		}
+	}
+	slices.Sort(tails)
+	near := nearest(strings.TrimPrefix(name, variablePrefix), tails)
+	if near != "" {
+		near = variablePrefix + near
+	}
+	s.unresolved(name, near, at, how)
+}
+
+// known are the variables that there are.
+func (s *surroundings) known() map[string]bool {
+	if s.names == nil {
+		s.names = map[string]bool{}
+		for _, r := range s.of {
+			for name := range taskenv.Possible(s.job, r.g.tg, r.t, r.g.ports.group) {
+				s.names[name] = true
+			}
+		}
+	}
+	return s.names
+}
+
+// mayBeSet reports whether a variable may come from elsewhere: from a template,
+// from a proxy, from the program that runs the tasks.
+func (s *surroundings) mayBeSet(name string) bool {
+	switch name {
+	case "NOMAD_ADDR", "NOMAD_CACERT", "NOMAD_CAPATH", "NOMAD_CLIENT_CERT", "NOMAD_CLIENT_KEY", "NOMAD_TLS_SERVER_NAME",
+		"NOMAD_SKIP_VERIFY", "NOMAD_HTTP_AUTH": // of Nomad's own client
+		return true
+	}
+	if strings.HasPrefix(name, "NOMAD_UPSTREAM_") || strings.HasPrefix(name, "NOMAD_IPv6_") {
+		return true
+	}
+	for _, r := range s.of {
+		if slices.ContainsFunc(r.g.ports.legacy, func(label string) bool {
+			return strings.HasSuffix(cleanName(name), "_"+cleanName(label)) // behind the name of its task
+		}) {
+			return true
+		}
+		for _, tmpl := range orEmpty(r.t).Templates {
+			if tmpl != nil && deref(tmpl.Envvars) && (deref(tmpl.EmbeddedTmpl) == "" || strings.Contains(*tmpl.EmbeddedTmpl, name)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unresolved warns of a reference that no run resolves, and says what becomes of
+// it.
+func (s *surroundings) unresolved(name, near string, at jobspec.Path, how regime) {
+	if how == evaluated {
+		s.checker.unresolved(name, near, "the task fails when it starts", fmt.Sprintf("for a text, write $$${%s}", name), at)
+	} else {
+		s.checker.unresolved(name, near, "it stays in the value as it is written", "", at)
+	}
+}
+
+func (c *checker) unresolved(name, near, outcome, remedy string, at jobspec.Path) {
+	if near != "" {
+		remedy = fmt.Sprintf("did you mean %q?", "${"+near+"}")
+	}
+	c.report(jobspec.Problem{
+		Severity: jobspec.Warning, Summary: fmt.Sprintf("${%s} is no reference that Nomad knows", name),
+		Detail: outcome, Remedy: remedy, Path: at, Word: name,
+	})
+}
