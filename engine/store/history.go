@@ -73,9 +73,7 @@ func firstOf(a, b error) error {
 // Close ends the history once everything that was published is written.
 func (h *History) Close() error {
 	h.sub.Finish()
-	err := <-h.done
-	h.sub.Close()
-	if err != nil {
+	if err := <-h.done; err != nil {
 		return fmt.Errorf("cannot keep the history of the run: %w", err)
 	}
 	return nil

@@ -38,14 +38,14 @@ func (l *lineFile) flush() error {
 	if len(l.unwritten) == 0 {
 		return nil
 	}
-	n, err := l.file.WriteAt(l.unwritten, l.end)
-	if err != nil {
-		n = bytes.LastIndexByte(l.unwritten[:n], '\n') + 1
-		_ = l.file.Truncate(l.end + int64(n)) // a part of a line
+	if _, err := l.file.WriteAt(l.unwritten, l.end); err != nil {
+		_ = l.file.Truncate(l.end) // a part of it may be there
+		l.unwritten = lastLines(l.unwritten, maxUnwritten)
+		return err
 	}
-	l.end += int64(n)
-	l.unwritten = lastLines(l.unwritten[n:], maxUnwritten)
-	return err
+	l.end += int64(len(l.unwritten))
+	l.unwritten = l.unwritten[:0]
+	return nil
 }
 
 // lastLines returns the last lines of a text, as many as are so long at most.

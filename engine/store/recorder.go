@@ -326,10 +326,7 @@ func (r *Recorder) end(remove bool) (err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = true
-	if r.again != nil {
-		r.again.Stop()
-	}
+	r.ended = true // see retry
 	if remove {
 		err = r.journal.remove()
 	}

@@ -239,9 +239,14 @@ func TestUselessStateIsSetAside(t *testing.T) {
 		"no record":          {damage(func(s string) string { return s[:strings.Index(s, "\n")+1] }), "was not written to its end"},
 		"half a first one":   {damage(func(s string) string { return s[:strings.Index(s, "\n")+9] }), "was not written to its end"},
 		"foreign":            {damage(func(string) string { return strings.Repeat("something else\n", 20) }), "is no state file of taskrun"},
-		"foreign, in a line": {damage(func(string) string { return strings.Repeat("x", 500) }), "is no state file of taskrun"},
+		"foreign, in a line": {damage(func(string) string { return strings.Repeat("x", maxHeader) }), "is no state file of taskrun"},
+		"less than a header": {damage(func(string) string { return strings.Repeat("x", maxHeader-1) }), "was not written to its end"},
+		"another format": {
+			damage(func(s string) string { return headerOf(t, header{"something", version}) + s[strings.Index(s, "\n")+1:] }),
+			"is no state file of taskrun",
+		},
 		"older": {
-			damage(func(s string) string { return header0(t) + s[strings.Index(s, "\n")+1:] }),
+			damage(func(s string) string { return headerOf(t, header{format, version - 1}) + s[strings.Index(s, "\n")+1:] }),
 			"has version 0, but this taskrun can only read version 1",
 		},
 		"damaged":  {damage(func(s string) string { return strings.Replace(s, "task_state", "task_strte", 1) }), "is damaged in line 3: wrong checksum"},
@@ -269,8 +274,8 @@ func TestUselessStateIsSetAside(t *testing.T) {
 	}
 }
 
-func header0(t *testing.T) string {
-	text, err := appendLine(nil, header{format, 0})
+func headerOf(t *testing.T, h header) string {
+	text, err := appendLine(nil, h)
 	if err != nil {
 		t.Fatal(err)
 	}
