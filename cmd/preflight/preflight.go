@@ -11,8 +11,9 @@
 //	Strict      taskrun validate --strict: also what up does otherwise than Nomad
 //	Up          taskrun up: everything
 //	Rehearse    taskrun up --rehearse: everything but what only running tasks need
-//	Plan        taskrun plan, Update: taskrun up --update; both as Validate does,
-//	            since the run, whose machine and flags count, checks the job as well
+//	Plan        taskrun plan: as Validate; the run, whose machine and flags count,
+//	            checks the job as well
+//	Update      taskrun up --update: likewise, with the warnings of Up
 //	Cluster     up and plan with --address: the cluster knows the rest
 //	Register    the API's register, with APIPlan and APIValidate
 //	Dispatch    the API's dispatch, for the jobs that it makes
@@ -22,7 +23,10 @@
 //
 // Prepare comes first. It makes of the jobs what would run: defaults, what the
 // task blocks of the stubs change, and the drivers that take the place of
-// others. Whatever Nomad's own rules say about one job is in jobspec/validate,
+// others. A file with mistakes is checked as far as it could be read, without
+// what only follows from them.
+//
+// Whatever Nomad's own rules say about one job is in jobspec/validate,
 // and about one job on a node in jobspec/placement; both are rows here.
 package preflight
 
