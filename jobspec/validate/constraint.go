@@ -93,11 +93,9 @@ func (c *checker) affinity(a *api.Affinity, at jobspec.Path) {
 
 // target warns of a reference to a node that no node resolves.
 func (c *checker) target(text string, at jobspec.Path) {
-	name, ok := strings.CutPrefix(text, "${")
-	if name, ok = strings.CutSuffix(name, "}"); !ok {
-		return
-	}
-	if near, wrong := wrongNodeName(name); wrong {
+	name, opened := strings.CutPrefix(text, "${")
+	name, closed := strings.CutSuffix(name, "}")
+	if near, wrong := wrongNodeName(name); opened && closed && wrong {
 		c.unresolved(name, near, "no node has it", "", at)
 	}
 }

@@ -73,6 +73,9 @@ func TestMisspelledReferences(t *testing.T) {
 				"warning job.spread[0].attribute: ${node.pol} is no reference that Nomad knows",
 			},
 		},
+		{name: "no reference", job: func(j *api.Job) {
+			j.Constraints = []*api.Constraint{api.NewConstraint("${attr.os.name}", "!=", "attr.os.nam}")}
+		}},
 	})
 }
 
