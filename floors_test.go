@@ -60,7 +60,7 @@ var floors = []floor{
 	{"engine/httpapi", "engine engine/hoststats engine/update engine/execwire " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
-	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "", "the list of hooks, and what they share"},
+	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
 	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},
 	{"hooks/artifact/unpack", "engine/event", "", "archives know no tasks; sizes are written as events write them"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},

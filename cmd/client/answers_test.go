@@ -378,8 +378,10 @@ func TestRanAndExitCode(t *testing.T) {
 		events []*api.TaskEvent
 		want   string
 	}{
-		{nil, "none"}, {[]*api.TaskEvent{other, terminated("")}, "none"},
-		{[]*api.TaskEvent{terminated("1"), terminated("2"), other}, "2"}, {[]*api.TaskEvent{terminated("1"), terminated("")}, "1"},
+		{nil, "none"},
+		{[]*api.TaskEvent{other, terminated("")}, "none"},
+		{[]*api.TaskEvent{terminated("1"), terminated("2"), other}, "2"},
+		{[]*api.TaskEvent{terminated("1"), terminated("")}, "1"},
 	} {
 		got := "none"
 		if code := (&Task{State: &api.TaskState{Events: tt.events}}).ExitCode(); code != nil {

@@ -120,10 +120,15 @@ func TestRemedy(t *testing.T) {
 func TestHowNearATargetIs(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ word, names, want string }{
-		{"a", "b", ""}, {"a", "ab", "ab"}, {"", "ab", ""},
-		{"ab", "xb", "xb"}, {"ab", "xy", ""},
-		{"abcd", "xycd", "xycd"}, {"abcd", "xyzd", ""},
-		{"abcdefghijkl", "wxyzefghijkl", "wxyzefghijkl"}, {"abcdefghijkl", "vwxyzfghijkl", ""},
+		{"a", "b", ""},
+		{"a", "ab", "ab"},
+		{"", "ab", ""},
+		{"ab", "xb", "xb"},
+		{"ab", "xy", ""},
+		{"abcd", "xycd", "xycd"},
+		{"abcd", "xyzd", ""},
+		{"abcdefghijkl", "wxyzefghijkl", "wxyzefghijkl"},
+		{"abcdefghijkl", "vwxyzfghijkl", ""},
 		{"ABCD", "abcd", "abcd"},
 		{"abcd", "abcxe abce", "abce"},
 		{"abcd", "abc abce", "abce"},

@@ -114,11 +114,15 @@ func TestExec(t *testing.T) {
 		query   url.Values
 	}{
 		"a command here": {
-			true, Session{Command: []string{"sh", "-c", "x y"}}, "/v1/client/allocation/1/exec",
+			true,
+			Session{Command: []string{"sh", "-c", "x y"}},
+			"/v1/client/allocation/1/exec",
 			url.Values{"task": {"t"}, "tty": {"false"}, "command": {`["sh","-c","x y"]`}},
 		},
 		"a command with a terminal here": {
-			true, Session{Command: []string{"sh"}, Tty: true, Term: "xterm"}, "/v1/client/allocation/1/exec",
+			true,
+			Session{Command: []string{"sh"}, Tty: true, Term: "xterm"},
+			"/v1/client/allocation/1/exec",
 			url.Values{"task": {"t"}, "tty": {"true"}, "term": {"xterm"}, "command": {`["sh"]`}},
 		},
 		"a terminal of no kind here": {

@@ -42,7 +42,8 @@ func TestFollowADeployment(t *testing.T) {
 	}{
 		"from its evaluation": {
 			Begun{Evaluation: "e"},
-			[]any{eval("pending", ""), eval("blocked", ""), eval("complete", "d")}, states("running", "running", "successful"), nil,
+			[]any{eval("pending", ""), eval("blocked", ""), eval("complete", "d")},
+			states("running", "running", "successful"), nil,
 			[]string{asksEval + first, asksEval + second, asksEval + third, asksDeployment + first, asksDeployment + second, asksDeployment + third},
 			"running running successful", "successful", "",
 		},

@@ -154,146 +154,216 @@ var everything = []struct {
 }{
 	{
 		"a job", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 0)) },
-		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, clusterTime,
+		"/v1/job/web",
+		api.Job{ID: new("web")},
+		"GET /v1/job/web?namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, clusterTime,
 	}, {
 		"a job that changes", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 5)) },
-		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, time.Minute,
+		"/v1/job/web",
+		api.Job{ID: new("web")},
+		"GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, time.Minute,
 	}, {
 		"allocations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Allocations(ctx, "web", 5)) },
-		"/v1/job/web/allocations", []any{map[string]string{"ID": "1"}}, "GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
+		"/v1/job/web/allocations",
+		[]any{map[string]string{"ID": "1"}},
+		"GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
 		`[[{"ID":"1"}],7]`, `list the allocations of job "web"`, time.Minute,
 	}, {
 		"evaluations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Evaluations(ctx, "web", 5)) },
-		"/v1/job/web/evaluations", []any{map[string]string{"ID": "1"}}, "GET /v1/job/web/evaluations?index=5&namespace=ops&wait=45000ms",
+		"/v1/job/web/evaluations",
+		[]any{map[string]string{"ID": "1"}},
+		"GET /v1/job/web/evaluations?index=5&namespace=ops&wait=45000ms",
 		`[[{"ID":"1"}],7]`, `list the evaluations of job "web"`, time.Minute,
 	}, {
 		"a deployment", func(ctx context.Context, s *Server) (any, error) { return answered(s.Deployment(ctx, "web", 5)) },
-		"/v1/job/web/deployment", api.Deployment{ID: "d"}, "GET /v1/job/web/deployment?index=5&namespace=ops&wait=45000ms",
+		"/v1/job/web/deployment",
+		api.Deployment{ID: "d"},
+		"GET /v1/job/web/deployment?index=5&namespace=ops&wait=45000ms",
 		`[{"ID":"d"},7]`, `ask for the deployment of job "web"`, time.Minute,
 	}, {
 		"children", func(ctx context.Context, s *Server) (any, error) { return answered(s.Children(ctx, "web", 5)) },
-		"/v1/jobs", []api.JobListStub{{ID: "web/1", ParentID: "web"}, {ID: "web/other"}}, "GET /v1/jobs?index=5&namespace=ops&prefix=web%2F&wait=45000ms",
+		"/v1/jobs",
+		[]api.JobListStub{{ID: "web/1", ParentID: "web"}, {ID: "web/other"}},
+		"GET /v1/jobs?index=5&namespace=ops&prefix=web%2F&wait=45000ms",
 		`[[{"ID":"web/1","ParentID":"web"}],7]`, `list the jobs of "web"`, time.Minute,
 	}, {
 		"tasks", func(ctx context.Context, s *Server) (any, error) {
 			tasks, index, err := s.Tasks(ctx, "web", 5)
 			return []any{len(tasks), index}, err
 		},
-		"/v1/job/web/allocations", []any{map[string]string{"ID": "1"}}, "GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
+		"/v1/job/web/allocations",
+		[]any{map[string]string{"ID": "1"}},
+		"GET /v1/job/web/allocations?all=false&index=5&namespace=ops&wait=45000ms",
 		`[1,7]`, "list the tasks", time.Minute,
 	}, {
 		"the job of a task", func(ctx context.Context, s *Server) (any, error) { return onTask(s).job(ctx) },
-		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `look at job "web"`, clusterTime,
+		"/v1/job/web",
+		api.Job{ID: new("web")},
+		"GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `look at job "web"`, clusterTime,
 	}, {
 		"actions", func(ctx context.Context, s *Server) (any, error) {
 			actions, err := Actions(ctx, []*Task{onTask(s), onTask(s)})
 			return len(actions), err
 		},
-		"/v1/job/web", api.Job{ID: new("web"), TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{{Name: "t", Actions: []*api.Action{{}, {}}}}}}},
+		"/v1/job/web",
+		api.Job{ID: new("web"), TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{{Name: "t", Actions: []*api.Action{{}, {}}}}}}},
 		"GET /v1/job/web?namespace=shop", `4`, `look at job "web"`, clusterTime,
 	}, {
 		"scale", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Scale(ctx, "g", 3) },
-		"/v1/job/web/scale", map[string]string{"EvalID": "e"}, `PUT /v1/job/web/scale?namespace=shop {"Count":3,"Message":"scaled by taskrun","Target":{"Group":"g","Job":"web"}}`,
+		"/v1/job/web/scale",
+		map[string]string{"EvalID": "e"},
+		`PUT /v1/job/web/scale?namespace=shop {"Count":3,"Message":"scaled by taskrun","Target":{"Group":"g","Job":"web"}}`,
 		`"e"`, `scale job "web"`, 0,
 	}, {
 		"groups", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Groups(ctx) },
-		"/v1/job/web/scale", api.JobScaleStatusResponse{TaskGroups: map[string]api.TaskGroupScaleStatus{"g": {Desired: 3}}},
+		"/v1/job/web/scale",
+		api.JobScaleStatusResponse{TaskGroups: map[string]api.TaskGroupScaleStatus{"g": {Desired: 3}}},
 		"GET /v1/job/web/scale?namespace=shop", `{"g":3}`, `get the groups of job "web"`, clusterTime,
 	}, {
 		"revert", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Revert(ctx, 2) },
-		"/v1/job/web/revert", map[string]string{"EvalID": "e"}, `PUT /v1/job/web/revert?namespace=shop {"JobID":"web","JobVersion":2}`, `"e"`, `revert job "web"`, 0,
+		"/v1/job/web/revert",
+		map[string]string{"EvalID": "e"},
+		`PUT /v1/job/web/revert?namespace=shop {"JobID":"web","JobVersion":2}`, `"e"`, `revert job "web"`, 0,
 	}, {
 		"versions", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Versions(ctx) },
-		"/v1/job/web/versions", map[string]any{"Versions": []api.Job{{ID: new("web")}}}, "GET /v1/job/web/versions?diffs=false&namespace=shop",
+		"/v1/job/web/versions",
+		map[string]any{"Versions": []api.Job{{ID: new("web")}}},
+		"GET /v1/job/web/versions?diffs=false&namespace=shop",
 		`[{"ID":"web"}]`, `get the versions of job "web"`, clusterTime,
 	}, {
 		"the deployment of a job", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Deployment(ctx) },
-		"/v1/job/web/deployment", api.Deployment{ID: "d"}, "GET /v1/job/web/deployment?namespace=shop", `{"ID":"d"}`, `get the deployment of job "web"`, clusterTime,
+		"/v1/job/web/deployment",
+		api.Deployment{ID: "d"},
+		"GET /v1/job/web/deployment?namespace=shop", `{"ID":"d"}`, `get the deployment of job "web"`, clusterTime,
 	}, {
 		"promote all", func(ctx context.Context, s *Server) (any, error) { return nil, onJob(s).Promote(ctx, "d", nil) },
-		"/v1/deployment/promote/d", map[string]string{}, `PUT /v1/deployment/promote/d?namespace=shop {"All":true,"DeploymentID":"d"}`, `null`, `promote the deployment of job "web"`, 0,
+		"/v1/deployment/promote/d",
+		map[string]string{},
+		`PUT /v1/deployment/promote/d?namespace=shop {"All":true,"DeploymentID":"d"}`, `null`, `promote the deployment of job "web"`, 0,
 	}, {
 		"promote groups", func(ctx context.Context, s *Server) (any, error) {
 			return nil, onJob(s).Promote(ctx, "d", []string{"g"})
 		},
-		"/v1/deployment/promote/d", map[string]string{}, `PUT /v1/deployment/promote/d?namespace=shop {"DeploymentID":"d","Groups":["g"]}`, `null`, `promote the deployment of job "web"`, 0,
+		"/v1/deployment/promote/d",
+		map[string]string{},
+		`PUT /v1/deployment/promote/d?namespace=shop {"DeploymentID":"d","Groups":["g"]}`, `null`, `promote the deployment of job "web"`, 0,
 	}, {
 		"update", func(ctx context.Context, s *Server) (any, error) {
 			return onJob(s).Register(ctx, &api.Job{ID: new("web")}, &api.JobSubmission{Source: "text"})
 		},
-		"/v1/jobs", map[string]string{"EvalID": "e"}, `PUT /v1/jobs?namespace=shop {"Job":{"ID":"web"},"Submission":{"Source":"text"}}`, `"e"`, `update job "web"`, 0,
+		"/v1/jobs",
+		map[string]string{"EvalID": "e"},
+		`PUT /v1/jobs?namespace=shop {"Job":{"ID":"web"},"Submission":{"Source":"text"}}`, `"e"`, `update job "web"`, 0,
 	}, {
 		"plan", func(ctx context.Context, s *Server) (any, error) {
 			return s.Plan(ctx, &api.Job{ID: new("web"), Namespace: new("its")})
 		},
-		"/v1/job/web/plan", map[string]string{"Warnings": "w"}, `PUT /v1/job/web/plan?namespace=ops {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, 0,
+		"/v1/job/web/plan",
+		map[string]string{"Warnings": "w"},
+		`PUT /v1/job/web/plan?namespace=ops {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, 0,
 	}, {
 		"plan in the job's namespace", func(ctx context.Context, s *Server) (any, error) {
 			return (&Server{API: s.API, Address: s.Address}).Plan(ctx, &api.Job{ID: new("web"), Namespace: new("its")})
 		},
-		"/v1/job/web/plan", map[string]string{"Warnings": "w"}, `PUT /v1/job/web/plan?namespace=its {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, 0,
+		"/v1/job/web/plan",
+		map[string]string{"Warnings": "w"},
+		`PUT /v1/job/web/plan?namespace=its {"Diff":true,"Job":{"ID":"web","Namespace":"its"}}`, `{"Warnings":"w"}`, `plan job "web"`, 0,
 	}, {
 		"validate", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
-		"/v1/validate/job", api.JobValidateResponse{ValidationErrors: []string{"a", "b"}, Error: "a and b"}, `PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a","b"]`, `validate job "web"`, clusterTime,
+		"/v1/validate/job",
+		api.JobValidateResponse{ValidationErrors: []string{"a", "b"}, Error: "a and b"},
+		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a","b"]`, `validate job "web"`, clusterTime,
 	}, {
 		"validate, with one fault", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
-		"/v1/validate/job", api.JobValidateResponse{Error: "a"}, `PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a"]`, `validate job "web"`, clusterTime,
+		"/v1/validate/job",
+		api.JobValidateResponse{Error: "a"},
+		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `["a"]`, `validate job "web"`, clusterTime,
 	}, {
 		"validate, without a fault", func(ctx context.Context, s *Server) (any, error) { return s.Validate(ctx, &api.Job{ID: new("web")}) },
-		"/v1/validate/job", api.JobValidateResponse{}, `PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `null`, `validate job "web"`, clusterTime,
+		"/v1/validate/job",
+		api.JobValidateResponse{},
+		`PUT /v1/validate/job?namespace=ops {"Job":{"ID":"web"}}`, `null`, `validate job "web"`, clusterTime,
 	}, {
 		"register", func(ctx context.Context, s *Server) (any, error) {
 			return s.RegisterAt(ctx, &api.Job{ID: new("web")}, &api.JobSubmission{Source: "text"}, 9)
 		},
-		"/v1/jobs", map[string]string{"EvalID": "e", "Warnings": "w"}, `PUT /v1/jobs?namespace=ops {"EnforceIndex":true,"Job":{"ID":"web"},"JobModifyIndex":9,"Submission":{"Source":"text"}}`,
+		"/v1/jobs",
+		map[string]string{"EvalID": "e", "Warnings": "w"},
+		`PUT /v1/jobs?namespace=ops {"EnforceIndex":true,"Job":{"ID":"web"},"JobModifyIndex":9,"Submission":{"Source":"text"}}`,
 		`{"EvalID":"e","Warnings":"w"}`, `register job "web"`, clusterTime,
 	}, {
 		"deregister", func(ctx context.Context, s *Server) (any, error) {
 			return nil, s.Deregister(ctx, "web", Deregistration{})
 		},
-		"/v1/job/web", map[string]string{}, "DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=false&purge=false", `null`, `stop job "web"`, clusterTime,
+		"/v1/job/web",
+		map[string]string{},
+		"DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=false&purge=false", `null`, `stop job "web"`, clusterTime,
 	}, {
 		"purge at once", func(ctx context.Context, s *Server) (any, error) {
 			return nil, s.Deregister(ctx, "web", Deregistration{Purge: true, NoDelay: true})
 		},
-		"/v1/job/web", map[string]string{}, "DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=true&purge=true", `null`, `stop job "web"`, clusterTime,
+		"/v1/job/web",
+		map[string]string{},
+		"DELETE /v1/job/web?eval_priority=0&global=false&namespace=ops&no_shutdown_delay=true&purge=true", `null`, `stop job "web"`, clusterTime,
 	}, {
 		"launch", func(ctx context.Context, s *Server) (any, error) { return nil, s.Launch(ctx, "web") },
-		"/v1/job/web/periodic/force", map[string]string{}, "PUT /v1/job/web/periodic/force?namespace=ops", `null`, `launch job "web"`, clusterTime,
+		"/v1/job/web/periodic/force",
+		map[string]string{},
+		"PUT /v1/job/web/periodic/force?namespace=ops", `null`, `launch job "web"`, clusterTime,
 	}, {
 		"restart a task", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Restart(ctx) },
-		"/v1/client/allocation/1/restart", map[string]string{}, `PUT /v1/client/allocation/1/restart?namespace=shop {"TaskName":"t"}`, `null`, `restart task "t"`, 0,
+		"/v1/client/allocation/1/restart",
+		map[string]string{},
+		`PUT /v1/client/allocation/1/restart?namespace=shop {"TaskName":"t"}`, `null`, `restart task "t"`, 0,
 	}, {
 		"restart an allocation", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).RestartAlloc(ctx) },
-		"/v1/client/allocation/1/restart", map[string]string{}, `PUT /v1/client/allocation/1/restart?namespace=shop {"AllTasks":true}`, `null`, `restart allocation "web.g[0]"`, 0,
+		"/v1/client/allocation/1/restart",
+		map[string]string{},
+		`PUT /v1/client/allocation/1/restart?namespace=shop {"AllTasks":true}`, `null`, `restart allocation "web.g[0]"`, 0,
 	}, {
 		"signal", func(ctx context.Context, s *Server) (any, error) { return nil, onTask(s).Signal(ctx, "SIGHUP") },
-		"/v1/client/allocation/1/signal", map[string]string{}, `PUT /v1/client/allocation/1/signal?namespace=shop {"Signal":"SIGHUP","Task":"t"}`, `null`, `signal task "t"`, 0,
+		"/v1/client/allocation/1/signal",
+		map[string]string{},
+		`PUT /v1/client/allocation/1/signal?namespace=shop {"Signal":"SIGHUP","Task":"t"}`, `null`, `signal task "t"`, 0,
 	}, {
 		"statistics", func(ctx context.Context, s *Server) (any, error) { return onTask(s).stats(ctx) },
-		"/v1/client/allocation/1/stats", map[string]any{"Timestamp": 5}, "GET /v1/client/allocation/1/stats?namespace=shop", `{"Timestamp":5}`, `get the statistics of allocation "web.g[0]"`, clusterTime,
+		"/v1/client/allocation/1/stats",
+		map[string]any{"Timestamp": 5},
+		"GET /v1/client/allocation/1/stats?namespace=shop", `{"Timestamp":5}`, `get the statistics of allocation "web.g[0]"`, clusterTime,
 	}, {
 		"dispatch", func(ctx context.Context, s *Server) (any, error) {
 			return onJob(s).Dispatch(ctx, map[string]string{"a": "b"}, []byte("x"))
 		},
-		"/v1/job/web/dispatch", map[string]string{"DispatchedJobID": "web/1"}, `PUT /v1/job/web/dispatch?namespace=shop {"JobID":"web","Meta":{"a":"b"},"Payload":"eA=="}`, `"web/1"`, `dispatch job "web"`, 0,
+		"/v1/job/web/dispatch",
+		map[string]string{"DispatchedJobID": "web/1"},
+		`PUT /v1/job/web/dispatch?namespace=shop {"JobID":"web","Meta":{"a":"b"},"Payload":"eA=="}`, `"web/1"`, `dispatch job "web"`, 0,
 	}, {
 		"who an engine is", func(ctx context.Context, s *Server) (any, error) { return s.Self(ctx) },
-		"/v1/agent/self", api.AgentSelf{Stats: map[string]map[string]string{
+		"/v1/agent/self",
+		api.AgentSelf{Stats: map[string]map[string]string{
 			"taskrun": {"pid": "9", "version": "1", "data_dir": "/data"}, "runs": {"web": "/data/web"},
-		}}, "GET /v1/agent/self?namespace=ops", `{"DataDir":"/data","PID":9,"Runs":{"web":"/data/web"},"Version":"1"}`, "ask who it is", clusterTime,
+		}},
+		"GET /v1/agent/self?namespace=ops", `{"DataDir":"/data","PID":9,"Runs":{"web":"/data/web"},"Version":"1"}`, "ask who it is", clusterTime,
 	}, {
 		"the job of an engine", func(ctx context.Context, s *Server) (any, error) { return s.Job(ctx, "web") },
-		"/v1/job/web", api.Job{ID: new("web")}, "GET /v1/job/web?namespace=ops", `{"ID":"web"}`, `ask for job "web"`, clusterTime,
+		"/v1/job/web",
+		api.Job{ID: new("web")},
+		"GET /v1/job/web?namespace=ops", `{"ID":"web"}`, `ask for job "web"`, clusterTime,
 	}, {
 		"stop a job", func(ctx context.Context, s *Server) (any, error) { return nil, s.Stop(ctx, "a/b") },
-		"/v1/job/a/b", map[string]string{}, "DELETE /v1/job/a%2Fb?namespace=ops", `null`, `stop job "a/b"`, clusterTime,
+		"/v1/job/a/b",
+		map[string]string{},
+		"DELETE /v1/job/a%2Fb?namespace=ops", `null`, `stop job "a/b"`, clusterTime,
 	}, {
 		"stop a run", func(ctx context.Context, s *Server) (any, error) { return nil, s.StopRun(ctx, "a/b", false) },
-		"/v1/job/a/b", map[string]string{}, "DELETE /v1/job/a%2Fb?namespace=ops&run=stop", `null`, `stop job "a/b"`, clusterTime,
+		"/v1/job/a/b",
+		map[string]string{},
+		"DELETE /v1/job/a%2Fb?namespace=ops&run=stop", `null`, `stop job "a/b"`, clusterTime,
 	}, {
 		"kill a run", func(ctx context.Context, s *Server) (any, error) { return nil, s.StopRun(ctx, "a/b", true) },
-		"/v1/job/a/b", map[string]string{}, "DELETE /v1/job/a%2Fb?namespace=ops&run=kill", `null`, `stop job "a/b"`, clusterTime,
+		"/v1/job/a/b",
+		map[string]string{},
+		"DELETE /v1/job/a%2Fb?namespace=ops&run=kill", `null`, `stop job "a/b"`, clusterTime,
 	},
 }
 

@@ -196,7 +196,8 @@ func TestGaps(t *testing.T) {
 		task  string
 		event.Gap
 	}{
-		{a, "a", event.Gap{Bytes: 1}}, {a, "a", event.Gap{Bytes: 2}},
+		{a, "a", event.Gap{Bytes: 1}},
+		{a, "a", event.Gap{Bytes: 2}},
 		{a, "a", event.Gap{Stream: event.Stderr, Bytes: 4}},
 		{a, "b", event.Gap{Stream: event.Stderr, Bytes: 8}},
 		{b, "b", event.Gap{Stream: event.Stderr, Bytes: 16}},

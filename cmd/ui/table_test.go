@@ -140,15 +140,18 @@ func TestPaintOfTasks(t *testing.T) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	fields := []*api.FieldDiff{
-		{Type: "Added", Name: "New", New: "n"}, {Type: "Deleted", Name: "Old", Old: "o"},
-		{Type: "Edited", Name: "Count", Old: "1", New: "2\x1b", Annotations: []string{"forces create", "in-place"}}, {Type: "None", Name: "Same", Old: "s", New: "s"},
+		{Type: "Added", Name: "New", New: "n"},
+		{Type: "Deleted", Name: "Old", Old: "o"},
+		{Type: "Edited", Name: "Count", Old: "1", New: "2\x1b", Annotations: []string{"forces create", "in-place"}},
+		{Type: "None", Name: "Same", Old: "s", New: "s"},
 	}
 	object := []*api.ObjectDiff{{Type: "Added", Name: "Check", Fields: fields[:1], Objects: []*api.ObjectDiff{{Type: "Deleted", Name: "Inner"}}}}
 	plan := &api.JobPlanResponse{
 		Diff: &api.JobDiff{Type: "Edited", ID: "j", Fields: fields[:1], TaskGroups: []*api.TaskGroupDiff{
 			{Type: "Edited", Name: "g", Fields: fields, Objects: object, Updates: map[string]uint64{"destroy": 1, "create": 2}, Tasks: []*api.TaskDiff{
 				{Type: "Edited", Name: "t", Annotations: []string{"forces restart"}, Fields: fields[:1], Objects: object},
-				{Type: "Added", Name: "new", Fields: fields}, {Type: "Deleted", Name: "old", Fields: fields},
+				{Type: "Added", Name: "new", Fields: fields},
+				{Type: "Deleted", Name: "old", Fields: fields},
 			}},
 			{Type: "None", Name: "same"},
 		}},

@@ -152,8 +152,16 @@ func TestWidth(t *testing.T) {
 		want    int
 		narrow  bool
 	}{
-		{100, "50", 100, false}, {1, "", 1, true}, {0, "50", 50, true}, {0, "1", 1, true}, {0, "60", 60, false}, {59, "", 59, true},
-		{0, "", 80, false}, {0, "0", 80, false}, {0, "-5", 80, false}, {0, "wide", 80, false},
+		{100, "50", 100, false},
+		{1, "", 1, true},
+		{0, "50", 50, true},
+		{0, "1", 1, true},
+		{0, "60", 60, false},
+		{59, "", 59, true},
+		{0, "", 80, false},
+		{0, "0", 80, false},
+		{0, "-5", 80, false},
+		{0, "wide", 80, false},
 	} {
 		s, _, _ := Test()
 		s.width, s.Env = func() int { return c.width }, func(name string) string { return map[string]string{"COLUMNS": c.columns}[name] }

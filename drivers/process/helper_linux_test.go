@@ -42,7 +42,6 @@ func TestHelpers(t *testing.T) {
 
 // journal keeps what it is told.
 type journal struct {
-	noEntry
 	tags   []string
 	called []string
 }

@@ -136,17 +136,23 @@ func TestEventsAsJSON(t *testing.T) {
 		want string
 		body Body
 	}{
-		{`{"type":"task_event",` + at + `,` + of + `,"event":"Signaling","message":"m","details":{"a":"b"}}`,
-			TaskEvent{&api.TaskEvent{Type: "Signaling", Time: 1e9 + 2, DisplayMessage: "m", Details: map[string]string{"a": "b"}}}},
+		{
+			`{"type":"task_event",` + at + `,` + of + `,"event":"Signaling","message":"m","details":{"a":"b"}}`,
+			TaskEvent{&api.TaskEvent{Type: "Signaling", Time: 1e9 + 2, DisplayMessage: "m", Details: map[string]string{"a": "b"}}},
+		},
 		{`{"type":"task_state",` + at + `,` + of + `,"state":"dead","failed":true,"restarts":3}`, TaskState{State: "dead", Failed: true, Restarts: 3}},
-		{`{"type":"alloc_status",` + at + `,` + of + `,"status":"failed","description":"d","replaces":"2","retry_ms":1500}`,
-			AllocStatus{Status: "failed", Description: "d", Replaces: "2", Retry: 1500 * time.Millisecond}},
+		{
+			`{"type":"alloc_status",` + at + `,` + of + `,"status":"failed","description":"d","replaces":"2","retry_ms":1500}`,
+			AllocStatus{Status: "failed", Description: "d", Replaces: "2", Retry: 1500 * time.Millisecond},
+		},
 		{`{"type":"alloc_status",` + at + `,` + of + `,"status":"failed","description":"","retry_ms":0}`, AllocStatus{Status: "failed"}},
 		{`{"type":"alloc_status",` + at + `,` + of + `,"status":"running","description":""}`, AllocStatus{Status: "running", Retry: -1}},
 		{`{"type":"alloc_health",` + at + `,` + of + `,"healthy":true}`, AllocHealth{Healthy: true}},
 		{`{"type":"deployment",` + at + `,` + of + `,"status":"running","description":"d"}`, Deployment{Job: "j", Status: "running", Description: "d"}},
-		{`{"type":"service",` + at + `,` + of + `,"id":"i","name":"n","address":"a","port":1,"tags":["x"],"registered":true}`,
-			Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"x"}, Registered: true}},
+		{
+			`{"type":"service",` + at + `,` + of + `,"id":"i","name":"n","address":"a","port":1,"tags":["x"],"registered":true}`,
+			Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"x"}, Registered: true},
+		},
 		{`{"type":"check",` + at + `,` + of + `,"service":"s","check":"c","status":"success","output":"o"}`, Check{"s", "c", "success", "o"}},
 		{`{"type":"diagnostic",` + at + `,` + of + `,"severity":"warning","summary":"n"}`, Notice{Text: "n"}},
 	} {

@@ -40,16 +40,31 @@ func TestWaitingTasksNameWhatTheyWaitFor(t *testing.T) {
 		states map[string]event.TaskState // pending where there is none
 		want   []wait
 	}{
-		{"prestart runs", map[string]event.TaskState{"migrate": {State: "running"}, "proxy": {State: "running"}},
-			[]wait{{"web", PrestartEnd, migrate}, {"warm-up", MainStart, web}}},
-		{"prestart failed", map[string]event.TaskState{"migrate": {State: "dead", Failed: true}, "proxy": {State: "running"}},
-			[]wait{{"web", PrestartEnd, migrate}, {"warm-up", MainStart, web}}},
-		{"sidecar does not start", map[string]event.TaskState{"migrate": {State: "dead"}},
-			[]wait{{"proxy", ItsStart, nil}, {"web", SidecarStart, proxy}, {"warm-up", MainStart, web}}},
-		{"main does not start", map[string]event.TaskState{"migrate": {State: "dead"}, "proxy": {State: "running"}},
-			[]wait{{"web", ItsStart, nil}, {"warm-up", MainStart, web}}},
-		{"main restarts", map[string]event.TaskState{"migrate": {State: "dead"}, "proxy": {State: "running"}, "web": {State: "pending", Restarts: 1}},
-			[]wait{{"web", ItsRestart, nil}, {"warm-up", MainStart, web}}},
+		{
+			"prestart runs",
+			map[string]event.TaskState{"migrate": {State: "running"}, "proxy": {State: "running"}},
+			[]wait{{"web", PrestartEnd, migrate}, {"warm-up", MainStart, web}},
+		},
+		{
+			"prestart failed",
+			map[string]event.TaskState{"migrate": {State: "dead", Failed: true}, "proxy": {State: "running"}},
+			[]wait{{"web", PrestartEnd, migrate}, {"warm-up", MainStart, web}},
+		},
+		{
+			"sidecar does not start",
+			map[string]event.TaskState{"migrate": {State: "dead"}},
+			[]wait{{"proxy", ItsStart, nil}, {"web", SidecarStart, proxy}, {"warm-up", MainStart, web}},
+		},
+		{
+			"main does not start",
+			map[string]event.TaskState{"migrate": {State: "dead"}, "proxy": {State: "running"}},
+			[]wait{{"web", ItsStart, nil}, {"warm-up", MainStart, web}},
+		},
+		{
+			"main restarts",
+			map[string]event.TaskState{"migrate": {State: "dead"}, "proxy": {State: "running"}, "web": {State: "pending", Restarts: 1}},
+			[]wait{{"web", ItsRestart, nil}, {"warm-up", MainStart, web}},
+		},
 		{"all run", map[string]event.TaskState{"migrate": {State: "dead"}, "proxy": {State: "running"}, "web": {State: "running"}, "warm-up": {State: "running"}}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -78,12 +78,18 @@ func TestMetricsOfTasks(t *testing.T) {
 	group := map[string]string{"job": "ended", "task_group": "g", "namespace": "default"}
 	node := map[string]string{"node_id": nodeID, "datacenter": "dc1"}
 	wanted := []api.GaugeValue{
-		{Name: "nomad.client.allocs.memory.rss", Value: 1, DisplayLabels: of}, {Name: "nomad.client.allocs.memory.cache", Value: 2, DisplayLabels: of},
-		{Name: "nomad.client.allocs.memory.swap", Value: 3, DisplayLabels: of}, {Name: "nomad.client.allocs.memory.usage", Value: 4, DisplayLabels: of},
-		{Name: "nomad.client.allocs.cpu.user", Value: 5, DisplayLabels: of}, {Name: "nomad.client.allocs.cpu.system", Value: 6, DisplayLabels: of},
-		{Name: "nomad.client.allocs.cpu.total_percent", Value: 7, DisplayLabels: of}, {Name: "nomad.client.allocs.cpu.total_ticks", Value: 8, DisplayLabels: of},
-		{Name: "nomad.client.allocations.terminal", Value: 1, DisplayLabels: node}, {Name: "nomad.client.allocations.pending", Value: 0, DisplayLabels: node},
-		{Name: "nomad.nomad.job_summary.complete", Value: 1, DisplayLabels: group}, {Name: "nomad.nomad.job_summary.failed", Value: 0, DisplayLabels: group},
+		{Name: "nomad.client.allocs.memory.rss", Value: 1, DisplayLabels: of},
+		{Name: "nomad.client.allocs.memory.cache", Value: 2, DisplayLabels: of},
+		{Name: "nomad.client.allocs.memory.swap", Value: 3, DisplayLabels: of},
+		{Name: "nomad.client.allocs.memory.usage", Value: 4, DisplayLabels: of},
+		{Name: "nomad.client.allocs.cpu.user", Value: 5, DisplayLabels: of},
+		{Name: "nomad.client.allocs.cpu.system", Value: 6, DisplayLabels: of},
+		{Name: "nomad.client.allocs.cpu.total_percent", Value: 7, DisplayLabels: of},
+		{Name: "nomad.client.allocs.cpu.total_ticks", Value: 8, DisplayLabels: of},
+		{Name: "nomad.client.allocations.terminal", Value: 1, DisplayLabels: node},
+		{Name: "nomad.client.allocations.pending", Value: 0, DisplayLabels: node},
+		{Name: "nomad.nomad.job_summary.complete", Value: 1, DisplayLabels: group},
+		{Name: "nomad.nomad.job_summary.failed", Value: 0, DisplayLabels: group},
 	}
 	summary := get[api.MetricsSummary](f, "/v1/metrics")
 	has := map[string]bool{}

@@ -6,8 +6,13 @@ import "testing"
 func TestTally(t *testing.T) {
 	t.Parallel()
 	list := []Task{
-		{Stage: PrestartEphemeral, Phase: Dead}, {Stage: PrestartSidecar, Phase: Running}, {Stage: Main}, {Stage: Main, Phase: Dead, Failed: true},
-		{Stage: PoststartEphemeral}, {Stage: Poststop}, {Stage: Poststop, Phase: Running},
+		{Stage: PrestartEphemeral, Phase: Dead},
+		{Stage: PrestartSidecar, Phase: Running},
+		{Stage: Main},
+		{Stage: Main, Phase: Dead, Failed: true},
+		{Stage: PoststartEphemeral},
+		{Stage: Poststop},
+		{Stage: Poststop, Phase: Running},
 	}
 	tally := TallyOf(list)
 	check := func(when string, waiting, dead, live int) {

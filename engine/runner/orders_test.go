@@ -255,7 +255,8 @@ func TestGranted(t *testing.T) {
 		"oversubscription": {runner.Config{Node: &taskenv.Node{MemoryOversubscription: true}}, task, drivers.Resources{CPU: 100, MemoryMB: 10, MemoryMaxMB: 20}},
 		"cores of another": {runner.Config{Node: &taskenv.Node{}, Cores: map[string]taskenv.Cores{"x": {MHz: 5}}}, task, drivers.Resources{CPU: 100, MemoryMB: 10}},
 		"cores": {
-			runner.Config{Cores: map[string]taskenv.Cores{"t": {MHz: 5, IDs: []int{1}}}}, task,
+			runner.Config{Cores: map[string]taskenv.Cores{"t": {MHz: 5, IDs: []int{1}}}},
+			task,
 			drivers.Resources{CPU: 5, MemoryMB: 10, Cores: []int{1}},
 		},
 	} {

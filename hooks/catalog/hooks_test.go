@@ -86,14 +86,16 @@ func TestOrder(t *testing.T) {
 		alloc, task []string
 	}{
 		"all": {
-			catalog.Options{TaskAPI: serve}, demanding(),
+			catalog.Options{TaskAPI: serve},
+			demanding(),
 			[]string{"alloc_dir", "migrate_disk", "network", "group_services"},
 			[]string{
 				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes", "artifacts", "api", "template", "services",
 			},
 		},
 		"offline, without a task API": {
-			catalog.Options{Offline: true}, demanding(),
+			catalog.Options{Offline: true},
+			demanding(),
 			[]string{"alloc_dir", "migrate_disk", "network", "group_services"},
 			[]string{
 				"task_dir", "identity", "consul_task", "vault", "secrets", "logmon", "dispatch_payload", "volumes", "template", "services",
