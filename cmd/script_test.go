@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +53,9 @@ func httpd() {
 type leakTest struct{ m *testing.M }
 
 func (t leakTest) Run() int {
+	if signal.Ignored(syscall.SIGHUP) { // as under nohup, and commands would inherit that
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	code := t.m.Run()
 	for _, f := range cleanups {
 		f()
