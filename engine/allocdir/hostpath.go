@@ -62,9 +62,6 @@ func MakeHostPath(dataDir, path string) (string, error) {
 }
 
 func copyInto(root *os.Root, name, path string, info fs.FileInfo) error {
-	if info.Size() > maxCopy {
-		return errors.New("the file is too large to be copied")
-	}
 	text, err := readRegular(path)
 	if err != nil {
 		return err

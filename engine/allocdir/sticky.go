@@ -89,13 +89,23 @@ func moveDir(source, dest *os.Root, path string, e entry) error {
 		return err
 	}
 	if err = rename(source, dest, e.name); err == nil {
-		if info, err = dest.Lstat(e.name); err == nil && info.IsDir() {
-			return nil
-		}
-		err = errors.Join(errNoDir, err, dest.Remove(e.name))
+		err = checkArrived(dest, e.name)
+	}
+	if err == nil {
+		return nil
 	}
 	_, makeErr := makeDir(dest, path, e.name, e.mode)
 	return errors.Join(err, makeErr)
+}
+
+// checkArrived removes what was moved and is no directory, and returns an error
+// then.
+func checkArrived(dest *os.Root, name string) error {
+	info, err := dest.Lstat(name)
+	if err == nil && info.IsDir() {
+		return nil
+	}
+	return errors.Join(errNoDir, err, dest.Remove(name))
 }
 
 // rename moves what has a name in one directory to the same name in another.

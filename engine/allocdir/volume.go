@@ -21,10 +21,11 @@ func VolumeDir(dataDir, source string) string {
 func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 	dir := VolumeDir(dataDir, source)
 	path := filepath.Dir(dir)
-	if err := makePrivate(filepath.Dir(path)); err != nil {
-		return "", err
+	var parent *os.Root
+	err := makePrivate(filepath.Dir(path))
+	if err == nil {
+		parent, err = os.OpenRoot(filepath.Dir(path))
 	}
-	parent, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}

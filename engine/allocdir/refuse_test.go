@@ -1,0 +1,292 @@
+package allocdir
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func openRoot(t *testing.T, dir string) *os.Root {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = root.Close() })
+	return root
+}
+
+// in returns the names in a directory.
+func in(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestReplacedDirectoryIsNotClosed replaces a directory between the look at it
+// and the look at its ACL by something that looks closed.
+func TestReplacedDirectoryIsNotClosed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fill(t, dir, "open/", "closed/", "file")
+	if err := errors.Join(
+		os.Chmod(filepath.Join(dir, "open"), 0o710), os.Chmod(filepath.Join(dir, "closed"), 0o700), os.Symlink("closed", filepath.Join(dir, "link")),
+	); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(filepath.Join(dir, "open"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"closed": true, "open": false, "link": false, "file": false, "none": false} {
+		if got := (&trust{}).isClosed(filepath.Join(dir, name), info); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestWhatIsInTheWayOfASocket has a directory that is not empty in the place of
+// a socket, whether it is made there or moved there.
+func TestWhatIsInTheWayOfASocket(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []fs.FileMode{0o700, 0o777} {
+		path := newAlloc(t, "t")
+		d := At(path)
+		defer d.Close()
+		secrets := TaskOf(path, "t").Secrets
+		fill(t, secrets, "api.sock/x")
+		if err := os.Chmod(secrets, mode); err != nil {
+			t.Fatal(err)
+		}
+		l, err := d.ListenSecret("t", "api.sock", nil)
+		if l != nil || err == nil || !strings.Contains(err.Error(), `cannot make socket "api.sock" of task "t"`) {
+			t.Errorf("mode %v: %v, %v", mode, l, err)
+		}
+		if got := in(t, path); !slices.Equal(got, []string{"alloc", "t"}) {
+			t.Errorf("mode %v: left are %q", mode, got)
+		}
+		if got := files(t, secrets); !slices.Equal(got, []string{"api.sock/x"}) {
+			t.Errorf("mode %v: among the secrets are %q", mode, got)
+		}
+		if l, err := d.ListenSecret("none", "api.sock", nil); l != nil || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("no task: %v, %v", l, err)
+		}
+		if err := d.RemoveSecret("none", "api.sock"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("no task: %v", err)
+		}
+	}
+}
+
+// TestSocketAfterADeadEngine finds the directory, and the socket in it, of an
+// engine that was killed before it had moved the socket.
+func TestSocketAfterADeadEngine(t *testing.T) {
+	t.Parallel()
+	path := newAlloc(t, "t")
+	d := At(path)
+	defer d.Close()
+	secrets := TaskOf(path, "t").Secrets
+	fill(t, path, ".t.socket/"+socketName)
+	if err := errors.Join(os.Chmod(filepath.Join(path, ".t.socket"), 0o700), os.Chmod(secrets, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := d.ListenSecret("t", "api.sock", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if info, err := os.Lstat(filepath.Join(secrets, "api.sock")); err != nil || info.Mode().Type() != fs.ModeSocket {
+		t.Errorf("the socket is %v, %v", info, err)
+	}
+	if got := in(t, path); !slices.Equal(got, []string{"alloc", "t"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+func TestLargeHostFileIsNotCopied(t *testing.T) {
+	t.Parallel()
+	data, host := t.TempDir(), t.TempDir()
+	for name, size := range map[string]int64{"largest": maxCopy, "too large": maxCopy + 1} {
+		path := filepath.Join(host, name)
+		fill(t, host, name)
+		if err := errors.Join(os.Chmod(path, 0o640), os.Truncate(path, size)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := MakeHostPath(data, path)
+		if size > maxCopy {
+			if got != "" || err == nil || !strings.Contains(err.Error(), "too large to be copied") {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+			if _, err := os.Lstat(HostPathDir(data, path)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: a part is left: %v", name, err)
+			}
+			continue
+		}
+		text, readErr := os.ReadFile(got)
+		want := append([]byte(name), make([]byte, maxCopy-len(name))...)
+		if err != nil || readErr != nil || got != HostPathDir(data, path) || !bytes.Equal(text, want) {
+			t.Errorf("%s: %q of %d bytes, %v, %v", name, got, len(text), err, readErr)
+		}
+		if info, err := os.Stat(got); err != nil || info.Mode().Perm()&^0o640 != 0 || info.Mode().Perm()&0o600 != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	// A file that another user replaces is not waited for.
+	fill(t, host, "pipe|")
+	if text, err := readRegular(filepath.Join(host, "pipe")); text != nil || err == nil || !strings.Contains(err.Error(), "no regular file") {
+		t.Errorf("a pipe: %q, %v", text, err)
+	}
+}
+
+// TestVolumeThatCannotBeMoved would have to move it into itself.
+func TestVolumeThatCannotBeMoved(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	fill(t, data, "volumes/db/x")
+	if err := os.Symlink("volumes/db", filepath.Join(data, "host_volumes")); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err := MakeVolume(data, "db", nil); dir != "" || !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), "cannot move volume") {
+		t.Errorf("%q, %v", dir, err)
+	}
+	if got := files(t, filepath.Join(data, "volumes")); !slices.Equal(got, []string{"db/x"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+// TestOnlyDirectoriesArrive has a task replace a directory while it is moved.
+func TestOnlyDirectoriesArrive(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root := openRoot(t, dir)
+	fill(t, dir, "dir/x", "file", "pipe|")
+	if err := os.Symlink("dir", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{"dir": nil, "file": errNoDir, "pipe": errNoDir, "link": errNoDir, "none": fs.ErrNotExist} {
+		if err := checkArrived(root, name); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+	if got := in(t, dir); !slices.Equal(got, []string{"dir"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+// TestDirectoryThatCannotBeMoved would have to be moved into itself: the empty
+// one, which had to go, is there again.
+func TestDirectoryThatCannotBeMoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	local := taskEntries[0]
+	below := filepath.Join(dir, local.name, "sub")
+	fill(t, dir, "local/file", "local/sub/local/")
+	if err := moveDir(openRoot(t, dir), openRoot(t, below), below, local); !errors.Is(err, unix.EINVAL) {
+		t.Errorf("%v", err)
+	}
+	if info, err := os.Lstat(filepath.Join(below, local.name)); err != nil || info.Mode() != local.mode|fs.ModeDir {
+		t.Errorf("%v, %v", info, err)
+	}
+	if got := files(t, dir); !slices.Equal(got, []string{"local/file"}) {
+		t.Errorf("left are %q", got)
+	}
+	// And where the new one is not empty, nothing is touched.
+	fill(t, below, "local/new")
+	if err := moveDir(openRoot(t, dir), openRoot(t, below), below, local); err == nil {
+		t.Error("a directory that is not empty was replaced")
+	}
+	if got := files(t, dir); !slices.Equal(got, []string{"local/file", "local/sub/local/new"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+func TestNothingToRemove(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fill(t, dir, "file")
+	file, none := filepath.Join(dir, "file"), filepath.Join(dir, "none")
+	if err := errors.Join(Remove(none), Remove(filepath.Join(none, "none"))); err != nil {
+		t.Errorf("nothing is there: %v", err)
+	}
+	if err := Remove(filepath.Join(file, "x")); err == nil || !strings.Contains(err.Error(), "not a directory") {
+		t.Errorf("in a file: %v", err)
+	}
+	if _, err := Staging(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := At(file).RemoveSecrets(); err == nil || !strings.Contains(err.Error(), "cannot remove the secrets") {
+		t.Errorf("the secrets in a file: %v", err)
+	}
+	if got := in(t, dir); !slices.Equal(got, []string{"file"}) { // and what was staged is not
+		t.Errorf("left are %q", got)
+	}
+}
+
+// TestAllow opens what a task has closed, but nothing that a link leads to.
+// Removing as root needs none of this.
+func TestAllow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fill(t, dir, "task/secrets/a/file", "task/local/", "outside/")
+	if err := os.Symlink("../../outside", filepath.Join(dir, "task/secrets/link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"task/secrets/a/file", "task/secrets/a", "task/secrets", "task/local", "task", "outside"} {
+		if err := os.Chmod(filepath.Join(dir, name), 0o500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	root := openRoot(t, dir)
+	(&remover{root: root}).allow("task/secrets")
+	for name, want := range map[string]fs.FileMode{
+		"task": 0o700, "task/secrets": 0o700, "task/secrets/a": 0o700, "task/secrets/a/file": 0o500, "task/local": 0o500, "outside": 0o500,
+	} {
+		if info, err := root.Lstat(name); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
+		}
+	}
+	if err := errors.Join(root.Chmod("task/local", 0o700), root.Chmod("outside", 0o700)); err != nil { // for the removal
+		t.Error(err)
+	}
+}
+
+func TestIsGiven(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root := openRoot(t, dir)
+	other := &Owner{UID: os.Geteuid() + 1, GID: os.Getegid()}
+	check := func(owner *Owner, want bool) {
+		t.Helper()
+		if got, err := isGiven(root, owner); got != want || err != nil {
+			t.Errorf("given to %v: %v, %v; want %v", owner, got, err, want)
+		}
+	}
+	check(nil, false)
+	check(other, false)
+	if os.Geteuid() == 0 {
+		if err := os.Chown(dir, other.UID, -1); err != nil {
+			t.Fatal(err)
+		}
+		check(nil, true)
+		check(other, true)
+	}
+	if err := root.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := isGiven(root, nil); got || err == nil {
+		t.Errorf("closed: %v, %v", got, err)
+	}
+}
