@@ -183,6 +183,17 @@ func (s *stand) sleepers() []int {
 // keepers are the keepers of the program.
 func (s *stand) keepers() []int { return keepersOf(s.Process.Pid) }
 
+// hasEnded reports whether a process has closed its files: it is a zombie, or
+// gone. Without memory, and so without arguments, it is a little earlier.
+func hasEnded(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return strings.HasPrefix(state, "Z") || strings.HasPrefix(state, "X")
+}
+
 // mustBeGone checks that nothing is left of the run, in time.
 func (s *stand) mustBeGone(t *testing.T) {
 	t.Helper()
@@ -321,7 +332,7 @@ func TestNextCommandCleansUp(t *testing.T) {
 				}
 			}
 			<-s.waited
-			s.until(t, patience, "no keeper is left", func() bool { return len(s.keepers()) == 0 })
+			s.until(t, patience, "the keeper has let go of its files", func() bool { return hasEnded(keepers[0]) })
 			if len(s.sleepers()) != 2 {
 				t.Fatalf("%d processes of the task are left, not 2", len(s.sleepers()))
 			}
