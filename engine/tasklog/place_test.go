@@ -1,6 +1,7 @@
 package tasklog
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -245,5 +246,47 @@ func TestLossFromTheBeginning(t *testing.T) {
 	}
 	if strings.Join(got, "\n") != want {
 		t.Errorf("reported %q", got)
+	}
+}
+
+// TestDrainReadsWhatIsThere writes more with each piece that is announced: that
+// is left for the next time.
+func TestDrainReadsWhatIsThere(t *testing.T) {
+	t.Parallel()
+	var stdout *os.File
+	rec := recorder{seen: func(event.Stream, []byte) { _, _ = stdout.WriteString("more\n") }}
+	l := rec.open(t, plenty)
+	stdout, err := l.openWriter(l.streams[event.Stdout])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdout.Close()
+	write(t, stdout, "abc\n")
+	for _, want := range []string{"abc\n", "abc\nmore\n"} {
+		if l.Drain(); rec.text(event.Stdout) != want {
+			t.Errorf("announced %.20q, want %q", rec.text(event.Stdout), want)
+		}
+	}
+}
+
+func TestReaderOfAFaultyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fill(t, dir, map[string]string{"web.stdout.0": "a\n", "web.stdout.1": "b\n"})
+	reader, err := OpenReader(dir, "web", event.Stdout, 0, io.SeekStart)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.file.Close(); err != nil { // so that it cannot be read
+		t.Fatal(err)
+	}
+	if n, err := reader.Read(make([]byte, 9)); n != 0 || !errors.Is(err, os.ErrClosed) {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+	if err := reader.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("Close: %v", err)
+	}
+	if err := reader.seek(0, io.SeekStart); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("seek in a closed directory: %v", err)
 	}
 }
