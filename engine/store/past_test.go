@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 	"testing"
 
@@ -215,6 +216,29 @@ func TestRecorderThatIsNotDurable(t *testing.T) {
 	r.Freeze()
 	if err := errors.Join(r.Close(), r.Remove()); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestFirstChangeIsStored(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var first Change
+	first.Put("a", 7)
+	r, err := Create(&event.Bus{}, dir, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := r.journal.file
+	var n int
+	if ok, err := r.Get("a", &n); !ok || err != nil || n != 7 {
+		t.Errorf("%d, %v, %v", n, ok, err)
+	}
+	n = 0
+	if ok, err := reopen(t, r, dir).Get("a", &n); !ok || err != nil || n != 7 {
+		t.Errorf("opened again: %d, %v, %v", n, ok, err)
+	}
+	if _, err := state.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the state of a closed recorder is open: %v", err)
 	}
 }
 
