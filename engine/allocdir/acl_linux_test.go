@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +38,32 @@ func permOf(t *testing.T, path string, uid uint32) uint16 {
 		t.Fatal(err)
 	}
 	return list.perm(uid)
+}
+
+// An ACL is read whole, also one that is larger than the first buffer.
+func TestLargeACL(t *testing.T) {
+	t.Parallel()
+	f, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	list, err := readACL(f)
+	for uid := range uint32(200) {
+		list = list.with(someUser+uid, aclRead)
+	}
+	if err == nil {
+		err = writeACL(f, list)
+	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		t.Skip("the file system has no ACLs")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := readACL(f); err != nil || !slices.Equal(got, list) || len(list.encode()) <= 1024 {
+		t.Errorf("%d of %d entries, %v", len(got), len(list), err)
+	}
 }
 
 func TestGatesOpenForTheUsersOfTasks(t *testing.T) {

@@ -149,6 +149,9 @@ func TestLargeHostFileIsNotCopied(t *testing.T) {
 	if text, err := readRegular(filepath.Join(host, "pipe")); text != nil || err == nil || !strings.Contains(err.Error(), "no regular file") {
 		t.Errorf("a pipe: %q, %v", text, err)
 	}
+	if text, err := readRegular(filepath.Join(host, "gone")); text != nil || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is gone: %q, %v", text, err)
+	}
 }
 
 // TestVolumeThatCannotBeMoved would have to move it into itself.
