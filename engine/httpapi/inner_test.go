@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -153,6 +156,44 @@ func TestFileErrors(t *testing.T) {
 	}
 	if got := statusOf(errors.New("x")); got != http.StatusInternalServerError {
 		t.Errorf("another error: %d", got)
+	}
+}
+
+// brokenAfter is a client that can be sent to a number of times.
+type brokenAfter int
+
+var errClientGone = errors.New("the client is gone")
+
+func (n *brokenAfter) Write(p []byte) (int, error) {
+	if *n--; *n < 0 {
+		return 0, errClientGone
+	}
+	return len(p), nil
+}
+
+// A frame of a file that cannot be sent ends the stream, whichever it is.
+func TestFramesThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for event, frames := range map[string]int{"": 1, fileTruncated: 2, fileDeleted: 2} {
+		for sent := range frames + 1 {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			client := brokenAfter(sent)
+			s := fileStream{
+				logWriter: logWriter{w: &client, control: http.NewResponseController(httptest.NewRecorder())},
+				place:     &place{name: "x"}, file: f,
+			}
+			if err := s.send(event); errors.Is(err, errClientGone) != (sent < frames) {
+				t.Errorf("event %q after %d frames: %v", event, sent, err)
+			}
+		}
 	}
 }
 

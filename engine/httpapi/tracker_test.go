@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +62,30 @@ func TestTrackerKnowsWhatReplacesAnAllocation(t *testing.T) {
 	}
 	if index := tr.index(allocTopic("a")); index != 2+firstIndex {
 		t.Errorf("index %d", index)
+	}
+}
+
+// A deployment registers the version of its job. An allocation of that version
+// that replaces another one was not placed because of the registration.
+func TestDeploymentRegistersItsVersion(t *testing.T) {
+	t.Parallel()
+	tr := newTestTracker(t)
+	tr.observe(event.Event{Seq: 1, Body: event.Deployment{ID: "d", Job: "job"}})
+	tr.observe(status(2, "b", api.AllocClientStatusPending, -1, "a"))
+	tr.observe(status(3, "c", api.AllocClientStatusPending, -1, ""))
+	var got []string
+	byTrigger := map[string]string{}
+	for _, e := range tr.evaluated() {
+		got = append(got, e.trigger)
+		byTrigger[e.trigger] = e.id
+	}
+	if want := []string{triggerRegister, triggerFailure}; !slices.Equal(got, want) {
+		t.Errorf("evaluations %q, want %q", got, want)
+	}
+	for alloc, trigger := range map[string]string{"b": triggerFailure, "c": triggerRegister} {
+		if id := tr.alloc(alloc).evaluation; id != byTrigger[trigger] {
+			t.Errorf("%s was placed because of %q, want %s, %q", alloc, id, trigger, byTrigger[trigger])
+		}
 	}
 }
 
