@@ -1,9 +1,15 @@
 package runner_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"taskrun/drivers/mock"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
@@ -54,4 +60,55 @@ func TestUnreadableRecords(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An engine dies as soon as it is stored that all tasks are to start again,
+// before any task has heard of it. They start again under the next engine.
+func TestDeathBeforeTasksHearOfARestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, dir := newSetting(t, mockTask(map[string]any{"run_for": "1h"}, 0), nil), t.TempDir()
+		first, err := store.Create(&s.bus, dir, store.Change{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.config.Recorder = first
+		s.alloc = runner.New(s.config)
+		result := s.run(t.Context())
+		synctest.Wait()
+		points := 0
+		first.HaltWhen(func() bool { points++; return points > 1 }) // after one record
+		if err := s.alloc.Restart(t.Context(), true); err != nil || points < 2 {
+			t.Errorf("%v, %d points", err, points)
+		}
+		s.alloc.Leave()
+		<-result
+		s.taskEvents()
+
+		second, err := store.Open(&s.bus, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.driver = mock.New() // on which the task runs on as it did when the engine died
+		s.config.Recorder, s.config.Drivers["mock_driver"] = second, s.driver
+		s.alloc = runner.Restore(s.config)
+		result = s.run(t.Context())
+		pass(time.Minute)
+		got := s.taskEvents()
+		got = slices.DeleteFunc(got, func(text string) bool { return strings.HasPrefix(text, "Exit Code: ") })
+		want := []string{"User requested all tasks to restart", "Task restarting in 0s", "Task started by client"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("events (-want +got):\n%s", diff)
+		}
+		if state := s.alloc.State(); state.Status != "running" || state.Tasks["t"].Restarts != 1 {
+			t.Errorf("%s, %d restarts", state.Status, state.Tasks["t"].Restarts)
+		}
+		s.alloc.Stop()
+		<-result
+		for _, r := range []*store.Recorder{first, second} {
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
