@@ -313,6 +313,50 @@ func TestLeaveAndRecover(t *testing.T) {
 	})
 }
 
+// A periodic job that was stopped launches nothing more under a later engine;
+// a job that it has launched goes on.
+func TestRecoveryOfAStoppedJob(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		job := newJob("batch", newTask("t", "run_for", "24h"))
+		job.Periodic = &api.PeriodicConfig{Spec: new("0 */6 * * *")}
+		job.Canonicalize()
+		first := durable(world, dataDir)
+		if err := first.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(7 * time.Hour)
+		if stopped, err := first.StopJob("job", false); !stopped || err != nil {
+			t.Errorf("stopped: %v, %v", stopped, err)
+		}
+		run := first.Runs()[0]
+		run.Lock.Close()
+		first.Leave()
+		<-first.Done()
+
+		e := durable(world, dataDir)
+		if err := e.Recover(engine.Run{Dir: run.Dir}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if !e.Stopped("job") || !e.Ended("job") {
+			t.Errorf("stopped: %v, ended: %v", e.Stopped("job"), e.Ended("job"))
+		}
+		<-time.After(10 * time.Hour) // past the time of another launch
+		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "running" || world.started("t") != 1 {
+			t.Errorf("%d starts, %+v", world.started("t"), allocs)
+		}
+		e.Stop()
+		<-e.Done()
+		for _, e := range []*engine.Engine{first, e} {
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 func TestATaskThatIsLost(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

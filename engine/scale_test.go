@@ -1,0 +1,60 @@
+package engine_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+)
+
+// Orders to scale are kept as events, the newest first, also those that change
+// nothing; a refused one is not.
+func TestScalingEvents(t *testing.T) {
+	t.Parallel()
+	job := service(1, "a")
+	job.TaskGroups = append(job.TaskGroups, api.NewTaskGroup("other", 1))
+	job.TaskGroups[1].Tasks = []*api.Task{newTask("t", "run_for", "100h")}
+	watched(t, job, map[time.Duration]func(*engine.Engine){
+		time.Hour: func(e *engine.Engine) {
+			at := uint64(time.Now().UnixNano()) //nolint:gosec // after 1970
+			meta := map[string]any{"by": "hand"}
+			for _, c := range []struct {
+				order   engine.Scaling
+				planned bool
+			}{
+				{engine.Scaling{Group: "g", Message: "looked", Meta: meta}, false},
+				{engine.Scaling{Group: "g", Message: "no metrics", Error: true}, false},
+				{engine.Scaling{Group: "g", Message: "more", Count: new(int64(2))}, true},
+			} {
+				if plan, err := e.Scale("job", c.order); err != nil || (plan != nil) != c.planned {
+					t.Errorf("%s: %+v, %v", c.order.Message, plan, err)
+				}
+			}
+			if _, err := e.Scale("job", engine.Scaling{Group: "g", Message: "refused", Count: new(int64(3)), Error: true}); err == nil {
+				t.Error("an error with a count is not refused")
+			}
+			want := map[string][]api.ScalingEvent{"g": {
+				{Time: at, Message: "more", PreviousCount: 1, Count: new(int64(2))},
+				{Time: at, Message: "no metrics", PreviousCount: 1, Error: true},
+				{Time: at, Message: "looked", PreviousCount: 1, Meta: meta},
+			}}
+			if diff := cmp.Diff(want, e.Scalings("job")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for n := range 21 {
+				if _, err := e.Scale("job", engine.Scaling{Group: "other", Message: fmt.Sprint(n)}); err != nil {
+					t.Error(err)
+				}
+			}
+			kept := e.Scalings("job")
+			if others := kept["other"]; len(kept["g"]) != 3 || len(others) != 20 || others[0].Message != "20" || others[19].Message != "1" {
+				t.Errorf("kept are %+v", kept)
+			}
+		},
+		2 * time.Hour: stop,
+	})
+}
