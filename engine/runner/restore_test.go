@@ -81,6 +81,7 @@ func TestDeathBeforeTasksHearOfARestart(t *testing.T) {
 		if err := s.alloc.Restart(t.Context(), true); err != nil || points < 2 {
 			t.Errorf("%v, %d points", err, points)
 		}
+		synctest.Wait()
 		s.alloc.Leave()
 		<-result
 		s.taskEvents()
@@ -105,6 +106,7 @@ func TestDeathBeforeTasksHearOfARestart(t *testing.T) {
 		}
 		s.alloc.Stop()
 		<-result
+		pass(time.Hour) // until the first driver's task ends by itself
 		for _, r := range []*store.Recorder{first, second} {
 			if err := r.Close(); err != nil {
 				t.Error(err)
