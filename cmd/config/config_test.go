@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/pflag"
 )
 
@@ -274,5 +275,34 @@ func TestTextsOfValues(t *testing.T) {
 	got, err := apply(t, nil, map[string]string{"TASKRUN_VAR": "\n a=1\r\n\nb=2", "TASKRUN_DATA_DIR": "two\nlines\n"}, "")
 	if want := []string{" a=1", "b=2"}; err != nil || !cmp.Equal(got.vars, want) || got.dir != "two\nlines\n" {
 		t.Errorf("%q, %v", got.vars, err)
+	}
+}
+
+// Of several faults that is shown which stands first; one without a place stands
+// before all others, and a warning is no fault.
+func TestFirstFault(t *testing.T) {
+	t.Parallel()
+	fault := func(severity hcl.DiagnosticSeverity, start int) *hcl.Diagnostic {
+		return &hcl.Diagnostic{Severity: severity, Subject: &hcl.Range{Start: hcl.Pos{Byte: start}}}
+	}
+	begin, later, warning := fault(hcl.DiagError, 0), fault(hcl.DiagError, 7), fault(hcl.DiagWarning, 0)
+	nowhere := &hcl.Diagnostic{Severity: hcl.DiagError}
+	for name, c := range map[string]struct {
+		diags hcl.Diagnostics
+		want  *hcl.Diagnostic
+	}{
+		"none":                    {nil, nil},
+		"only a warning":          {hcl.Diagnostics{warning}, nil},
+		"a warning before":        {hcl.Diagnostics{warning, later}, later},
+		"in order":                {hcl.Diagnostics{begin, later}, begin},
+		"out of order":            {hcl.Diagnostics{later, begin}, begin},
+		"the last has no place":   {hcl.Diagnostics{begin, nowhere}, nowhere},
+		"the first has no place":  {hcl.Diagnostics{nowhere, begin}, nowhere},
+		"two at the same place":   {hcl.Diagnostics{later, fault(hcl.DiagError, 7)}, later},
+		"a warning without place": {hcl.Diagnostics{{Severity: hcl.DiagWarning}, begin}, begin},
+	} {
+		if got := first(c.diags); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }
