@@ -52,6 +52,40 @@ func TestMoveToAnotherFileSystem(t *testing.T) {
 	}
 }
 
+// TestEnter makes what is missing of a path, and says what is in its way.
+func TestEnter(t *testing.T) {
+	t.Parallel()
+	root, stage := t.TempDir(), t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(root, "dir/sub"), 0o755))
+	must(t, os.WriteFile(filepath.Join(root, "file"), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(root, "dir/file"), nil, 0o600))
+	must(t, os.Symlink("dir", filepath.Join(root, "link")))
+	from, err := openDir(stage)
+	must(t, err)
+	defer func() { _ = from.Close() }()
+	for path, want := range map[string]string{
+		"dir/./sub":    "",
+		"dir/new/more": "",
+		"file":         filepath.Join(root, "file") + " is a file",
+		"dir/file/sub": filepath.Join(root, "dir/file") + " is a file",
+		"link/sub":     filepath.Join(root, "link") + " is a link, and a destination must not lead through one",
+	} {
+		d, err := openDir(root)
+		must(t, err)
+		got, err := mover{stage: from}.enterAll(d, path)
+		if want == "" {
+			if must(t, err); got.Name() != filepath.Join(root, path) {
+				t.Errorf("%s: it is %s", path, got.Name())
+			}
+			must(t, got.Close())
+			continue
+		}
+		if err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
 func device(t *testing.T, path string) any {
 	t.Helper()
 	info, err := os.Stat(path)
