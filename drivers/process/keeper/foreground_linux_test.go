@@ -23,6 +23,8 @@ import (
 // foreground is a program with a run in the foreground. It does what it reads:
 //
 //	start SCRIPT   lasting DRIVER REF   socket PATH   run DIR   close true|false
+//	keep, which starts a keeper and tells whether the pipes of the previous one
+//	and of this one are open
 func foreground(dir string) error {
 	run, w := process.NewRun(), New()
 	w.Begin(dir, func(text string) { fmt.Println("notice", text) })
@@ -42,6 +44,13 @@ func foreground(dir string) error {
 			w.Socket(rest)
 		case "run":
 			w.Run(rest)
+		case "keep":
+			before := w.pipe
+			p, err := w.start()
+			if err != nil {
+				return err
+			}
+			fmt.Println("pipes", isOpen(before), isOpen(w.pipe), p.Pid())
 		case "close":
 			if rest == "true" {
 				if _, err := run.Shutdown(context.Background()); err != nil {
@@ -53,6 +62,11 @@ func foreground(dir string) error {
 		}
 	}
 	return nil
+}
+
+func isOpen(f *os.File) bool {
+	_, err := f.Stat()
+	return err == nil
 }
 
 // inForeground starts one. All that has its output must end by itself.
@@ -470,5 +484,29 @@ func TestRemoveRecord(t *testing.T) {
 		if err := removeRecord(f, path); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("of a closed file: %v", err)
 		}
+	}
+}
+
+// The pipe of a keeper stays open while the run lasts, for the keeper takes its
+// end for that of the run. That of a keeper that died is closed.
+func TestPipeOfTheKeeper(t *testing.T) {
+	t.Parallel()
+	dir := private(t)
+	p := inForeground(t, dir)
+	p.say(t, "keep")
+	var pid int
+	if n, err := fmt.Sscanf(p.must(t, "pipes false true"), "%d", &pid); n != 1 {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.say(t, "keep")
+	p.must(t, "pipes false true")
+	p.say(t, "close true")
+	p.must(t, "closed <nil>")
+	p.kill(t)
+	if !noRecords(dir)() {
+		t.Error("the record is there after the end")
 	}
 }
