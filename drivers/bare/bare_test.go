@@ -1,15 +1,22 @@
 package bare_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/drivertest"
 )
 
 // TestErrors of each step keep a task from starting, and from being found
@@ -64,6 +71,121 @@ func TestErrors(t *testing.T) {
 		cfg.Config = config
 		if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "it is no object") {
 			t.Errorf("with the config %#v: %v", config, err)
+		}
+	}
+}
+
+// shell is a driver whose tasks are commands of a shell.
+func shell() *bare.Driver {
+	return bare.New(bare.Kind{
+		Name:    "shell",
+		Options: hcldec.ObjectSpec{"script": &hcldec.AttrSpec{Name: "script", Type: cty.String}},
+		Command: func(config cty.Value) (string, []string, error) {
+			return "/bin/sh", []string{"-c", bare.Text(config, "script")}, nil
+		},
+		Fingerprint: func() drivers.Fingerprint {
+			return drivers.Fingerprint{Health: drivers.HealthHealthy, Attributes: map[string]string{"driver.shell": "1"}}
+		},
+	})
+}
+
+// TestFingerprint receives one fingerprint, for it never changes, and the end of
+// the channel when the context ends.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	d := shell()
+	ctx, cancel := context.WithCancel(t.Context())
+	ch, err := d.Fingerprint(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := drivers.Fingerprint{Health: drivers.HealthHealthy, Attributes: map[string]string{"driver.shell": "1"}}
+	if diff := cmp.Diff(want, <-ch); diff != "" {
+		t.Error(diff)
+	}
+	select {
+	case again, ok := <-ch:
+		t.Errorf("it says %+v, %t while nothing changes", again, ok)
+	default:
+	}
+	cancel()
+	if again, ok := <-ch; ok {
+		t.Errorf("it says %+v in the end", again)
+	}
+	if info := d.Info(); info.Name != "shell" {
+		t.Errorf("its name is %q", info.Name)
+	}
+}
+
+// TestOptionsOfTheDriver are those that keep tasks from an account, and no
+// others of raw_exec's.
+func TestOptionsOfTheDriver(t *testing.T) {
+	t.Parallel()
+	schema := shell().ConfigSchema()
+	names := slices.Sorted(maps.Keys(hcldec.ImpliedType(schema).AttributeTypes()))
+	if want := []string{"denied_host_gids", "denied_host_uids"}; !slices.Equal(names, want) {
+		t.Errorf("it has %q, want %q", names, want)
+	}
+	uid, gid := os.Getuid(), os.Getgid()
+	for _, c := range []struct{ options, refused, denied string }{
+		{options: ""},
+		{options: fmt.Sprintf("denied_host_uids = \"%d\"", uid+1)},
+		{options: `denied_host_uids = "many"`, refused: `cannot configure raw_exec: denied_host_uids: range bound not valid: "many" in "many"`},
+		{options: `denied_host_gids = "many"`, refused: `cannot configure raw_exec: denied_host_gids: range bound not valid: "many" in "many"`},
+		{options: fmt.Sprintf("denied_host_uids = \"%d\"", uid), denied: fmt.Sprintf("running as uid %d is disallowed", uid)},
+		{options: fmt.Sprintf("denied_host_gids = \"%d\"", gid), denied: fmt.Sprintf("running as uid %d with gid %d is disallowed", uid, gid)},
+	} {
+		d := shell()
+		err := d.SetConfig(drivertest.Config(t, schema, c.options))
+		if (err == nil) != (c.refused == "") || err != nil && err.Error() != c.refused {
+			t.Errorf("%s: %v, want %q", c.options, err, c.refused)
+		}
+		if c.refused != "" {
+			continue
+		}
+		cfg, _ := drivertest.Task(t, d, "script = \"true\"\nwork_dir = \"/nonexistent\"\n")
+		want := "cannot start in directory" // nothing starts here
+		if c.denied != "" {
+			want = c.denied
+		}
+		if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: a task that must not start: %v, want %q", c.options, err, want)
+		}
+	}
+}
+
+// TestTexts reads options that are strings, and lists of them.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	config := cty.ObjectVal(map[string]cty.Value{
+		"text": cty.StringVal("a b"), "no_text": cty.NullVal(cty.String),
+		"list": cty.ListVal([]cty.Value{cty.StringVal("a"), cty.NullVal(cty.String), cty.StringVal("b c"), cty.StringVal("")}),
+		"none": cty.ListValEmpty(cty.String), "no_list": cty.NullVal(cty.List(cty.String)),
+	})
+	for name, want := range map[string]string{"text": "a b", "no_text": ""} {
+		if got := bare.Text(config, name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string][]string{"list": {"a", "", "b c", ""}, "none": nil, "no_list": nil} {
+		if got := bare.Texts(config, name); !slices.Equal(got, want) {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestSchema has the options of a kind beside the common ones, and those that
+// have no effect here are among them.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	names := slices.Sorted(maps.Keys(hcldec.ImpliedType(shell().TaskConfigSchema()).AttributeTypes()))
+	want := []string{"args", "cap_add", "cap_drop", "ipc_mode", "pid_mode", "script", "work_dir"}
+	if !slices.Equal(names, want) {
+		t.Errorf("the options are %q, want %q", names, want)
+	}
+	for _, name := range bare.Isolation() {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is no option", name)
 		}
 	}
 }
