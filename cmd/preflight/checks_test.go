@@ -92,6 +92,10 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 			says: `there is no task`,
 		},
 		{
+			name: "stub of a task in another group", job: job(plain, ""), stubs: `task "j/other" {}`, // of any job
+			says: `there is no task`,
+		},
+		{
 			name: "stub with a slip", job: strings.Replace(job(plain, ""), `"t"`, `"server"`, 1), stubs: `task "servr" {}`,
 			says: `there is no task "servr"`, warnings: files, needsStubs: true,
 		},
@@ -150,12 +154,15 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		{name: "isolation that none asked for", job: job(plain, ""), says: "there is no isolation"},
 		{
 			name: "option of the config file", job: job(plain, ""), with: func(c *Case) {
-				c.Unheeded = map[string][]Unheeded{
-					"raw_exec": {{drivers.Unheeded{Option: "no_cgroups", Instead: "none is used"}, "config.hcl:3"}},
-					"docker":   {{drivers.Unheeded{Option: "gc"}, "config.hcl:7"}},
-				}
+				c.Unheeded = map[string][]Unheeded{"raw_exec": {{drivers.Unheeded{Option: "no_cgroups", Instead: "none is used"}, "config.hcl:3"}}}
 			},
 			says: `config.hcl:3: option no_cgroups of driver "raw_exec" has no effect`, warnings: notices &^ ofAPI,
+		},
+		{
+			name: "option of a driver that no task has", job: job(plain, ""), with: func(c *Case) {
+				c.Unheeded = map[string][]Unheeded{"docker": {{drivers.Unheeded{Option: "gc"}, "config.hcl:7"}}}
+			},
+			says: "has no effect",
 		},
 		{
 			name: "download", job: job(plain+"artifact {\n  source = \"s3::https://s3.amazonaws.com/bucket/key\"\n}", ""),

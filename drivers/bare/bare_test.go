@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2/hcldec"
@@ -93,28 +94,32 @@ func shell() *bare.Driver {
 // the channel when the context ends.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
-	d := shell()
-	ctx, cancel := context.WithCancel(t.Context())
-	ch, err := d.Fingerprint(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := drivers.Fingerprint{Health: drivers.HealthHealthy, Attributes: map[string]string{"driver.shell": "1"}}
-	if diff := cmp.Diff(want, <-ch); diff != "" {
-		t.Error(diff)
-	}
-	select {
-	case again, ok := <-ch:
-		t.Errorf("it says %+v, %t while nothing changes", again, ok)
-	default:
-	}
-	cancel()
-	if again, ok := <-ch; ok {
-		t.Errorf("it says %+v in the end", again)
-	}
-	if info := d.Info(); info.Name != "shell" {
-		t.Errorf("its name is %q", info.Name)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := shell()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ch, err := d.Fingerprint(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := drivers.Fingerprint{Health: drivers.HealthHealthy, Attributes: map[string]string{"driver.shell": "1"}}
+		if diff := cmp.Diff(want, <-ch); diff != "" {
+			t.Error(diff)
+		}
+		synctest.Wait()
+		select {
+		case again, ok := <-ch:
+			t.Errorf("it says %+v, %t while nothing changes", again, ok)
+		default:
+		}
+		cancel()
+		if again, ok := <-ch; ok {
+			t.Errorf("it says %+v in the end", again)
+		}
+		if info := d.Info(); info.Name != "shell" {
+			t.Errorf("its name is %q", info.Name)
+		}
+	})
 }
 
 // TestOptionsOfTheDriver are those that keep tasks from an account, and no
