@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,7 +18,6 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
-	"taskrun/drivers/drivertest"
 )
 
 // TestErrors of each step keep a task from starting, and from being found
@@ -36,14 +36,7 @@ func TestErrors(t *testing.T) {
 		},
 	})
 	task := func(options map[string]string) *drivers.TaskConfig {
-		values := map[string]cty.Value{}
-		for name, ty := range hcldec.ImpliedType(d.TaskConfigSchema()).AttributeTypes() {
-			values[name] = cty.NullVal(ty)
-		}
-		for name, value := range options {
-			values[name] = cty.StringVal(value)
-		}
-		return &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: cty.ObjectVal(values)}
+		return &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: block(d.TaskConfigSchema(), options)}
 	}
 	for _, c := range []struct {
 		options map[string]string
@@ -74,6 +67,18 @@ func TestErrors(t *testing.T) {
 			t.Errorf("with the config %#v: %v", config, err)
 		}
 	}
+}
+
+// block is a config block with some options, all of which are strings.
+func block(schema hcldec.Spec, options map[string]string) cty.Value {
+	values := map[string]cty.Value{}
+	for name, ty := range hcldec.ImpliedType(schema).AttributeTypes() {
+		values[name] = cty.NullVal(ty)
+	}
+	for name, value := range options {
+		values[name] = cty.StringVal(value)
+	}
+	return cty.ObjectVal(values)
 }
 
 // shell is a driver whose tasks are commands of a shell.
@@ -132,29 +137,29 @@ func TestOptionsOfTheDriver(t *testing.T) {
 		t.Errorf("it has %q, want %q", names, want)
 	}
 	uid, gid := os.Getuid(), os.Getgid()
-	for _, c := range []struct{ options, refused, denied string }{
-		{options: ""},
-		{options: fmt.Sprintf("denied_host_uids = \"%d\"", uid+1)},
-		{options: `denied_host_uids = "many"`, refused: `cannot configure raw_exec: denied_host_uids: range bound not valid: "many" in "many"`},
-		{options: `denied_host_gids = "many"`, refused: `cannot configure raw_exec: denied_host_gids: range bound not valid: "many" in "many"`},
-		{options: fmt.Sprintf("denied_host_uids = \"%d\"", uid), denied: fmt.Sprintf("running as uid %d is disallowed", uid)},
-		{options: fmt.Sprintf("denied_host_gids = \"%d\"", gid), denied: fmt.Sprintf("running as uid %d with gid %d is disallowed", uid, gid)},
+	for _, c := range []struct{ option, ids, refused, denied string }{
+		{option: "denied_host_uids", ids: strconv.Itoa(uid + 1)},
+		{option: "denied_host_uids", ids: "many", refused: `cannot configure raw_exec: denied_host_uids: range bound not valid: "many" in "many"`},
+		{option: "denied_host_gids", ids: "many", refused: `cannot configure raw_exec: denied_host_gids: range bound not valid: "many" in "many"`},
+		{option: "denied_host_uids", ids: strconv.Itoa(uid), denied: fmt.Sprintf("running as uid %d is disallowed", uid)},
+		{option: "denied_host_gids", ids: strconv.Itoa(gid), denied: fmt.Sprintf("running as uid %d with gid %d is disallowed", uid, gid)},
 	} {
 		d := shell()
-		err := d.SetConfig(drivertest.Config(t, schema, c.options))
+		err := d.SetConfig(block(schema, map[string]string{c.option: c.ids}))
 		if (err == nil) != (c.refused == "") || err != nil && err.Error() != c.refused {
-			t.Errorf("%s: %v, want %q", c.options, err, c.refused)
+			t.Errorf("%s %s: %v, want %q", c.option, c.ids, err, c.refused)
 		}
 		if c.refused != "" {
 			continue
 		}
-		cfg, _ := drivertest.Task(t, d, "script = \"true\"\nwork_dir = \"/nonexistent\"\n")
+		config := block(d.TaskConfigSchema(), map[string]string{"script": "true", "work_dir": "/nonexistent"})
 		want := "cannot start in directory" // nothing starts here
 		if c.denied != "" {
 			want = c.denied
 		}
-		if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: a task that must not start: %v, want %q", c.options, err, want)
+		_, _, err = d.StartTask(t.Context(), &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: config})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s %s: a task that must not start: %v, want %q", c.option, c.ids, err, want)
 		}
 	}
 }
