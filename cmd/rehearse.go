@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/preflight"
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/rehearsal"
@@ -53,11 +54,15 @@ func (r *rehearsalRun) script(cfg *drivers.TaskConfig) rehearsal.Script {
 	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
 }
 
-// admit takes in the drivers of Nomad that taskrun does not have: to rehearse
-// their tasks it is enough to know their config block.
-func (r *rehearsalRun) admit(files []jobFile) {
-	for _, j := range jobs(files) {
-		for _, g := range j.TaskGroups {
+// admit adds the drivers of Nomad that taskrun does not have: to rehearse their
+// tasks it is enough to know their config block. A file with mistakes needs them
+// as well, or each would look like another mistake.
+func (r *rehearsalRun) admit(files []preflight.File) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		for _, g := range f.Job.TaskGroups {
 			for _, t := range g.Tasks {
 				schema := catalog.Schema(t.Driver)
 				if r.known[t.Driver] != nil || schema == nil {

@@ -201,7 +201,7 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	c.EnforceMemory = opts.enforce
 	c.Prepare()
 	if stage != nil {
-		stage.admit(files)
+		stage.admit(c.Files)
 	}
 	problems = opts.strictly(sorted(problems, c.Check()))
 	if err := a.refuse(files, problems, opts.mode); err != nil {
