@@ -11,11 +11,11 @@ import (
 // a whole. Nothing is done. A version that Update would refuse is the same
 // error.
 func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
-	if err := e.checkSize(job); err != nil {
-		return nil, err
-	}
 	r, err := e.find(*job.ID)
-	if err != nil {
+	if err != nil { // it does not run
+		if err := e.checkSize(job); err != nil {
+			return nil, err
+		}
 		return update.New(nil, job, nil, nil), nil
 	}
 	r.lock()

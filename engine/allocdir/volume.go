@@ -21,11 +21,10 @@ func VolumeDir(dataDir, source string) string {
 func MakeVolume(dataDir, source string, owner *Owner) (string, error) {
 	dir := VolumeDir(dataDir, source)
 	path := filepath.Dir(dir)
-	var parent *os.Root
-	err := makePrivate(filepath.Dir(path))
-	if err == nil {
-		parent, err = os.OpenRoot(filepath.Dir(path))
+	if err := makePrivate(filepath.Dir(path)); err != nil {
+		return "", err
 	}
+	parent, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return "", err
 	}

@@ -40,11 +40,11 @@ func (l *Log) file(s *stream) (*os.File, error) {
 
 func (l *Log) openWriter(s *stream) (*os.File, error) {
 	if s.fifo == nil {
-		err := l.makeFIFO(s.fifoName)
-		if err == nil {
-			s.fifo, err = l.openFIFO(s, unix.O_RDONLY)
+		if err := l.makeFIFO(s.fifoName); err != nil {
+			return nil, err
 		}
-		if err != nil {
+		var err error
+		if s.fifo, err = l.openFIFO(s, unix.O_RDONLY); err != nil {
 			return nil, err
 		}
 	}
