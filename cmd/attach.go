@@ -226,12 +226,8 @@ func (f *followed) mute(past []event.Event) {
 
 // soFar tells in a line what the past has come to.
 func soFar(past []event.Event, jobs []*api.Job, since time.Duration) string {
-	model := fold.New(jobs)
-	for _, e := range past {
-		model.Apply(e)
-	}
 	count, restarts := map[string]int{}, uint64(0)
-	for _, a := range model.Final() {
+	for _, a := range fold.New(jobs, past...).Final() {
 		for _, t := range a.Tasks {
 			count[t.State]++
 			restarts += t.Restarts

@@ -181,7 +181,7 @@ func (w *waiting) run(ctx context.Context, sub *event.Subscription) error {
 
 // concerns reports whether an event is about one of the jobs.
 func (v *verdict) concerns(e event.Event) bool {
-	for _, j := range v.jobs {
+	for _, j := range v.run.Jobs {
 		if d, ok := e.Body.(event.Deployment); ok && d.Job == *j.ID || e.Alloc != nil && e.Alloc.Of(*j.ID) {
 			return true
 		}

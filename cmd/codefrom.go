@@ -42,14 +42,14 @@ func findCodeFrom(name string, jobs []*api.Job) (*codeFrom, error) {
 
 // code returns the exit code of the task when all its instances have ended for
 // good: the worst of them.
-func (c *codeFrom) code(m *fold.Run, jobs []*api.Job) (worst int, ended bool) {
+func (c *codeFrom) code(run *fold.Run) (worst int, ended bool) {
 	left := 0
-	for _, j := range jobs {
+	for _, j := range run.Jobs {
 		if g := j.LookupTaskGroup(c.group); *j.ID == c.job && g != nil {
 			left = fold.Instances(j, g)
 		}
 	}
-	for _, a := range m.Final() {
+	for _, a := range run.Final() {
 		if !a.Of(c.job) || a.Group != c.group {
 			continue
 		}

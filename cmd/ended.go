@@ -76,11 +76,7 @@ func latestOf(runs []*endedRun) (latest *endedRun) {
 
 // tasks are those of the run as a server would list them.
 func (r *endedRun) tasks() (tasks []*client.Task) {
-	model := fold.New(nil)
-	for _, e := range r.events {
-		model.Apply(e)
-	}
-	for _, a := range model.Allocs {
+	for _, a := range fold.New(nil, r.events...).Allocs {
 		stub := &api.AllocationListStub{
 			ID: a.ID, Name: a.Name, JobID: a.Job, TaskGroup: a.Group, Namespace: api.DefaultNamespace,
 			ClientStatus: a.Status, ClientDescription: a.Description,

@@ -47,7 +47,6 @@ const (
 // The first cause to stop a run is the one that counts.
 type verdict struct {
 	policy
-	jobs    []*api.Job
 	run     *fold.Run
 	cause   cause
 	signals int
@@ -63,7 +62,7 @@ type cause struct {
 }
 
 func newVerdict(p policy, jobs []*api.Job) *verdict {
-	return &verdict{policy: p, jobs: jobs, run: fold.New(jobs), successes: map[string]bool{}}
+	return &verdict{policy: p, run: fold.New(jobs), successes: map[string]bool{}}
 }
 
 // observe takes in an event. Like the methods below it returns what to do now
@@ -85,7 +84,7 @@ func (v *verdict) observe(e event.Event) (action, string) {
 		}
 	}
 	if v.codeFrom != nil {
-		if code, ok := v.codeFrom.code(v.run, v.jobs); ok {
+		if code, ok := v.codeFrom.code(v.run); ok {
 			return v.stop(cause{text: fmt.Sprintf("task %q has ended", v.codeFrom), code: code, own: true})
 		}
 	}
@@ -102,7 +101,7 @@ func (v *verdict) deployed(d event.Deployment) (action, string) {
 	switch d.Status {
 	case health.DeploymentSuccessful:
 		v.successes[d.Job] = true
-		if len(v.successes) == len(v.jobs) {
+		if len(v.successes) == len(v.run.Jobs) {
 			return v.stop(cause{text: "every allocation is healthy"})
 		}
 	case health.DeploymentFailed:

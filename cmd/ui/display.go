@@ -90,15 +90,12 @@ func New(s *Streams, opts Options) *Display {
 	d := &Display{
 		streams: s,
 		screen:  newScreen(s),
-		run:     fold.New(opts.Jobs),
+		run:     fold.New(opts.Jobs, opts.Past...),
 		tails:   make(tails),
 		piece:   make([]byte, pieceSize),
 		broken:  make(chan error, 1),
 		bare:    opts.Bare,
 		past:    opts.Said,
-	}
-	for _, e := range opts.Past {
-		d.run.Apply(e)
 	}
 	d.view = opts.Mode.view(d, opts)
 	return d

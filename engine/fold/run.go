@@ -28,13 +28,17 @@ type Run struct {
 	ended int  // allocations
 }
 
-// New returns the state of a run before its first event. Its jobs are
+// New returns the state of a run after the events of its past. Its jobs are
 // canonical.
-func New(jobs []*api.Job) *Run {
-	return &Run{
+func New(jobs []*api.Job, past ...event.Event) *Run {
+	r := &Run{
 		Jobs: jobs, Deployments: make(map[string]event.Deployment),
 		byID: make(map[string]*Alloc), heads: make(map[string]int),
 	}
+	for _, e := range past {
+		r.Apply(e)
+	}
+	return r
 }
 
 // Apply folds an event in. Output changes nothing.
