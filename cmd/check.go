@@ -35,10 +35,11 @@ func (o *machineOptions) bind(flags *pflag.FlagSet) {
 // preflight returns what an entry point has checked of files. Done ends what
 // looks for other runs.
 func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions, machine machineOptions) (c *preflight.Case, done func()) {
-	others := a.newNeighbours(0, func() {})
-	elsewhere := others.instances
-	if entry&(preflight.Strict|preflight.Up|preflight.Update) == 0 { // which depends on nobody else
-		elsewhere = nil
+	var elsewhere func() []*service.Instance
+	done = func() {}
+	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the others do not depend on other runs
+		others := a.newNeighbours(0, func() {})
+		elsewhere, done = others.instances, others.close
 	}
 	return &preflight.Case{
 		Entry: entry, Files: preflightFiles(files), Stubs: lent(files), StubsBroken: unfinished(files),
@@ -46,7 +47,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions,
 		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.environ,
 		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
 		HostPaths: machine.hostPaths, MemoryMax: machine.memoryMax,
-	}, others.close
+	}, done
 }
 
 // check prepares the jobs of files, and adds what an entry point that runs
@@ -68,17 +69,20 @@ func sorted(lists ...jobspec.Problems) jobspec.Problems {
 // unfinished reports whether it is not known what the stubs of files define:
 // their file has errors, or variables in it are still to be filled in.
 func unfinished(files []jobFile) bool {
-	return slices.ContainsFunc(files, func(f jobFile) bool {
-		if f.Job != nil || f.broken {
-			return f.broken
+	for _, f := range files {
+		if f.broken {
+			return true
+		}
+		if f.Job != nil {
+			continue // it found all values that it needs
 		}
 		for _, v := range f.lent.Values {
 			if v.Value.IsNull() {
 				return true
 			}
 		}
-		return false
-	})
+	}
+	return false
 }
 
 func preflightFiles(files []jobFile) []preflight.File {

@@ -31,7 +31,7 @@ type app struct {
 	configFile string
 
 	unheeded map[string][]preflight.Unheeded // options of drivers, by driver
-	healthOf *preflight.Health               // nil: nobody has asked
+	healthOf *preflight.Health               // nil until it is needed
 
 	meeting meeting // where the runs of this user meet
 

@@ -54,8 +54,8 @@ func isRuntimeName(root string) bool {
 	return strings.HasPrefix(root, "NOMAD_") || slices.Contains(runtimeRoots(), root)
 }
 
-// whatElse says what a reference that nobody knows may have been meant to be:
-// text keeps its ${ behind so many dollars.
+// whatElse suggests what an unknown reference may have been meant to be. Behind
+// these dollars a text keeps its ${.
 func whatElse(ref evaluate.Reference, dollars string) string {
 	if near := diagnostic.Nearest(ref.Root, append(runtimeRoots(), "var", "local")); near != "" {
 		return fmt.Sprintf("did you mean %q?", near)
@@ -69,15 +69,15 @@ func whatElse(ref evaluate.Reference, dollars string) string {
 // stretches are ranges of one file that do not overlap, in order.
 type stretches []Range
 
-// isTemplateData tells of the data of template blocks. No run looks for references
+// isTemplateData reports whether a path is the data of a template block. No run looks for references
 // there, and ${name} belongs to the script that the template holds.
 func isTemplateData(path Path) bool {
 	parent, ok := strings.CutSuffix(string(path), ".data")
 	return ok && Path(parent).Name() == "template"
 }
 
-// isTaskConfig tells of what is in the config block of a task, where a reference
-// has to be known when the task starts.
+// isTaskConfig reports whether a path is in the config block of a task, where an
+// unknown reference fails the task.
 func isTaskConfig(path Path) bool {
 	task, _, ok := strings.Cut(string(path), ".config.")
 	return ok && Path(task).Name() == "task"

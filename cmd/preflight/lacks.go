@@ -58,7 +58,7 @@ func addTo(world *standin.World, need standin.Need) string {
 	return fmt.Sprintf("add to %s: %s", cmp.Or(world.File, standin.DefaultName+" beside the job file"), need.Block())
 }
 
-// fixed lends what does not change.
+// fixed is a world of stubs that does not change.
 type fixed struct{ world *standin.World }
 
 func (f fixed) Lent() *standin.World     { return f.world }
@@ -92,8 +92,8 @@ func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Problem {
 	return p
 }
 
-// localServices tells of a service whether one of the jobs runs it. Names that
-// are known only at run time could be any.
+// localServices returns a function that reports whether one of the jobs runs a
+// service of that name. A name that is known only at run time could be any.
 func localServices(files []File) func(name string) bool {
 	names := map[string]bool{}
 	all := false

@@ -34,12 +34,17 @@ func stubbedVolumes(c *Case, f File) (problems jobspec.Problems) {
 		if v.Type == "host" {
 			problems = append(problems, jobspec.Problem{
 				Summary: fmt.Sprintf("no folder is lent for host volume %q", source),
-				Remedy:  fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, source),
+				Remedy:  defineFolder(source),
 				Path:    at,
 			})
 		}
 	})
 	return problems
+}
+
+// defineFolder is the remedy for a host volume without a stub.
+func defineFolder(source string) string {
+	return fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, source)
 }
 
 // eachUnstubbed calls f with each volume that a task mounts and no stub
@@ -73,7 +78,7 @@ func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("no folder is lent for host volume %q", v.Source),
 		Detail:   fmt.Sprintf("one of the data directory is used, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
-		Remedy:   fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, v.Source),
+		Remedy:   defineFolder(v.Source),
 		Path:     at,
 	}
 	if v.Type == "csi" {

@@ -184,8 +184,8 @@ func (m *manager) renderSome(ctx context.Context, list []*tracked, missing map[s
 	return left, nil
 }
 
-// hint says what is missing, and how to lend it: not what has the allocation's
-// ID in its name, for the next run asks for another one.
+// hint says what is missing, and which stubs define it. A name with the
+// allocation's ID has none: it differs in the next run.
 func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Dependency) string {
 	var blocks []string
 	id, _ := m.set.env.Lookup("NOMAD_SHORT_ALLOC_ID")

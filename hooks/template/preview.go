@@ -29,10 +29,11 @@ type Lack struct {
 // told beforehand, such as the content of files, is left to the task's start.
 // The environments are two that the task may have in two runs.
 func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
-	lacks, other := missing(task, envs[0], cfg), []Lack(nil)
-	if len(lacks) > 0 {
-		other = missing(task, envs[1], cfg)
+	lacks := missing(task, envs[0], cfg)
+	if len(lacks) == 0 {
+		return nil
 	}
+	other := missing(task, envs[1], cfg)
 	for i, l := range lacks {
 		lacks[i].Varies = !slices.Contains(other, l)
 	}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // attributes are the names of those that Nomad's own fingerprinters give to
@@ -21,9 +22,11 @@ var attributes = []string{
 }
 
 // NodeNames returns the names that references to a node can have: its own values
-// (node.*) and the attributes that nodes of any kind may have (attr.*).
-func NodeNames() []string {
-	var names []string
+// (node.*) and the attributes that nodes of any kind may have (attr.*), sorted.
+// They are shared: nothing may be written to them.
+func NodeNames() []string { return nodeNames() }
+
+var nodeNames = sync.OnceValue(func() (names []string) {
 	for field := range maps.Keys(nodeFields) {
 		names = append(names, "node."+field)
 	}
@@ -32,7 +35,7 @@ func NodeNames() []string {
 	}
 	slices.Sort(names)
 	return names
-}
+})
 
 // NoNodeHas reports whether there is no node of any kind that has a value of
 // that name (node.* or attr.*).
@@ -43,7 +46,7 @@ func NoNodeHas(name string) bool {
 		return nodeFields[rest] == nil
 	case "attr":
 		switch firstStep(rest) {
-		case "cpu", "kernel", "memory", "os": // nobody but Nomad measures these
+		case "cpu", "kernel", "memory", "os": // only Nomad itself measures these
 			return !slices.Contains(attributes, rest)
 		}
 	}

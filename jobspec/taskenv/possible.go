@@ -1,6 +1,7 @@
 package taskenv
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
@@ -40,13 +41,11 @@ func dispatched(job *api.Job) *api.Job {
 		return job
 	}
 	child := *job
-	child.Meta = map[string]string{}
+	child.Meta = make(map[string]string)
 	for _, key := range slices.Concat(job.ParameterizedJob.MetaRequired, job.ParameterizedJob.MetaOptional) {
 		child.Meta[key] = ""
 	}
-	for key, value := range job.Meta {
-		child.Meta[key] = value
-	}
+	maps.Copy(child.Meta, job.Meta)
 	return &child
 }
 
