@@ -1,14 +1,12 @@
 package keeper
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,9 +28,6 @@ const (
 	quickEnd   = 10 * time.Second
 	firstPause = 50 * time.Millisecond
 )
-
-// settleTime is how long a process may take from its fork to its program.
-const settleTime = time.Second
 
 // parent is the keeper of a detached run. One goroutine owns it.
 type parent struct {
@@ -162,131 +157,6 @@ func (p *parent) cleanUp() error {
 		return err
 	}
 	return p.record.remove()
-}
-
-// adopt finds out, when the program has died, which of this program's children
-// are processes of tasks.
-func (p *parent) adopt() error {
-	r, c, err := openRecord(p.record.file, p.record.path)
-	if err != nil {
-		return err
-	}
-	p.record = r
-	orphans := map[process.ID]process.Orphan{}
-	for _, o := range process.Orphans() {
-		orphans[o.ID] = o
-	}
-	known := map[process.ID]bool{}
-	for _, s := range c.started {
-		known[s.ID] = true
-		if o, ok := orphans[s.ID]; ok {
-			p.keep(o, s.Tag)
-		} else {
-			r.blank(s.cell) // it was buried, but not taken out
-		}
-	}
-	for _, i := range c.intents {
-		if o, ok := resolve(i, known); ok {
-			r.set(i.cell, processLine(o.ID, i.tag))
-			p.keep(o, i.tag)
-		} else {
-			r.blank(i.cell) // it was not forked
-		}
-	}
-	return nil
-}
-
-// keep takes in a child of the record.
-func (p *parent) keep(o process.Orphan, tag string) {
-	c, ok := p.children[o.ID]
-	if !ok {
-		c = child{ID: o.ID, Tag: tag}
-	}
-	if o.Ended && !c.Ended {
-		c.Ended, c.Code, c.Signal, c.EndedAt = true, o.Status.ExitCode, o.Status.Signal, time.Now()
-	}
-	p.children[o.ID] = c
-}
-
-// resolve finds the process that was forked after an intent, if any was. It
-// leads a session that began since. Its environment has the tag, unless it has
-// ended or thrown it away: then it is the only one of which that can be so.
-func resolve(i intent, known map[process.ID]bool) (process.Orphan, bool) {
-	for deadline := time.Now().Add(settleTime); ; <-time.After(time.Millisecond) {
-		var tagged, bare []process.Orphan
-		settled := true
-		for _, o := range process.Orphans() {
-			if known[o.ID] || o.Start < i.since {
-				continue
-			}
-			switch tag, sure := o.Tag(); {
-			case !sure: // it may be about to begin its session, too
-				settled = false
-			case !o.Leader:
-			case tag == i.tag:
-				tagged = append(tagged, o)
-			case tag == "":
-				bare = append(bare, o)
-			}
-		}
-		if !settled && time.Now().Before(deadline) {
-			continue
-		}
-		return choose(tagged, bare)
-	}
-}
-
-// choose returns the first of the processes that have the tag, or else the only
-// one that has none.
-func choose(tagged, bare []process.Orphan) (process.Orphan, bool) {
-	switch {
-	case len(tagged) > 0:
-		return slices.MinFunc(tagged, func(a, b process.Orphan) int { return cmp.Compare(a.Start, b.Start) }), true
-	case len(bare) == 1:
-		return bare[0], true
-	}
-	return process.Orphan{}, false
-}
-
-// look looks at the children, and reports whether the program has ended.
-func (p *parent) look() (dead bool) {
-	buried := 0
-	for _, o := range process.EndedOrphans() {
-		if o.ID == p.engine {
-			process.Bury(o.ID)
-			p.engine = process.ID{}
-			dead = true
-			continue
-		}
-		switch c, ok := p.children[o.ID]; {
-		case p.unwanted[o.ID]:
-			process.Bury(o.ID)
-			delete(p.unwanted, o.ID)
-		case ok && !c.Ended:
-			p.keep(o, c.Tag)
-			c = p.children[o.ID]
-			p.tell(message{Child: &c})
-		case ok: // the program knows, or will ask
-		case p.recorded(o): // the program is just dying
-		default:
-			process.Bury(o.ID)
-			buried++
-		}
-	}
-	if buried > 0 && !dead {
-		p.tell(message{Buried: buried})
-	}
-	return dead
-}
-
-// recorded reports whether a child that has ended may be in the record, though
-// it was not when the last instance died.
-func (p *parent) recorded(o process.Orphan) bool {
-	c, err := parse(p.record.file)
-	if err != nil {
-		return true
-	}
-	return o.Leader && len(c.intents) > 0 || slices.ContainsFunc(c.started, func(s started) bool { return s.ID == o.ID })
 }
 
 func (p *parent) tell(m message) {
