@@ -22,7 +22,7 @@ type floor struct {
 
 // leaves are the parts of the engine that import nothing above themselves, so
 // that hooks and drivers can use them.
-const leaves = "engine/event engine/allocdir engine/tasklog engine/service engine/variable engine/check engine/workload engine/runtimedir"
+const leaves = "engine/leaf/*"
 
 // floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
 // jobspec. For each package the first row that matches counts. Whoever needs a
@@ -34,26 +34,26 @@ var floors = []floor{
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/client", "engine/execwire", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
-	{"cmd/cluster", "cmd/client engine/event", "", "what a cluster says becomes events; the client asks it"},
-	{"cmd/preflight", "engine/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
-	{"cmd/*", "engine/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
+	{"cmd/cluster", "cmd/client engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
+	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
+	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 
-	{"engine/event", "", "", "what everybody speaks of"},
-	{"engine/fold", "engine/event", "", "pure: events in, the state of a run out"},
+	{"engine/leaf/event", "", "", "what everybody speaks of"},
+	{"engine/fold", "engine/leaf/event", "", "pure: events in, the state of a run out"},
 	{"engine/execwire", "", "", "messages of sessions, for both ends"},
-	{"engine/allocdir", "", "", "directories know no events and no tasks"},
-	{"engine/tasklog", "engine/event", "drivers", "output is announced as events"},
-	{"engine/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
-	{"engine/variable", "", "", "variables in memory; whoever reads them comes to it"},
-	{"engine/workload", "engine/event", "", "who a task is, and the tokens that prove it; their IDs are those of events"},
+	{"engine/leaf/allocdir", "", "", "directories know no events and no tasks"},
+	{"engine/leaf/tasklog", "engine/leaf/event", "drivers", "output is announced as events"},
+	{"engine/leaf/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
+	{"engine/leaf/variable", "", "", "variables in memory; whoever reads them comes to it"},
+	{"engine/leaf/workload", "engine/leaf/event", "", "who a task is, and the tokens that prove it; their IDs are those of events"},
 	{"engine/hoststats", "", "", "measures the machine, knows no jobs"},
-	{"engine/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
+	{"engine/leaf/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
 	{"engine/update", "engine/health", "", "pure: versions of a job and the health of what runs in, decisions out"},
-	{"engine/port", "engine/runtimedir", "", "ports of this machine; runs share their claims in the runtime directory"},
-	{"engine/runtimedir", "", "", "where the runs of a user meet"},
+	{"engine/port", "engine/leaf/runtimedir", "", "ports of this machine; runs share their claims in the runtime directory"},
+	{"engine/leaf/runtimedir", "", "", "where the runs of a user meet"},
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
@@ -62,9 +62,9 @@ var floors = []floor{
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
 	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},
-	{"hooks/artifact/unpack", "engine/event", "", "archives know no tasks; sizes are written as events write them"},
+	{"hooks/artifact/unpack", "engine/leaf/event", "", "archives know no tasks; sizes are written as events write them"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
-	{"hooks", "drivers engine/allocdir engine/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers, and directories are reached through descriptors"},
+	{"hooks", "drivers engine/leaf/allocdir engine/leaf/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers, and directories are reached through descriptors"},
 
 	{"drivers/catalog", "drivers/... jobspec/...", "", "the list of drivers"},
 	{"drivers/drivertest", "drivers jobspec/... " + leaves, "", "the suite each driver must pass"},
@@ -132,7 +132,7 @@ var homes = []home{
 	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},
 	{"github.com/hashicorp/go-envparse", "hooks/template", "", "the files of templates with env = true"},
 
-	{"github.com/go-jose/go-jose/v4", "engine/workload", "", "tokens of workload identities; Consul's client has it in already"},
+	{"github.com/go-jose/go-jose/v4", "engine/leaf/workload", "", "tokens of workload identities; Consul's client has it in already"},
 
 	{"github.com/hashicorp/cronexpr", "jobspec/...", "", "the grammar of periodic"},
 	{"github.com/hashicorp/go-version", "jobspec/...", "", "the grammar of version constraints"},
@@ -212,11 +212,11 @@ func TestImportRulesRefuse(t *testing.T) {
 		{"cmd/ui", "taskrun/engine", false, false},
 		{"engine", "taskrun/drivers/catalog", false, false},
 		{"engine", "taskrun/drivers/catalog", true, true},
-		{"engine/event", "taskrun/hooks", false, false},
+		{"engine/leaf/event", "taskrun/hooks", false, false},
 		{"hooks", "taskrun/drivers", false, true},
 		{"drivers", "taskrun/hooks", false, false},
 		{"drivers/mock", "taskrun/drivers/rawexec", false, false},
-		{"jobspec", "taskrun/engine/event", false, false},
+		{"jobspec", "taskrun/engine/leaf/event", false, false},
 		{"newfolder", "taskrun/jobspec", false, false},
 		{"engine", "github.com/spf13/viper", false, false},
 		{"cmd/config", "github.com/spf13/viper", false, true},

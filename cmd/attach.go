@@ -12,8 +12,8 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 type attachOptions struct {

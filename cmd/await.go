@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 )
 
 // log is where taskrun's own words about a run in the background are.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // await waits until the jobs are as they should be, and never stops them.

@@ -9,7 +9,7 @@ import (
 
 	"taskrun/cmd/preflight"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 	hooks "taskrun/hooks/catalog"
 	"taskrun/hooks/template"
 	"taskrun/jobspec"

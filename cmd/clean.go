@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
-	"taskrun/engine/allocdir"
 	"taskrun/engine/httpapi"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // keptRuns is how many ended runs of a job stay unless all are cleaned away.

@@ -12,7 +12,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // clusterRun is a run of jobs in a cluster. It is decided upon as a run of this

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // targetHelp explains targets in the help of commands.

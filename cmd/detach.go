@@ -13,8 +13,8 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
 	"taskrun/jobspec"
 )
 

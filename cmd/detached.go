@@ -18,7 +18,7 @@ import (
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 )

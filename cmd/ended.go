@@ -14,10 +14,10 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
-	"taskrun/engine/tasklog"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/tasklog"
 )
 
 // endedRun is the latest run of a job, of which nothing runs any more.

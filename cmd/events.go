@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 type eventsOptions struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"taskrun/cmd/ui"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 func TestExitCodeOfErrors(t *testing.T) {

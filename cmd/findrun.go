@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // liveRun is a run that is served here.

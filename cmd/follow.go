@@ -15,8 +15,8 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
-	"taskrun/engine/tasklog"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/tasklog"
 )
 
 // followed shows a run from outside: its events come from the history and the

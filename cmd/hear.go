@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // hear tells when tasks of an engine have more output, until the engine does

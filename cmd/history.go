@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // history reads the events of a run from its directory as they come.

@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // lendHostPaths has the tasks of all drivers get, for a path of this machine,

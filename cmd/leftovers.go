@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // leftovers are what drivers have made for the runs of a data directory, by job.

@@ -15,7 +15,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // finder is a driver with leftovers. It refuses to remove those named "stuck".

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
-	"taskrun/engine/tasklog"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/tasklog"
 )
 
 // followRun shows the output of one run until that has ended. It is read from

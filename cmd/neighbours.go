@@ -13,7 +13,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 )
 
 // newRunTime is how often it is looked whether there are other runs, where that

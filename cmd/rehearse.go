@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/rehearsal"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
 )
 

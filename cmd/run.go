@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 )
 

@@ -18,7 +18,7 @@ import (
 	"taskrun/drivers/mock"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"

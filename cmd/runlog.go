@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
 

@@ -24,7 +24,7 @@ import (
 	drivercatalog "taskrun/drivers/catalog"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"

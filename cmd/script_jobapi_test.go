@@ -10,7 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // jobapi ORDER WHAT sends an order to the only run of the script, as Nomad's

@@ -6,8 +6,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers/rehearsal"
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 // observe takes in an event, and says what has failed, if that is none of the

@@ -7,7 +7,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // stopCluster stops a job of a cluster and waits for its end. Who does not want

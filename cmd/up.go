@@ -12,8 +12,8 @@ import (
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/allocdir"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/port"
 	"taskrun/jobspec"
 )

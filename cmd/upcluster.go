@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 )
 
 // policy is what the user wants of the end of a run.

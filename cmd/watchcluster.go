@@ -10,7 +10,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // clusterJob finds a job in a cluster, where none is guessed.

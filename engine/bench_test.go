@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )

@@ -21,7 +21,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // firstWord is how long somebody who asks for the drivers waits for one that

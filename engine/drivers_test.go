@@ -14,7 +14,7 @@ import (
 	"taskrun/drivers/eventer"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )

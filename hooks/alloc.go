@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -20,7 +20,7 @@ type Alloc struct {
 	AllocDir string        // directory of the allocation
 	Dir      *allocdir.Dir // the same, to open what is in it
 	// Sticky is the link by which the data of an ephemeral_disk that sticks is
-	// found again, see engine/allocdir; empty when there is none.
+	// found again, see engine/leaf/allocdir; empty when there is none.
 	Sticky string
 
 	// Network is the driver that makes the network of the group, if it has

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Job is a job of a cluster that is to be followed.

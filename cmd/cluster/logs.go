@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Logs are outputs of tasks of a cluster.

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Outputs are shown from their last lines on, also of tasks that start later,

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // node is a cluster in memory that answers with texts of an output, a status or

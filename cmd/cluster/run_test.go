@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 func job(typ string) *api.Job {

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 )

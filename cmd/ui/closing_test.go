@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 // The verdict names the jobs as long as there are few, how the run ended, and

@@ -9,8 +9,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 // pieceSize is how much output is read at a time, in bytes.

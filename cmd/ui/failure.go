@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 func TestLastScreenFitsIntoTwentyLines(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Label names a task of an allocation.

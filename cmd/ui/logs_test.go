@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // The output of one task goes byte by byte into a pipe. Otherwise it is cut into

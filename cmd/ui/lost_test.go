@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // failing is output of which the beginning can be read, and then an error.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/fold"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
 

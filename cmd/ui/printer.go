@@ -3,7 +3,7 @@ package ui
 import (
 	"bytes"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // The marks between a task's label and its output.

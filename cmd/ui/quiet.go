@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // quiet shows only the tasks' output, and at the end what failed.

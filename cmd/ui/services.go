@@ -5,7 +5,7 @@ import (
 	"net"
 	"strconv"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
 

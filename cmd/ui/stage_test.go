@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"go.uber.org/goleak"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

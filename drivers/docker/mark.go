@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // mark notes how far the output of a task was read, in a file that another

@@ -12,7 +12,7 @@ import (
 	"github.com/moby/moby/api/types/mount"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // The directories of a task as it sees them.

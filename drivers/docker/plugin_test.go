@@ -15,7 +15,7 @@ import (
 	"taskrun/drivers/docker"
 	"taskrun/drivers/docker/dockertest"
 	"taskrun/drivers/drivertest"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // configured returns a driver with options, in HCL.

@@ -9,7 +9,7 @@ import (
 	"github.com/moby/moby/api/types/jsonstream"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // report tells how far a pull is until stop is called: live to who watches,

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // lookup finds a command where Nomad does: in the task's local directory, in the

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Alloc is what is known of an allocation.

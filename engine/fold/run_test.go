@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // A canary that failed does not count when what it stood beside goes on, nor

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // deploymentRecord is what events tell of a deployment and the engine does not.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // fedEntries is how many entries of the event stream are kept for those who

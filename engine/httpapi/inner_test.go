@@ -22,7 +22,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // levels are those of a log, from the least important one.

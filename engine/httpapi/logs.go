@@ -14,9 +14,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
-	"taskrun/engine/tasklog"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/tasklog"
 )
 
 // frameSize is how many bytes of output a frame carries at most.

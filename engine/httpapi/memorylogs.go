@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // memoryLogs follows an output that the job keeps off the disk: what comes from

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // outputs wakes those who follow the output of tasks. It listens to the

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/hashicorp/nomad/api/contexts"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 func TestBlockingQueryIsAnsweredByTheChange(t *testing.T) {

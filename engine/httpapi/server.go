@@ -22,7 +22,7 @@ import (
 
 	"taskrun/engine"
 	"taskrun/engine/hoststats"
-	"taskrun/engine/workload"
+	"taskrun/engine/leaf/workload"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
 )

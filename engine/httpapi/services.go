@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 )
 
 // listServices answers GET /v1/services: the names by namespace, each with the

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/workload"
+	"taskrun/engine/leaf/workload"
 )
 
 // connectionsPerTask is how many connections a task may have to its socket at a

@@ -11,10 +11,10 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/httpapi"
-	"taskrun/engine/service"
-	"taskrun/engine/workload"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/service"
+	"taskrun/engine/leaf/workload"
 )
 
 // taskAPI is a server with the socket of a task, whose identity has a token.

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // topic names objects that have an index together.

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // newTestTracker follows an engine that does nothing.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/variable"
+	"taskrun/engine/leaf/variable"
 )
 
 // maxVariable is how large a variable may be on the wire, in bytes: what may be

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // lock makes the file by which other engines know that a port is given out. The

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // DriverEvent adds what its driver says of a task to the task's events. What

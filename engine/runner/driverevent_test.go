@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
 	"taskrun/hooks"

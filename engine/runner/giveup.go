@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/hooks"
 )

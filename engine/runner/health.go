@@ -3,8 +3,8 @@ package runner
 import (
 	"time"
 
-	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 )
 
 // healthWatch is the owner's view of the allocation's health.

@@ -18,7 +18,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // stopRetries are the pauses after failed attempts to stop a task, as Nomad

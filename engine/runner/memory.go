@@ -2,7 +2,7 @@ package runner
 
 import (
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // watchMemory tells, once for every start of the task, that it has had more

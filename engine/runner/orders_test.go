@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"

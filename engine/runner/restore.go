@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/engine/restart"
 	"taskrun/engine/store"

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/engine/restart"
 )

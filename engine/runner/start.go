@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/taskenv"
 )
 

@@ -5,8 +5,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 )
 

@@ -3,7 +3,7 @@ package runner
 import (
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/engine/store"
 )

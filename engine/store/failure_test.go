@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // notices returns the texts of the notices that were published.

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // TestFullDisk runs in a process of its own: the limit on the size of files,

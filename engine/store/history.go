@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // historyFile is the name of a run's history in its directory: one JSON object

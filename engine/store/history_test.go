@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 )
 

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // A run's directory holds its state in a directory that only the user can

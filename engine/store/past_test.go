@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 func create(t *testing.T, bus *event.Bus) (r *Recorder, dir string) {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Recorder publishes what happens in a run. One that is durable stores it

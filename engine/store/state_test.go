@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 func TestReadLine(t *testing.T) {

@@ -5,7 +5,7 @@ package allocdir
 import (
 	"context"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/hooks"
 )
 

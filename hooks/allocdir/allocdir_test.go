@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/hooks"
 	hook "taskrun/hooks/allocdir"
 )

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // deliver moves what was downloaded, at the path from in the stage, to its

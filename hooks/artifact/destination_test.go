@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // FuzzDestination delivers a file and a directory to wherever a job wants it,

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/hooks/artifact/unpack"
 	source "taskrun/jobspec/artifact"
 )

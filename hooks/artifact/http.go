@@ -10,7 +10,7 @@ import (
 
 	"github.com/hashicorp/go-getter/v2"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // getHTTP downloads a file. It asks for it once, without HEAD, follows

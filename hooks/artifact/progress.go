@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // meter is how far a download has come.

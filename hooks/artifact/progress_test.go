@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // TestProgressIsNoFlood reports two downloads over ten minutes.

@@ -22,8 +22,8 @@ import (
 	"go.uber.org/goleak"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 	"taskrun/hooks/artifact"
 	"taskrun/jobspec/taskenv"

@@ -3,8 +3,8 @@
 package catalog
 
 import (
-	"taskrun/engine/service"
-	"taskrun/engine/workload"
+	"taskrun/engine/leaf/service"
+	"taskrun/engine/leaf/workload"
 	"taskrun/hooks"
 	"taskrun/hooks/allocdir"
 	"taskrun/hooks/artifact"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks/catalog"
 	"taskrun/hooks/template"
 )

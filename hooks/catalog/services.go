@@ -1,7 +1,7 @@
 package catalog
 
 import (
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks/template"
 )
 

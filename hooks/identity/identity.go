@@ -19,9 +19,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
-	"taskrun/engine/workload"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/workload"
 	"taskrun/hooks"
 )
 

@@ -20,9 +20,9 @@ import (
 	"go.uber.org/goleak"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
-	"taskrun/engine/workload"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/workload"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"taskrun/engine/variable"
+	"taskrun/engine/leaf/variable"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"go.uber.org/goleak"
 
-	"taskrun/engine/variable"
+	"taskrun/engine/leaf/variable"
 	"taskrun/hooks/lent"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
-	"taskrun/engine/tasklog"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/tasklog"
 	"taskrun/hooks"
 )
 

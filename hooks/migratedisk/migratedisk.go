@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"time"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
 

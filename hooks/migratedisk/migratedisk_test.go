@@ -10,8 +10,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 	"taskrun/hooks/migratedisk"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/check"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/check"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"taskrun/engine/check"
+	"taskrun/engine/leaf/check"
 )
 
 // lookTime is how long after a restart an unhealthy check can cause another

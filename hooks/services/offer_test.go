@@ -10,9 +10,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/check"
-	"taskrun/engine/event"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/check"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 	"taskrun/hooks/services"
 	"taskrun/jobspec/taskenv"

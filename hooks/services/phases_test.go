@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/check"
+	"taskrun/engine/leaf/check"
 	"taskrun/hooks"
 	"taskrun/hooks/services"
 )

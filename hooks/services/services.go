@@ -11,7 +11,7 @@ package services
 import (
 	"sync"
 
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
 

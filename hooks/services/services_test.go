@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/event"
-	"taskrun/engine/service"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 	"taskrun/hooks/services"
 	"taskrun/jobspec/taskenv"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/check"
+	"taskrun/engine/leaf/check"
 )
 
 // tally counts which checks of an allocation pass, those of its tasks

@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"go.uber.org/goleak"
 
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 	"taskrun/hooks/taskapi"
 )

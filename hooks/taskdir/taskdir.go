@@ -5,8 +5,8 @@ import (
 	"context"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
 

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // TestNoLinkLeadsToAnotherTask has a task put a link to the secrets of another one

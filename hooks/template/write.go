@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // write puts text at the destination of a template, all of it or nothing, and

@@ -8,7 +8,7 @@ import (
 	"context"
 	"path/filepath"
 
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/hooks"
 )
 

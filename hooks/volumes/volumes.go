@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/hooks"
 )
 

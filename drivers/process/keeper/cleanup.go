@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"taskrun/drivers/process"
-	"taskrun/engine/allocdir"
+	"taskrun/engine/leaf/allocdir"
 )
 
 // remains tells by what the processes of the run are found.

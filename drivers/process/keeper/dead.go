@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers/process"
-	"taskrun/engine/allocdir"
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // A Dead run is one whose program was killed together with its keeper. As long

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"taskrun/engine/runtimedir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // Sockets returns the sockets of the runs that live of which there is a record

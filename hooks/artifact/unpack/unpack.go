@@ -15,7 +15,7 @@ import (
 	"path"
 	"strings"
 
-	"taskrun/engine/event"
+	"taskrun/engine/leaf/event"
 )
 
 // Limits is what an archive may hold.

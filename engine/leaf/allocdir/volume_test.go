@@ -1,0 +1,71 @@
+package allocdir_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"taskrun/engine/leaf/allocdir"
+)
+
+func TestMakeVolume(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data")
+	for _, source := range []string{"db", "../x", "..", "a/b[0]", ".hidden"} {
+		dir, err := allocdir.MakeVolume(data, source, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir != allocdir.VolumeDir(data, source) || filepath.Dir(filepath.Dir(dir)) != filepath.Join(data, "host_volumes") {
+			t.Errorf("volume %q is at %s", source, dir)
+		}
+		for path, want := range map[string]fs.FileMode{dir: 0o777 | fs.ModeSticky, filepath.Dir(dir): 0o700} {
+			info, err := os.Stat(path)
+			if err != nil || info.Mode() != want|fs.ModeDir {
+				t.Errorf("volume %q, %s: %v, %v", source, path, info.Mode(), err)
+			}
+		}
+		write(t, filepath.Join(dir, "x"), source)
+		if again, err := allocdir.MakeVolume(data, source, nil); err != nil || again != dir || read(filepath.Join(dir, "x")) != source {
+			t.Errorf("volume %q did not stay: %v", source, err)
+		}
+	}
+	if info, err := os.Stat(data); err != nil || info.Mode().Perm()&0o066 != 0 {
+		t.Errorf("the data directory is open to others: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestMakeVolumeMovesAnEarlierOne has many programs want a volume at once that
+// is where earlier versions kept it.
+func TestMakeVolumeMovesAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		data := t.TempDir()
+		old := filepath.Join(data, "volumes", "db")
+		if err := os.MkdirAll(old, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(old, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(old, "x"), "kept")
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				dir, err := allocdir.MakeVolume(data, "db", nil)
+				if got := read(filepath.Join(dir, "x")); err != nil || got != "kept" {
+					t.Errorf("the volume has %q: %v", got, err)
+				}
+			})
+		}
+		all.Wait()
+		if info, err := os.Stat(allocdir.VolumeDir(data, "db")); err != nil || info.Mode() != 0o777|fs.ModeSticky|fs.ModeDir {
+			t.Errorf("the mode is %v, %v", info.Mode(), err)
+		}
+		if _, err := os.Stat(old); err == nil {
+			t.Error("the volume is still where it was")
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package tasklog
+
+import (
+	"io"
+	"sync"
+
+	"taskrun/engine/leaf/event"
+)
+
+// ringSize bounds the memory of one Log, in bytes.
+const ringSize = 1 << 20
+
+// pieceCost is what a piece takes besides its bytes.
+const pieceCost = 128
+
+// ring holds pieces of output that are on no disk, for as long as somebody
+// retains them. Beyond ringSize the oldest are given up.
+type ring struct {
+	mu     sync.Mutex
+	held   int
+	pieces []*piece // oldest first; some of them released
+}
+
+// piece is an event.Source in memory. It is guarded by its ring's lock.
+type piece struct {
+	ring *ring
+	refs int
+	data []byte // nil when released or overwritten
+}
+
+// put copies p into a piece that the caller releases.
+func (r *ring) put(p []byte) *piece {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := &piece{ring: r, refs: 1, data: append([]byte(nil), p...)}
+	r.held += len(p) + pieceCost
+	r.pieces = append(r.pieces, e)
+	for len(r.pieces) > 1 && (r.held > ringSize || r.pieces[0].data == nil) {
+		r.pieces[0].free()
+		r.held -= pieceCost
+		r.pieces[0] = nil
+		r.pieces = r.pieces[1:]
+	}
+	return e
+}
+
+func (e *piece) free() {
+	e.ring.held -= len(e.data)
+	e.data = nil
+}
+
+// ReadAt returns event.ErrOverwritten when the piece is gone.
+func (e *piece) ReadAt(p []byte, off int64) (int, error) {
+	e.ring.mu.Lock()
+	defer e.ring.mu.Unlock()
+	if e.data == nil {
+		return 0, event.ErrOverwritten
+	}
+	if off < 0 || off >= int64(len(e.data)) {
+		return 0, io.EOF
+	}
+	n := copy(p, e.data[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Retain keeps the piece until it is released as often.
+func (e *piece) Retain() {
+	e.ring.mu.Lock()
+	defer e.ring.mu.Unlock()
+	e.refs++
+}
+
+// Release gives the piece up.
+func (e *piece) Release() {
+	e.ring.mu.Lock()
+	defer e.ring.mu.Unlock()
+	if e.refs--; e.refs == 0 {
+		e.free()
+	}
+}

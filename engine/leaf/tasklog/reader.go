@@ -1,0 +1,289 @@
+package tasklog
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+
+	"taskrun/engine/leaf/event"
+)
+
+// Reader reads a stream's files one after the other, as one. At the end of
+// what there is Read returns io.EOF, and again bytes when more was written:
+// whoever follows a task reads on with every piece that is announced.
+//
+// It holds the file that it reads, and those that Hold has opened. What is
+// rotated away before it is held is passed over, and Skipped counts it.
+type Reader struct {
+	dir     dir
+	prefix  string
+	file    *os.File // nil until there is one
+	index   int      // of file
+	at      int64    // what is read next, in bytes from the beginning of the stream
+	skipped int64
+
+	mu        sync.Mutex
+	held      []heldFile // those behind file, in order
+	heldBytes int64      // of all of them but the last, which may grow
+	last      int        // the number of the last one, or of file; -1 before the first
+}
+
+// heldFile is a file that is read later.
+type heldFile struct {
+	file  *os.File
+	index int
+	start int64 // its place in the stream; -1: right behind the file before it
+}
+
+// How much a reader holds at most, of what rotation would have removed.
+const (
+	maxHeldBytes = 1 << 30
+	maxHeldFiles = 256
+)
+
+// OpenReader opens a stream at an offset in bytes: from the beginning of its
+// oldest file with io.SeekStart, back from the end with io.SeekEnd. An offset
+// beyond either end is that end. There need not be any files yet.
+func OpenReader(path, task string, stream event.Stream, offset int64, whence int) (*Reader, error) {
+	d, err := openDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s of task %q: %w", stream, task, err)
+	}
+	r := &Reader{dir: d, prefix: task + "." + stream.String(), last: -1}
+	if err := r.seek(offset, whence); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot read %s of task %q: %w", stream, task, err), r.Close())
+	}
+	return r, nil
+}
+
+func (r *Reader) seek(offset int64, whence int) error {
+	gone, files, err := r.list()
+	r.at = gone.bytes
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	var total int64
+	for _, f := range files {
+		total += f.size
+	}
+	if whence == io.SeekEnd {
+		offset = total - offset
+	}
+	offset = min(max(offset, 0), total)
+	r.at += offset
+	i := 0
+	for ; i < len(files)-1 && offset > 0 && offset >= files[i].size; i++ {
+		offset -= files[i].size
+	}
+	f, _, err := r.dir.open(fileName(r.prefix, files[i].index), os.O_RDONLY)
+	if isGone(err) {
+		return nil // rotated away meanwhile: Read begins with the oldest there is
+	}
+	if err != nil {
+		return err
+	}
+	r.file, r.index, r.last = f, files[i].index, files[i].index
+	_, err = f.Seek(offset, io.SeekStart)
+	return err
+}
+
+// isGone reports whether there is no file: what else a task has put in its
+// place is none.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errIrregular) }
+
+// listedFile is a file that is there to be read.
+type listedFile struct {
+	index int
+	size  int64
+}
+
+// maxLooks is how often a directory is looked at that changes meanwhile: a task
+// may change it without end.
+const maxLooks = 100
+
+// list returns what is gone of the stream, and the files that are not.
+func (r *Reader) list() (gone removed, files []listedFile, err error) {
+	if gone, err = readMark(r.dir, r.prefix); err != nil {
+		return gone, nil, err
+	}
+	var indexes []int
+	for range maxLooks {
+		if indexes, err = list(r.dir, r.prefix); err != nil {
+			return gone, nil, err
+		}
+		before := gone
+		if gone, err = readMark(r.dir, r.prefix); err != nil {
+			return gone, nil, err
+		}
+		if gone == before {
+			break // else they may not belong together
+		}
+	}
+	for _, index := range indexes {
+		if index < gone.below {
+			continue
+		}
+		if st, err := r.dir.lstat(fileName(r.prefix, index)); err == nil && isOwn(st, os.O_RDONLY) {
+			files = append(files, listedFile{index, st.Size})
+		}
+	}
+	return gone, files, nil
+}
+
+// Skipped is how many bytes were rotated away before they were read.
+func (r *Reader) Skipped() int64 { return r.skipped }
+
+// Hold opens the files that were not reached yet, for as long as they are less
+// than 1 GiB. Whoever may be slow has it called with every piece that is
+// announced; it may be called beside Read. Errors are those of a later Read.
+func (r *Reader) Hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.heldBytes < maxHeldBytes && len(r.held) < maxHeldFiles && r.holdNext() == nil {
+	}
+}
+
+// Close ends the reading. Nothing may be called any more.
+func (r *Reader) Close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var err error
+	if r.file != nil {
+		err = r.file.Close()
+	}
+	for _, h := range r.held {
+		err = errors.Join(err, h.file.Close())
+	}
+	return errors.Join(err, r.dir.close())
+}
+
+// Read reads from one file at a time.
+func (r *Reader) Read(p []byte) (int, error) {
+	for {
+		n, err := r.readFile(p)
+		if n > 0 || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		if err := r.findNext(); err != nil {
+			return 0, err
+		}
+		// What was written between the read above and the rotation comes first.
+		if n, err := r.readFile(p); n > 0 || !errors.Is(err, io.EOF) {
+			return n, err
+		}
+		r.goOn()
+	}
+}
+
+func (r *Reader) readFile(p []byte) (int, error) {
+	if r.file == nil {
+		return 0, io.EOF
+	}
+	n, err := r.file.Read(p)
+	r.at += int64(n)
+	return n, err
+}
+
+// findNext makes sure that the file behind the present one is held, and returns
+// io.EOF when there is none.
+func (r *Reader) findNext() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.held) > 0 {
+		return nil
+	}
+	return r.holdNext()
+}
+
+// goOn takes the next file that is held.
+func (r *Reader) goOn() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file != nil {
+		_ = r.file.Close()
+	}
+	next := r.held[0]
+	r.held[0] = heldFile{}
+	r.held = r.held[1:]
+	if len(r.held) > 0 {
+		r.heldBytes -= sizeOf(next.file)
+	}
+	r.file, r.index = next.file, next.index
+	if next.start > r.at {
+		r.skipped += next.start - r.at
+		r.at = next.start
+	}
+}
+
+// holdNext opens the file behind the last one that is held, and returns io.EOF
+// when there is none. The lock is held.
+func (r *Reader) holdNext() error {
+	next, err := r.openNext()
+	if err != nil {
+		return err
+	}
+	if n := len(r.held); n > 0 {
+		r.heldBytes += sizeOf(r.held[n-1].file)
+	}
+	r.held = append(r.held, next)
+	r.last = next.index
+	return nil
+}
+
+// sizeOf returns the size of a file that does not grow any more.
+func sizeOf(f *os.File) int64 {
+	info, err := f.Stat()
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// openNext opens the file behind the last one.
+func (r *Reader) openNext() (heldFile, error) {
+	if r.last >= 0 {
+		f, _, err := r.dir.open(fileName(r.prefix, r.last+1), os.O_RDONLY)
+		if !isGone(err) {
+			return heldFile{f, r.last + 1, -1}, err
+		}
+		// Only when the last file is gone can the one behind it be gone, too, or
+		// passed over when something else is in its place. For that alone the
+		// directory is read, which may be large.
+		if _, lastErr := r.dir.lstat(fileName(r.prefix, r.last)); lastErr == nil && errors.Is(err, fs.ErrNotExist) {
+			return heldFile{}, io.EOF
+		}
+	}
+	return r.openOldest()
+}
+
+// openOldest opens the first file there is behind the last one.
+func (r *Reader) openOldest() (heldFile, error) {
+	for range maxLooks {
+		gone, files, err := r.list()
+		if err != nil {
+			return heldFile{}, err
+		}
+		i, _ := slices.BinarySearchFunc(files, r.last+1, func(f listedFile, index int) int { return cmp.Compare(f.index, index) })
+		if i == len(files) {
+			return heldFile{}, io.EOF
+		}
+		index := files[i].index
+		f, _, err := r.dir.open(fileName(r.prefix, index), os.O_RDONLY)
+		if isGone(err) {
+			continue // rotated away meanwhile
+		}
+		if err != nil {
+			return heldFile{}, err
+		}
+		if index == r.last+1 && r.last >= 0 {
+			return heldFile{f, index, -1}, nil
+		}
+		return heldFile{f, index, gone.bytes}, nil
+	}
+	return heldFile{}, io.EOF
+}

@@ -1,0 +1,84 @@
+package tasklog
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"taskrun/engine/leaf/event"
+)
+
+func TestTail(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 3*tailBlock)
+	for name, tt := range map[string]struct {
+		files []string // from number 8 on
+		lines int
+		want  []string
+	}{
+		"nothing":                 {nil, 3, nil},
+		"empty file":              {[]string{""}, 3, nil},
+		"no lines wanted":         {[]string{"a\nb\n"}, 0, nil},
+		"fewer":                   {[]string{"a\nb\n"}, 3, []string{"a\n", "b\n"}},
+		"as many":                 {[]string{"a\nb\n"}, 2, []string{"a\n", "b\n"}},
+		"more":                    {[]string{"a\nb\nc\n"}, 2, []string{"b\n", "c\n"}},
+		"last without newline":    {[]string{"a\nb\nc"}, 2, []string{"b\n", "c"}},
+		"only without newline":    {[]string{"abc"}, 2, []string{"abc"}},
+		"empty lines":             {[]string{"a\n\n\n"}, 2, []string{"\n", "\n"}},
+		"over files":              {[]string{"a\nb\n", "c\n", "", "d\ne"}, 4, []string{"b\n", "c\n", "d\n", "e"}},
+		"from the last file only": {[]string{"a\nb\n", "c\nd\n"}, 1, []string{"d\n"}},
+		"line cut by rotation":    {[]string{"a\nbc", "de\nf"}, 2, []string{"bcde\n", "f"}},
+		"numbers are no text":     {[]string{"8\n", "9\n", "10\n", "11\n"}, 3, []string{"9\n", "10\n", "11\n"}},
+		"longer than a block":     {[]string{"a\n" + long, long + "\nb\n"}, 2, []string{long + long + "\n", "b\n"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for i, text := range tt.files {
+				if err := os.WriteFile(filepath.Join(dir, fileName("web.stderr", 8+i)), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := Tail(dir, "web", event.Stderr, tt.lines)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(tt.want) {
+				t.Fatalf("%d lines, want %d", len(got), len(tt.want))
+			}
+			for i := range got {
+				if string(got[i]) != tt.want[i] {
+					t.Errorf("line %d: %.20q, want %.20q", i, got[i], tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func TestTailIsBounded(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	data := bytes.Repeat([]byte{'x'}, maxTail)
+	for i := range 2 {
+		if err := os.WriteFile(filepath.Join(dir, "web.stdout."+strconv.Itoa(i)), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Tail(dir, "web", event.Stdout, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 1 || len(got[0]) != maxTail {
+		t.Errorf("%d lines, the first of %d bytes", len(got), len(got[0]))
+	}
+}
+
+func TestTailWithoutDirectory(t *testing.T) {
+	t.Parallel()
+	if _, err := Tail(filepath.Join(t.TempDir(), "none"), "web", event.Stdout, 1); err == nil {
+		t.Error("no error")
+	}
+}

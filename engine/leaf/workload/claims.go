@@ -1,0 +1,101 @@
+// Package workload is the identity of tasks: the tokens that prove it, in the
+// form in which Nomad's servers sign them, and the key behind them. The tokens
+// are good for one engine only: no cluster knows the key.
+// See https://developer.hashicorp.com/nomad/docs/concepts/workload-identity.
+package workload
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4/jwt"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+)
+
+const (
+	// DefaultName is the name of the identity that every task has.
+	DefaultName = "default"
+	// nomadAudience is the audience of tokens for Nomad's own API.
+	nomadAudience = "nomadproject.io"
+)
+
+// Claims is what a token says: whose it is, for whom, and how long.
+type Claims struct {
+	Subject    string           `json:"sub"`
+	Audience   audience         `json:"aud,omitempty"`
+	IssuedAt   *jwt.NumericDate `json:"iat"`
+	NotBefore  *jwt.NumericDate `json:"nbf"`
+	Expiry     *jwt.NumericDate `json:"exp,omitempty"`
+	ID         string           `json:"jti"`
+	Namespace  string           `json:"nomad_namespace"`
+	Job        string           `json:"nomad_job_id"`
+	Allocation string           `json:"nomad_allocation_id"`
+	Task       string           `json:"nomad_task"`
+}
+
+// Task is a task that tokens are issued to.
+type Task struct {
+	Region, Alloc, Group, Name string
+
+	Job *api.Job
+}
+
+// NewClaims returns the claims of a task's identity, with a random ID.
+func NewClaims(t Task, id *api.WorkloadIdentity, now time.Time) Claims {
+	namespace, name := api.DefaultNamespace, Name(id)
+	if t.Job.Namespace != nil && *t.Job.Namespace != "" {
+		namespace = *t.Job.Namespace
+	}
+	c := Claims{
+		Subject:  strings.Join([]string{t.Region, namespace, JobID(t.Job), t.Group, t.Name, name}, ":"),
+		Audience: id.Audience, IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ID: event.NewID(),
+		Namespace: namespace, Job: JobID(t.Job), Allocation: t.Alloc, Task: t.Name,
+	}
+	if name == DefaultName {
+		c.Audience = audience{nomadAudience}
+	}
+	if id.TTL > 0 {
+		c.Expiry = jwt.NewNumericDate(now.Add(id.TTL))
+	}
+	return c
+}
+
+// Name returns the name of an identity.
+func Name(id *api.WorkloadIdentity) string {
+	if id.Name == "" {
+		return DefaultName
+	}
+	return id.Name
+}
+
+// JobID returns the job that a workload belongs to: dispatched and periodic
+// jobs have the identity of their parent.
+func JobID(job *api.Job) string {
+	if job.ParentID != nil && *job.ParentID != "" {
+		return *job.ParentID
+	}
+	return *job.ID
+}
+
+// audience is written as a string when it is a single one, as RFC 7519 allows
+// and Nomad does.
+type audience []string
+
+func (a audience) MarshalJSON() ([]byte, error) {
+	if len(a) == 1 {
+		return json.Marshal(a[0])
+	}
+	return json.Marshal([]string(a))
+}
+
+func (a *audience) UnmarshalJSON(text []byte) error {
+	var several jwt.Audience // reads both forms
+	if err := json.Unmarshal(text, &several); err != nil {
+		return err
+	}
+	*a = audience(several)
+	return nil
+}

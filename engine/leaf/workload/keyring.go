@@ -1,0 +1,149 @@
+package workload
+
+import (
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+
+	"taskrun/engine/leaf/event"
+)
+
+// keyBits is the size of Nomad's RSA keys.
+const keyBits = 2048
+
+// Keyring signs and verifies tokens. The key is made when it is first needed.
+// Its methods may be called from several goroutines at once.
+type Keyring struct {
+	id  string                           // of a key in memory
+	key func() (*jose.JSONWebKey, error) // once
+}
+
+// NewKeyring returns a keyring in memory, whose tokens end with it.
+func NewKeyring() *Keyring {
+	k := &Keyring{id: event.NewID()}
+	k.key = sync.OnceValues(func() (*jose.JSONWebKey, error) { return newKey(k.id) })
+	return k
+}
+
+// OpenKeyring returns a keyring that keeps its key in a file, so that a later
+// engine accepts the tokens of this one.
+func OpenKeyring(file string) *Keyring {
+	return &Keyring{key: sync.OnceValues(func() (*jose.JSONWebKey, error) {
+		key, err := readKey(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = createKey(file); err == nil || errors.Is(err, fs.ErrExist) {
+				key, err = readKey(file) // which may be that of another engine
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot use the key of workload identities: %w", err)
+		}
+		return key, nil
+	})}
+}
+
+// ID returns the ID of the key; empty when there is none.
+func (k *Keyring) ID() string {
+	if k.id != "" {
+		return k.id
+	}
+	key, err := k.key()
+	if err != nil {
+		return ""
+	}
+	return key.KeyID
+}
+
+// Sign returns the token that proves claims.
+func (k *Keyring) Sign(c Claims) (string, error) {
+	key, err := k.key()
+	if err != nil {
+		return "", err
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: key}, new(jose.SignerOptions).WithType("JWT"))
+	if err != nil {
+		return "", err
+	}
+	return jwt.Signed(signer).Claims(c).Serialize()
+}
+
+// Verify returns what a token of this keyring says, unless it has expired.
+func (k *Keyring) Verify(token string, now time.Time) (Claims, error) {
+	parsed, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		return Claims{}, err
+	}
+	key, err := k.key()
+	if err != nil {
+		return Claims{}, err
+	}
+	var c Claims
+	public := key.Public()
+	if err := parsed.Claims(&public, &c); err != nil {
+		return Claims{}, err
+	}
+	dates := jwt.Claims{IssuedAt: c.IssuedAt, NotBefore: c.NotBefore, Expiry: c.Expiry}
+	if err := dates.ValidateWithLeeway(jwt.Expected{Time: now}, 0); err != nil {
+		return Claims{}, err
+	}
+	return c, nil
+}
+
+func newKey(id string) (*jose.JSONWebKey, error) {
+	private, err := rsa.GenerateKey(rand.Reader, keyBits)
+	if err != nil {
+		return nil, err
+	}
+	return &jose.JSONWebKey{Key: private, KeyID: id, Algorithm: string(jose.RS256), Use: "sig"}, nil
+}
+
+func readKey(file string) (*jose.JSONWebKey, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var key jose.JSONWebKey
+	if err := json.Unmarshal(text, &key); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if _, ok := key.Key.(*rsa.PrivateKey); !ok || key.KeyID == "" {
+		return nil, fmt.Errorf("%s: it holds no private RSA key with an ID", file)
+	}
+	return &key, nil
+}
+
+// createKey writes a new key to a file that does not exist: never half of it,
+// and never over the key of another engine.
+func createKey(file string) error {
+	key, err := newKey(event.NewID())
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(key)
+	if err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*.new") // for the user alone
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(text)
+	if closed := temp.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Link(temp.Name(), file)
+}
