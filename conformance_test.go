@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,9 +22,17 @@ import (
 // asTaskrun makes the test binary behave as the program.
 const asTaskrun = "TASKRUN_TEST_MAIN"
 
+// atOnce is how many recorded jobs run at a time, unless -parallel says so: they
+// take as long as they took in Nomad, and wait most of the time.
+const atOnce = "8"
+
 func TestMain(m *testing.M) {
 	if os.Getenv(asTaskrun) != "" {
 		os.Exit(cmd.Main())
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(atOnce) // a number
 	}
 	os.Exit(m.Run())
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,6 +24,10 @@ import (
 
 // patience is how long anything may take to happen.
 const patience = 30 * time.Second
+
+// atOnce is how many journeys are played at a time, unless -parallel says so:
+// most of a journey is waiting.
+const atOnce = "6"
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
@@ -55,6 +60,10 @@ type leakTest struct{ m *testing.M }
 func (t leakTest) Run() int {
 	if signal.Ignored(syscall.SIGHUP) { // as under nohup, and commands would inherit that
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = f.Value.Set(atOnce) // a number
 	}
 	code := t.m.Run()
 	for _, f := range cleanups {

@@ -9,12 +9,14 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -57,22 +59,36 @@ func crash(n, output, rate int, seed uint64, program string) error {
 	return rounds(dir, n, seed, program)
 }
 
+// atOnce is how many rounds are played at a time: most of a round is waiting.
+const atOnce = 4
+
 func rounds(dir string, n int, seed uint64, program string) error {
 	fmt.Printf("%d rounds, -seed %d\n", n, seed)
+	var group sync.WaitGroup
+	errs, free := make([]error, n), make(chan struct{}, atOnce)
 	for i := range n {
-		random := rand.New(rand.NewPCG(seed, uint64(i)))
-		r, err := newRound(filepath.Join(dir, fmt.Sprint("r", i)), program, random)
-		if err != nil {
-			return err
-		}
-		kills, err := r.play(i%5 == 4)
-		if err != nil {
-			return fmt.Errorf("round %d of -seed %d, after %d kills: %w", i, seed, kills, err)
-		}
-		fmt.Printf("round %d: %d kills\n", i, kills)
-		if err := os.RemoveAll(r.dir); err != nil {
-			return err
-		}
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			kills, err := playRound(filepath.Join(dir, fmt.Sprint("r", i)), i, seed, program)
+			if err != nil {
+				errs[i] = fmt.Errorf("round %d of -seed %d, after %d kills: %w", i, seed, kills, err)
+				return
+			}
+			fmt.Printf("round %d: %d kills\n", i, kills)
+		})
 	}
-	return nil
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+func playRound(dir string, i int, seed uint64, program string) (kills int, err error) {
+	r, err := newRound(dir, program, rand.New(rand.NewPCG(seed, uint64(i))))
+	if err != nil {
+		return 0, err
+	}
+	if kills, err = r.play(i%5 == 4); err != nil {
+		return kills, err
+	}
+	return kills, os.RemoveAll(r.dir)
 }
