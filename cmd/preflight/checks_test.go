@@ -299,6 +299,24 @@ func TestJobsThatCouldNotBeRead(t *testing.T) {
 	}
 }
 
+// TestPlaceOfHostPaths is that of the first path.
+func TestPlaceOfHostPaths(t *testing.T) {
+	t.Parallel()
+	later := strings.Replace(docker, "/etc:/e", "/usr:/u", 1)
+	text := fmt.Sprintf("job \"j\" {\n  group \"g\" {\n    task \"a\" {\n%s\n    }\n    task \"b\" {\n%s\n    }\n    task \"c\" {\n%s\n    }\n  }\n}\n", plain, docker, later)
+	c := caseOf(t, Up, "", text)
+	found := hostPaths(c, c.Files[0])
+	if len(found) != 1 {
+		t.Fatalf("found %v", found)
+	}
+	if got := fmt.Sprint(found[0].Path); !strings.Contains(got, "task[1].config.volumes") {
+		t.Errorf("it is at %s", got)
+	}
+	if want := "/etc/hosts, /etc, /usr"; !strings.HasSuffix(found[0].Summary, want) {
+		t.Errorf("%q does not end with %q", found[0].Summary, want)
+	}
+}
+
 // TestInstead says where what takes the place of paths is, and for which of them
 // there is nothing: neither for sockets nor for devices.
 func TestInstead(t *testing.T) {

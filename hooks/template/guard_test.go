@@ -48,6 +48,7 @@ var renderedTheSame = []string{
 	`{{indent 2 "a\n\nb"}}{{replaceAll "a" "bb" "aXa"}}{{sprig_repeat 3 "ab"}}{{sprig_indent 1 "a\nb"}}{{sprig_nindent 1 "a"}}`,
 	`{{sprig_until 3}}{{sprig_until -2}}{{sprig_untilStep 1 9 3}}{{sprig_untilStep 9 1 -4}}{{sprig_untilStep 1 5 0}}{{sprig_seq 3}}|{{sprig_seq -2}}|{{sprig_seq 2 4}}|{{sprig_seq 1 2 8}}|{{sprig_seq 4 1 1}}`,
 	"{{range loop 2}}\n{{ end }}\n{{ printf \"%d\" (index nil 1) }}", "{{if true}}{{end}}{{end}}", "{{range}}", "{{(1)}}", "{{ true }}{{ 1.5 }}{{ 'a' }}{{ not true }}",
+	"{{ 1 -}} \n x", "{{ 1\t-}} x", "{{ 1\r-}} x", "{{ 1\n-}} x", "{{ range loop 2\t-}} x{{ end }}", "{{ range loop 2\r-}} x{{ end }}", "{{ range loop 2\n-}} x{{ end }}",
 	"{{range loop \"2\"}}{{.}}{{end}}{{loop}}", "{{timestamp \"unix\" | printf \"%.1s\"}}", "{{- range $i := loop 2 -}}\n {{- $i -}} \n{{- end -}}",
 }
 

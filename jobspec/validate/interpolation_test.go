@@ -107,6 +107,7 @@ func TestOutcomeOfReferences(t *testing.T) {
 		{"NOMAD_ALLOC_ADDR_http", "", "", ""},
 		{"NOMAD_UPSTREAM_ADDR_db", "", "", ""},
 		{"NOMAD_PORT_t_own", "", "", ""},
+		{"NOMAD_PORT_side_far", "", "", ""}, // of another task
 		{"NOMAD_TOKEN", "", "", ""},
 		{"NOMAD_TOKEN_vault", "", "", ""},
 		{"NOMAD_MEMORY_MAX_LIMIT", "", "", ""},
@@ -140,6 +141,10 @@ func TestOutcomeOfReferences(t *testing.T) {
 			task.Identities = []*api.WorkloadIdentity{{Name: "vault", Env: true}}
 			task.Templates = []*api.Template{{EmbeddedTmpl: new("NOMAD_FROM_TEMPLATE=1"), DestPath: new("local/env"), Envvars: new(true)}}
 			task.Resources = &api.Resources{Networks: []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "own"}}}}}
+			g.Tasks = append(g.Tasks, &api.Task{
+				Name: "side", Driver: task.Driver, Config: map[string]any{"command": "x"},
+				Resources: &api.Resources{Networks: []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "far"}}}}},
+			})
 			set(task, "${"+c.ref+"}")
 			job.Canonicalize()
 			got := ""
