@@ -22,8 +22,8 @@ import (
 // and one in the background alone.
 func (o *upOptions) checkDetached() error {
 	switch {
-	case o.update && (o.rehearse || o.http != ""):
-		return usageError("cannot use --rehearse or --http with --update: the job runs already")
+	case o.update && (o.rehearse || o.noRestart || o.http != ""):
+		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
 	case o.wait && !o.detach:
 		return usageError("cannot --wait for a run in the foreground").withHint("add --detach, or say when it is to end with --until")
 	case o.detach && o.rehearse:

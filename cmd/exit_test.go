@@ -35,7 +35,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
 		{
 			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}), 2,
-			"taskrun: job \"j\" is running: process 7\nstop it or wait for it, or take it to this version with --update, or run this one beside it with --data-dir\n", "",
+			"taskrun: job \"j\" is running: process 7\nstop it, or update it with taskrun update, or run this one beside it with --data-dir\n", "",
 		},
 		{"refused by the engine", submitError(errors.New("disk full")), 125, "taskrun: disk full\n", ""},
 	} {

@@ -27,7 +27,7 @@ says and no defaults, unless --canonical adds them.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), args, opts) },
 	}
 	opts.bind(cmd.Flags())
-	opts.bindLocal(cmd.Flags())
+	opts.bindStubs(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.canonical, "canonical", false, "add all defaults")
 	return cmd
 }

@@ -27,9 +27,10 @@ left out where the folder holds exactly one *.nomad.hcl, *.nomad or job.hcl.`
 type jobOptions struct {
 	vars, varFiles []string
 	strict         bool
-	lend           bool   // what stands in for a cluster is read
-	local          string // from this file
-	outline        bool   // variables may lack a value
+	lend           bool   // stubs are read
+	stubs, local   string // from this file
+	flags          *pflag.FlagSet
+	outline        bool // variables may lack a value
 	maxAllocs      allocLimit
 }
 

@@ -56,7 +56,7 @@ Exit codes, as those of "nomad job plan":
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
 	opts.jobOptions.bind(flags)
-	opts.bindLocal(flags)
+	opts.bindStubs(flags)
 	opts.bindMaxAllocs(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	return cmd
@@ -65,7 +65,7 @@ Exit codes, as those of "nomad job plan":
 func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	entry := preflight.Plan
-	remote, err := opts.remote("max-allocs", "local")
+	remote, err := opts.remote("max-allocs", "stubs", "local")
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
 	root.AddCommand(
-		a.upCommand(), a.validateCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
+		a.upCommand(), a.rehearseCommand(), a.updateCommand(), a.validateCommand(), a.stubsCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
 		a.attachCommand(), a.stopCommand(), a.eventsCommand(), a.cleanCommand(), a.execCommand(), a.actionCommand(), a.psCommand(), a.logsCommand(),
 		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(), a.planCommand(), a.scaleCommand(), a.promoteCommand(), a.revertCommand(),
 		a.versionCommand(),

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
@@ -42,7 +43,11 @@ func (a *app) bindChange(cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
-	flags.BoolVarP(&opts.detach, "detach", "d", false, "do not wait for the deployment")
+	bindNoWait(flags, &opts.detach)
+}
+
+func bindNoWait(flags *pflag.FlagSet, detach *bool) {
+	flags.BoolVarP(detach, "detach", "d", false, "do not wait for the deployment")
 }
 
 func (a *app) scaleCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -9,16 +10,35 @@ import (
 	"taskrun/jobspec/standin"
 )
 
-// bindLocal adds the flag of commands that stand-ins are for.
-func (o *jobOptions) bindLocal(flags *pflag.FlagSet) {
-	o.lend = true
-	flags.StringVar(&o.local, "local", "", "`file` of what stands in for a cluster (default: taskrun.hcl beside the job file)")
+// bindStubs adds the flags of commands that use stubs. --local is the old
+// spelling of --stubs.
+func (o *jobOptions) bindStubs(flags *pflag.FlagSet) {
+	o.lend, o.flags = true, flags
+	flags.StringVar(&o.stubs, "stubs", "", "`file` of stubs (default: taskrun.hcl beside the job file)")
+	flags.StringVar(&o.local, "local", "", "`file` of stubs")
+	hide(flags, "local")
+}
+
+// stubsFile returns the file that the user names. The command line wins over
+// the environment and the config file, whichever spelling it uses.
+func (o *jobOptions) stubsFile() string {
+	if o.local != "" && o.flags.Changed("local") && !o.flags.Changed("stubs") {
+		return o.local
+	}
+	return cmp.Or(o.stubs, o.local)
+}
+
+// hide leaves flags out of the help.
+func hide(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		flags.Lookup(name).Hidden = true
+	}
 }
 
 // standIns reads what is lent to job files: the file given, or that beside
 // them. Without one nothing is lent.
 func (o *jobOptions) standIns(names []string) (*standin.World, jobspec.Problems, error) {
-	path := o.local
+	path := o.stubsFile()
 	if path == "" && o.lend {
 		for i, name := range names {
 			found := ""
@@ -26,7 +46,7 @@ func (o *jobOptions) standIns(names []string) (*standin.World, jobspec.Problems,
 				found = standin.Find(name)
 			}
 			if i > 0 && found != path {
-				return nil, nil, usageError("the job files have different stand-ins beside them").withHint("name one file of stand-ins with --local")
+				return nil, nil, usageError("the job files have different stubs files beside them").withHint("name one with --stubs")
 			}
 			path = found
 		}

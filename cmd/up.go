@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
@@ -37,6 +38,8 @@ type upOptions struct {
 	update   bool
 	detach   bool
 	wait     bool
+	// noRestart takes the restarts and the rescheduling out of the jobs.
+	noRestart bool
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -59,10 +62,9 @@ Output:
   quiet  the tasks' output alone: of a single task byte for byte, of several
          each line behind its task; and what failed
 
-With --rehearse no command is run, and no driver is needed: variables, ports,
-templates, artifacts, services and the order of the tasks are as in a run, and
-checks pass. It ends by itself, leaves nothing behind, and fails where something
-does or is not lent.
+With --no-restart a task that fails is not restarted, and its allocation is not
+rescheduled: a batch job that exits with 9 fails at once. It applies to the jobs
+of the files, and not in a cluster.
 
 With --address the jobs are registered in a Nomad cluster and shown just so.
 Ctrl-C asks whether to stop them or to leave them running, and again leaves;
@@ -76,7 +78,7 @@ directory is open to its user alone. A data directory that another user could
 replace is refused.
 
 Exit codes:
-  0    all allocations are complete, or --until or --rehearse came to its end
+  0    all allocations are complete, or --until came to its end
   1    a task or an allocation failed
   2    a job file or the call is wrong; nothing was started
   124  --timeout passed
@@ -92,7 +94,6 @@ completed does not count as failed.`,
   taskrun up --detach --wait web.nomad.hcl
   taskrun up --exit-code-from tests --driver docker=mock_driver job.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			// What environment and config file say is for runs.
 			opts.ownData = opts.rehearse && !cmd.Flags().Changed("data-dir")
 			return a.up(cmd.Context(), args, opts)
 		},
@@ -100,27 +101,34 @@ completed does not count as failed.`,
 	flags := cmd.Flags()
 	opts.jobOptions.bind(flags)
 	opts.machineOptions.bind(flags)
-	opts.bindLocal(flags)
+	opts.bindStubs(flags)
 	opts.bindStrict(flags)
 	opts.bindMaxAllocs(flags)
 	opts.at.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
-	flags.DurationVar(&opts.timeout, "timeout", 0, "stop the run after this time, e.g. 10m")
+	opts.bindTimeout(flags)
 	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart, or every service is healthy")
 	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
 	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
 	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
-	flags.BoolVar(&opts.rehearse, "rehearse", false, "run no command: have everything else done, with stand-ins for all tasks, and tell whether it works")
-	flags.BoolVar(&opts.offline, "offline", false, "with --rehearse: download no artifacts")
+	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background, and return when the run stands")
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return when every task that should run has run for 10s, or is healthy")
-	flags.BoolVar(&opts.update, "update", false, "change the jobs of these files where they run, and wait for the deployment; see: taskrun plan")
 	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
+	// The old spellings of rehearse and update.
+	flags.BoolVar(&opts.rehearse, "rehearse", false, "dry run: do everything except start tasks; see: taskrun rehearse")
+	opts.bindOffline(flags)
+	flags.BoolVar(&opts.update, "update", false, "change the jobs where they run; see: taskrun update")
+	hide(flags, "rehearse", "offline", "update")
 	a.completeCodeFrom(cmd, opts.jobOptions)
 	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
+}
+
+func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.timeout, "timeout", 0, "stop after this time, e.g. 10m")
 }
 
 func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
@@ -132,8 +140,13 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	case remote && a.handedOver == "":
 		return a.upCluster(ctx, args, opts)
 	}
+	return a.upHere(ctx, args, opts)
+}
+
+// upHere runs or rehearses jobs on this machine, or updates those that run.
+func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 	if opts.offline && !opts.rehearse {
-		return usageError("--offline is for rehearsals: use it with --rehearse")
+		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
 	}
 	dataDir, removeData, err := a.dataDirFor(opts)
 	if err != nil {
@@ -147,19 +160,16 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	if err := opts.checkDetached(); err != nil {
 		return err
 	}
+	if opts.update {
+		return a.updateHere(ctx, args, opts)
+	}
 	var stage *rehearsalRun
 	if opts.rehearse {
-		stage = a.rehearse(opts.offline)
+		stage = a.newRehearsal(opts.offline)
 	}
 	files, warnings, err := a.readToRun(ctx, args, opts, dataDir, stage)
 	if err != nil {
 		return err
-	}
-	if opts.update {
-		if err := a.showWarnings(warnings, opts.mode, files); err != nil {
-			return err
-		}
-		return a.update(ctx, files, opts)
 	}
 	if stage != nil {
 		warnings = append(warnings, stage.notice())
@@ -209,6 +219,9 @@ func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, data
 	}
 	if stage != nil {
 		stage.cast(files)
+	}
+	if opts.noRestart {
+		neverRestart(jobs(files))
 	}
 	return files, problems, nil
 }
@@ -275,7 +288,7 @@ func (a *app) dataDir(given string) (string, error) {
 // submitError decides the exit code when the engine refused the jobs.
 func submitError(err error) error {
 	if errors.Is(err, allocdir.ErrInUse) {
-		return usageError("%w", err).withHint("stop it or wait for it, or take it to this version with --update, or run this one beside it with --data-dir")
+		return usageError("%w", err).withHint("stop it, or update it with taskrun update, or run this one beside it with --data-dir")
 	}
 	if errors.Is(err, port.ErrInUse) {
 		return usageError("%w", err).withHint("stop who has it, or give the port another number")

@@ -19,7 +19,7 @@ import (
 
 // machineFlags of "up" mean nothing in a cluster.
 var machineFlags = []string{
-	"rehearse", "offline", "driver", "local", "enforce-memory", "host-paths", "http", "max-allocs",
+	"rehearse", "offline", "no-restart", "driver", "stubs", "local", "enforce-memory", "host-paths", "http", "max-allocs",
 	"memory-oversubscription",
 }
 
@@ -45,14 +45,8 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 	if err := opts.checkCluster(); err != nil {
 		return err
 	}
-	opts.lend, opts.local = false, "" // the cluster has what it is asked for
-	opts.maxAllocs = 0                // and a limit of its own
-	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	files, problems, err := a.readForCluster(ctx, args, &opts)
 	if err != nil {
-		return err
-	}
-	problems = a.check(preflight.Cluster, files, problems, opts.jobOptions, machineOptions{})
-	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}
 	p, err := opts.policy(files)
@@ -77,6 +71,19 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 	return r.show(context.WithoutCancel(ctx), past, p, ui.Options{
 		Mode: opts.mode, Colour: a.colour, Time: opts.time, Warnings: warnings, Begin: began,
 	})
+}
+
+// readForCluster reads files whose jobs are for a cluster, which has its own
+// limit of allocations and needs no stubs. The error is silent when they have
+// mistakes.
+func (a *app) readForCluster(ctx context.Context, args []string, opts *upOptions) ([]jobFile, jobspec.Problems, error) {
+	opts.lend, opts.stubs, opts.local, opts.maxAllocs = false, "", "", 0
+	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	problems = a.check(preflight.Cluster, files, problems, opts.jobOptions, machineOptions{})
+	return files, problems, a.refuse(files, problems, opts.mode)
 }
 
 // target is a job file with the place where it is to run.
@@ -172,14 +179,14 @@ func (r *clusterRun) look(ctx context.Context, f jobFile, opts upOptions) (targe
 	t.before, _, err = t.server.Info(ctx, *f.Job.ID, 0)
 	switch {
 	case client.Missing(err) && opts.update:
-		return t, (&exitError{code: exitFailed, err: fmt.Errorf("job %q is not in %v", *f.Job.ID, t.server)}).withHint("leave out --update to run it")
+		return t, (&exitError{code: exitFailed, err: fmt.Errorf("job %q is not in %v", *f.Job.ID, t.server)}).withHint("run it with: taskrun up%s %s", r.words, f.name)
 	case client.Missing(err):
 		t.before = nil
 	case err != nil:
 		return t, err
 	case !opts.update && runs(t.before):
 		return t, usageError("job %q runs in %v already", *f.Job.ID, t.server).
-			withHint("to change it add --update; what that would mean shows: taskrun plan%s %s", r.words, f.name)
+			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s", r.words, f.name)
 	}
 	return t, nil
 }

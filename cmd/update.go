@@ -2,24 +2,76 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
 )
 
-// update makes the jobs of the files the newest versions of those that run, and
-// waits for their deployments as long as --timeout allows.
-func (a *app) update(ctx context.Context, files []jobFile, opts upOptions) error {
-	if opts.timeout < 0 {
-		return usageError("cannot use a timeout of %v: it is negative", opts.timeout)
+func (a *app) updateCommand() *cobra.Command {
+	opts := upOptions{mode: ui.Plain, update: true}
+	cmd := &cobra.Command{
+		Use:   "update [FILE...]",
+		Short: "Change running jobs to what their files say",
+		Long: `Register the job of each file as the newest version of the job of that name that
+runs, and wait for its deployment. "taskrun plan" shows what that means before.
+Nothing is changed unless all the files are in order and all their jobs run.
+
+` + fileHelp + `
+
+The stubs file is for the check of the job files; the run itself goes on with
+the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
+  124  --timeout passed; the deployment goes on`,
+		Example: `  taskrun update web.nomad.hcl
+  taskrun update --detach --var count=3 web.nomad.hcl`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			a.jsonErrors = opts.mode == ui.JSON
+			remote, err := opts.at.remote(machineFlags...)
+			switch {
+			case err != nil:
+				return err
+			case remote:
+				return a.updateCluster(cmd.Context(), args, opts)
+			}
+			return a.updateHere(cmd.Context(), args, opts)
+		},
 	}
-	if opts.timeout > 0 {
-		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment goes on", opts.timeout)}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, late)
-		defer cancel()
+	flags := cmd.Flags()
+	opts.jobOptions.bind(flags)
+	opts.bindStubs(flags)
+	opts.bindStrict(flags)
+	opts.bindMaxAllocs(flags)
+	opts.machineOptions.bind(flags)
+	opts.bindTimeout(flags)
+	opts.at.bindCluster(flags)
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindNoWait(flags, &opts.detach)
+	return cmd
+}
+
+// updateHere makes the jobs of files the newest versions of those that run on
+// this machine, and waits for their deployments.
+func (a *app) updateHere(ctx context.Context, args []string, opts upOptions) error {
+	dataDir, err := a.dataDir(opts.dataDir)
+	if err != nil {
+		return err
 	}
+	files, warnings, err := a.readToRun(ctx, args, opts, dataDir, nil)
+	if err != nil {
+		return err
+	}
+	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
+		return err
+	}
+	ctx, cancel, err := opts.untilOverdue(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
 	servers, err := a.localServers(ctx)
 	if err != nil {
 		return err
@@ -42,6 +94,56 @@ func (a *app) update(ctx context.Context, files []jobFile, opts upOptions) error
 			return err
 		}
 		if err := a.changed(ctx, known[i], "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// untilOverdue returns a context that ends when --timeout has passed.
+func (o *upOptions) untilOverdue(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	switch {
+	case o.timeout < 0:
+		return nil, nil, usageError("cannot use a timeout of %v: it is negative", o.timeout)
+	case o.timeout == 0:
+		return ctx, func() {}, nil
+	}
+	late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment goes on", o.timeout)}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, late)
+	return ctx, cancel, nil
+}
+
+// updateCluster does the same in a Nomad cluster.
+func (a *app) updateCluster(ctx context.Context, args []string, opts upOptions) error {
+	files, warnings, err := a.readForCluster(ctx, args, &opts)
+	if err != nil {
+		return err
+	}
+	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
+		return err
+	}
+	ctx, cancel, err := opts.untilOverdue(ctx)
+	if err != nil {
+		return err
+	}
+	defer cancel()
+	r := &clusterRun{app: a, words: opts.at.words()}
+	targets := make([]target, len(files))
+	for i, f := range files { // all of them, before the first is changed
+		if targets[i], err = r.look(ctx, f, opts); err != nil {
+			return err
+		}
+	}
+	for _, t := range targets {
+		answer, err := t.server.RegisterAt(ctx, t.job, t.source, *t.before.JobModifyIndex)
+		if err != nil {
+			return err
+		}
+		for _, line := range itemsOf(answer.Warnings) {
+			a.warn(errors.New(line))
+		}
+		job := &client.Job{JobListStub: &api.JobListStub{ID: *t.job.ID, Namespace: *t.job.Namespace}, Server: t.server}
+		if err := a.changed(ctx, job, "updated", client.Begun{Evaluation: answer.EvalID}, opts.mode, opts.detach || answer.EvalID == ""); err != nil {
 			return err
 		}
 	}

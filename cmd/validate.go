@@ -35,7 +35,7 @@ and options that have no effect here.
 	}
 	opts.jobOptions.bind(cmd.Flags())
 	opts.machineOptions.bind(cmd.Flags())
-	opts.bindLocal(cmd.Flags())
+	opts.bindStubs(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
 	opts.bindMaxAllocs(cmd.Flags())
 	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")

@@ -102,7 +102,7 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 		return nil
 	case isNomads:
 		p.Summary = fmt.Sprintf("taskrun does not have Nomad's driver %q", name)
-		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s, or rehearse the job: --rehearse", name, standIn)
+		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, standIn)
 		if lookOnly {
 			p.Severity = jobspec.Warning
 		}

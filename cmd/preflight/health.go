@@ -73,7 +73,7 @@ func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec
 		p.Detail = "the config file has disabled it"
 		p.Remedy = fmt.Sprintf("enable it in the block plugin %q { config { … } }", name)
 	case other != "":
-		p.Remedy = fmt.Sprintf("or run it with another one: --driver %s=%s, or rehearse the job: --rehearse", name, other)
+		p.Remedy = fmt.Sprintf("or run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, other)
 	}
 	return p
 }

@@ -82,7 +82,7 @@ func TestUnusableDriver(t *testing.T) {
 		{"raw_exec", drivers.HealthUndetected, "disabled", "the config file has disabled it", `enable it in the block plugin "raw_exec" { config { … } }`},
 		{"raw_exec", drivers.HealthUnhealthy, "disabled", "disabled", ""},
 		{"raw_exec", drivers.HealthUndetected, "no shell", "no shell", ""},
-		{"docker", drivers.HealthUndetected, "no daemon", "no daemon", "or run it with another one: --driver docker=mock_driver, or rehearse the job: --rehearse"},
+		{"docker", drivers.HealthUndetected, "no daemon", "no daemon", "or run it with another one: --driver docker=mock_driver, or rehearse the job: taskrun rehearse"},
 	} {
 		got := unusableDriver(c.name, drivers.Fingerprint{Health: c.health, HealthDescription: c.why}, jobspec.Root)
 		if got.Detail != c.detail || got.Remedy != c.remedy || got.Path != jobspec.Root.Attr("driver") || got.Severity != jobspec.Error {

@@ -10,10 +10,10 @@
 //	Validate    taskrun validate: what is wrong with the files, on any machine
 //	Strict      taskrun validate --strict: also what up does otherwise than Nomad
 //	Up          taskrun up: everything
-//	Rehearse    taskrun up --rehearse: everything but what only running tasks need
+//	Rehearse    taskrun rehearse: everything but what only running tasks need
 //	Plan        taskrun plan: as Validate; the run, whose machine and flags count,
 //	            checks the job as well
-//	Update      taskrun up --update: likewise, with the warnings of Up
+//	Update      taskrun update: likewise, with the warnings of Up
 //	Cluster     up and plan with --address: the cluster knows the rest
 //	Register    the API's register, with APIPlan and APIValidate
 //	Dispatch    the API's dispatch, for the jobs that it makes

@@ -1,0 +1,173 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/preflight"
+	"taskrun/drivers"
+	"taskrun/drivers/catalog"
+	"taskrun/drivers/rehearsal"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/jobspec"
+)
+
+// rehearsalRun is a run in which no task runs anything: everything around them
+// happens as it would. Tasks that others wait for end at once with 0; those that
+// would run on do so until all that should run has.
+type rehearsalRun struct {
+	known   map[string]drivers.Driver // in the roles of the real ones
+	offline bool
+	scripts map[role]rehearsal.Script
+	left    []string // what is not run
+	acts    map[act]bool
+	offered map[string]int // services that were registered, by allocation
+	expect  map[string]int // and those that are to be, by job and group
+}
+
+// role is a task of a job, act one of an allocation.
+type (
+	role struct{ job, group, task string }
+	act  struct{ alloc, task string }
+)
+
+// rehearse puts mock tasks in the place of those of every driver.
+func (a *app) newRehearsal(offline bool) *rehearsalRun {
+	r := &rehearsalRun{
+		known: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsal.Script{},
+		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
+	}
+	for name, d := range a.drivers() {
+		r.known[name] = rehearsal.New(rehearsal.RoleOf(d), r.script)
+	}
+	a.drivers = func() map[string]drivers.Driver { return r.known }
+	a.healthOf = nil
+	return r
+}
+
+func (r *rehearsalRun) script(cfg *drivers.TaskConfig) rehearsal.Script {
+	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
+}
+
+// admit adds the drivers of Nomad that taskrun does not have: to rehearse their
+// tasks it is enough to know their config block. A file with mistakes needs them
+// as well, or each would look like another mistake.
+func (r *rehearsalRun) admit(files []preflight.File) {
+	for _, f := range files {
+		if f.Job == nil {
+			continue
+		}
+		for _, g := range f.Job.TaskGroups {
+			for _, t := range g.Tasks {
+				schema := catalog.Schema(t.Driver)
+				if r.known[t.Driver] != nil || schema == nil {
+					continue
+				}
+				seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll}
+				if t.Driver == "exec2" {
+					seen.FS = drivers.FSIsolationUnveil
+				}
+				r.known[t.Driver] = rehearsal.New(seen, r.script)
+			}
+		}
+	}
+}
+
+// cast gives every task its script, and launches or dispatches what waits for
+// that, with empty meta.
+func (r *rehearsalRun) cast(files []jobFile) {
+	for _, f := range files {
+		for _, g := range f.Job.TaskGroups {
+			r.castGroup(f, g)
+		}
+		if p := f.Job.ParameterizedJob; p != nil {
+			for _, key := range p.MetaRequired {
+				f.Job.SetMeta(key, f.Job.Meta[key])
+			}
+		}
+		f.Job.Periodic, f.Job.ParameterizedJob = nil, nil // it is now, and once
+	}
+}
+
+func (r *rehearsalRun) castGroup(f jobFile, g *api.TaskGroup) {
+	g.ShutdownDelay = nil
+	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
+	for _, t := range g.Tasks {
+		t.ShutdownDelay = 0
+		s := rehearsal.Script{RunFor: runFor(f.Job, g, t)}
+		if asked := f.lent.Rehearsal(*f.Job.ID, *g.Name, t.Name); asked != nil {
+			s = rehearsal.Script(*asked)
+		}
+		r.scripts[role{*f.Job.ID, *g.Name, t.Name}] = s
+		if !isHook(t, api.TaskLifecycleHookPoststop) {
+			r.expect[*f.Job.ID+"/"+*g.Name] += len(t.Services)
+		}
+		r.left = append(r.left, fmt.Sprintf("%s of %s (%s)", command(t), t.Name, t.Driver))
+		if r.offline && len(t.Artifacts) > 0 {
+			r.left = append(r.left, fmt.Sprintf("the download of %d artifacts of %s", len(t.Artifacts), t.Name))
+		}
+	}
+}
+
+func isHook(t *api.Task, hook string) bool { return t.Lifecycle != nil && t.Lifecycle.Hook == hook }
+
+// runFor is how long a task must run for those that wait for it: a main task of
+// a batch job as long as others are to start beside it.
+func runFor(j *api.Job, g *api.TaskGroup, t *api.Task) time.Duration {
+	batch := *j.Type == api.JobTypeBatch || *j.Type == api.JobTypeSysbatch
+	switch {
+	case t.Lifecycle != nil && !t.Lifecycle.Sidecar:
+		return 0
+	case t.Lifecycle == nil && batch && !slices.ContainsFunc(g.Tasks, func(t *api.Task) bool {
+		return isHook(t, api.TaskLifecycleHookPoststart)
+	}):
+		return 0
+	}
+	return rehearsal.Forever
+}
+
+// command is what a task would run, as far as its config says.
+func command(t *api.Task) string {
+	for _, option := range []string{"image", "command", "jar_path", "class", "image_path"} {
+		if text, ok := t.Config[option].(string); ok && text != "" {
+			return text
+		}
+	}
+	return "what there is to run"
+}
+
+// notice says what is not run.
+func (r *rehearsalRun) notice() jobspec.Problem {
+	const shown = 20
+	left := r.left
+	if len(left) > shown {
+		left = append(slices.Clone(left[:shown]), fmt.Sprintf("and %d more", len(left)-shown))
+	}
+	return jobspec.Problem{
+		Severity: jobspec.Warning,
+		Summary:  "this is a rehearsal: no command is run, no service is probed, no port is opened",
+		Detail:   "not run: " + strings.Join(left, ", "),
+	}
+}
+
+// dataDirFor returns the data directory of a run; one of its own is removed at
+// the end.
+func (a *app) dataDirFor(opts upOptions) (dir string, remove func(), err error) {
+	if !opts.ownData {
+		dir, err = a.dataDir(opts.dataDir)
+		return dir, func() {}, err
+	}
+	if dir, err = os.MkdirTemp("", "taskrun-rehearsal-"); err != nil {
+		return "", nil, fmt.Errorf("cannot make a data directory for the rehearsal: %w", err)
+	}
+	return dir, func() {
+		if err := allocdir.Remove(dir); err != nil {
+			a.report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
+		}
+	}, nil
+}

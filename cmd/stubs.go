@@ -1,0 +1,62 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+func (a *app) stubsCommand() *cobra.Command {
+	var opts jobOptions
+	cmd := &cobra.Command{
+		Use:   "stubs [FILE]",
+		Short: "Print a stubs file with what the job needs, to fill in",
+		Long: `Print a stubs file with everything that a job file needs of a cluster: variables
+without a value, Nomad variables, Consul keys, Vault secrets, services that run
+elsewhere, host volumes and meta of the node, each with the place in the job file
+that needs it. Fill it in and save it as taskrun.hcl beside the job file:
+"taskrun up" reads it from there, or from --stubs FILE.
+
+` + fileHelp,
+		Example: `  taskrun stubs job.nomad.hcl > taskrun.hcl`,
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.printStubs(cmd.Context(), args, opts) },
+	}
+	opts.bind(cmd.Flags())
+	opts.outline = true
+	return cmd
+}
+
+// localCommand is the old spelling of stubs.
+func (a *app) localCommand() *cobra.Command {
+	cmd := a.stubsCommand()
+	cmd.Use, cmd.Hidden = "local [FILE]", true
+	return cmd
+}
+
+func (a *app) printStubs(ctx context.Context, args []string, opts jobOptions) error {
+	files, problems, err := a.read(ctx, args, opts)
+	if err != nil {
+		return err
+	}
+	a.printProblems(files, onlyErrors(problems))
+	if problems.HasErrors() {
+		return silent(exitUsage)
+	}
+	files[0].Job.Canonicalize()
+	jobspec.Register(files[0].Job)
+	_, err = a.streams.Data().Write(standin.Skeleton(files[0].File, files[0].name))
+	return err
+}
+
+func onlyErrors(problems jobspec.Problems) (errors jobspec.Problems) {
+	for _, p := range problems {
+		if p.Severity == jobspec.Error {
+			errors = append(errors, p)
+		}
+	}
+	return errors
+}
