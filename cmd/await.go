@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/cmd/ui"
-	"taskrun/engine/health"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -36,7 +33,7 @@ func (a *app) await(ctx context.Context, v *liveRun, opts upOptions) error {
 		return err
 	}
 	f.silent = true
-	w := newWaiting(jobs, opts.until)
+	w := &waiting{Ready: verdict.NewReady(jobs, opts.until, time.Time{})}
 	ctx, enough := context.WithCancelCause(ctx)
 	defer enough(nil)
 	past, err := f.past()
@@ -52,15 +49,15 @@ func (a *app) await(ctx context.Context, v *liveRun, opts upOptions) error {
 	}()
 	summary, err := f.run(ctx, past)
 	f.bus.Close()
-	verdict := <-decided
+	failure := <-decided
 	if closing := f.close(); closing != nil {
 		return closing
 	}
 	switch {
-	case verdict == nil:
+	case failure == nil:
 		return nil
-	case !errors.Is(verdict, errUndecided):
-		return (&exitError{code: exitFailed, err: verdict}).withHint("the run goes on if it can: taskrun attach %s; what taskrun had to say is in %s", v.jobs[0], v.log(v.jobs[0]))
+	case !errors.Is(failure, errUndecided):
+		return (&exitError{code: exitFailed, err: failure}).withHint("the run goes on if it can: taskrun attach %s; what taskrun had to say is in %s", v.jobs[0], v.log(v.jobs[0]))
 	case err != nil:
 		var sig *stopError
 		if errors.As(context.Cause(ctx), &sig) {
@@ -84,107 +81,39 @@ func (v *liveRun) ended(summary *ui.Summary) error {
 // errUndecided says that the events ended before anything was decided.
 var errUndecided = errors.New("the run has ended")
 
-// waiting decides when jobs are as they should be. A verdict does for the jobs
-// that have no deployment, another one for those that have.
+// waiting follows events until it is decided whether jobs are ready.
 type waiting struct {
-	verdicts []*verdict
-	say      func(text string) // for notices; nil: they are not told
-}
-
-func newWaiting(jobs []*api.Job, u until) *waiting {
-	w := &waiting{}
-	var healthy, running []*api.Job
-	for _, j := range jobs {
-		switch {
-		case j.IsPeriodic() || j.IsParameterized(): // what runs in its name comes when it comes
-		case health.NewDeployment(j, time.Time{}) != nil && health.ByHand(j) == "" && u.running == 0:
-			healthy = append(healthy, j)
-		default:
-			running = append(running, j)
-		}
-	}
-	if u.running == 0 {
-		u.running = untilRunning
-	}
-	if len(healthy) > 0 {
-		w.verdicts = append(w.verdicts, newVerdict(policy{healthy: true}, healthy))
-	}
-	if len(running) > 0 {
-		w.verdicts = append(w.verdicts, newVerdict(policy{until: u.running}, running))
-	}
-	return w
-}
-
-func (w *waiting) observe(e event.Event) {
-	if n, ok := e.Body.(event.Notice); ok && w.say != nil {
-		w.say(n.Text)
-	}
-	for _, v := range w.verdicts {
-		if v.concerns(e) {
-			v.observe(e)
-		}
-	}
-}
-
-// failed reports whether something has, when nothing runs any more.
-func (w *waiting) failed() bool {
-	return slices.ContainsFunc(w.verdicts, (*verdict).failed)
+	*verdict.Ready
+	say func(text string) // for notices; nil: they are not told
 }
 
 // run returns nil when all is as it should be, and else why it never will.
 func (w *waiting) run(ctx context.Context, sub *event.Subscription) error {
 	defer sub.Close()
-	events := make(chan event.Event)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	go func() {
-		defer close(events)
-		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
+	events := each(ctx, sub)
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
-		done := true
 		timer.Stop()
-		for _, v := range w.verdicts {
-			if at, ok := v.due(); ok {
-				timer.Reset(time.Until(at))
-			}
-			if v.cause.text == "" {
-				done = false
-			} else if v.cause.code != exitOK {
-				return errors.New(v.cause.text)
-			}
+		if at, ok := w.Due(); ok {
+			timer.Reset(time.Until(at))
 		}
-		if done {
-			return nil
+		if failure, decided := w.Decided(); decided {
+			return failure
 		}
 		select {
 		case e, ok := <-events:
 			if !ok {
 				return errUndecided
 			}
-			w.observe(e)
-		case now := <-timer.C:
-			for _, v := range w.verdicts {
-				v.tick(now)
+			if n, ok := e.Body.(event.Notice); ok && w.say != nil {
+				w.say(n.Text)
 			}
+			w.Observe(e)
+		case now := <-timer.C:
+			w.Tick(now)
 		}
 	}
-}
-
-// concerns reports whether an event is about one of the jobs.
-func (v *verdict) concerns(e event.Event) bool {
-	for _, j := range v.run.Jobs {
-		if d, ok := e.Body.(event.Deployment); ok && d.Job == *j.ID || e.Alloc != nil && e.Alloc.Of(*j.ID) {
-			return true
-		}
-	}
-	return false
 }

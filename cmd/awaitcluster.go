@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -22,17 +23,11 @@ func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptio
 		defer cancel()
 	}
 	r.run.Silent = true
-	w := newWaiting(r.apiJobs(), opts.until)
-	for _, v := range w.verdicts {
-		if opts.update {
-			v.since = time.Now()
-		}
-		for _, e := range past {
-			if v.concerns(e) {
-				v.run.Apply(e)
-			}
-		}
+	since := time.Time{}
+	if opts.update {
+		since = time.Now()
 	}
+	w := &waiting{Ready: verdict.NewReady(r.apiJobs(), opts.until, since, past...)}
 	if opts.mode == ui.Plain {
 		w.say = func(text string) { r.say("%s", text) }
 	}
@@ -45,22 +40,22 @@ func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptio
 		r.run.Close()
 		lost <- err
 	}()
-	verdict := w.run(ctx, events)
+	failure := w.run(ctx, events)
 	enough()
 	err := <-lost
 	switch {
-	case verdict == nil:
+	case failure == nil:
 		return nil
 	case ctx.Err() != nil:
 		r.farewell(opts.mode)
 		return stopped(ctx, context.Cause(ctx))
-	case errors.Is(verdict, errUndecided) && err != nil:
+	case errors.Is(failure, errUndecided) && err != nil:
 		return (&exitError{code: exitInternal, err: err}).withHint("%s", r.goesOn())
-	case errors.Is(verdict, errUndecided): // all has ended
-		if !w.failed() {
+	case errors.Is(failure, errUndecided): // all has ended
+		if !w.Failed() {
 			return nil
 		}
 		return &exitError{code: exitFailed, err: errors.New("the run has failed")}
 	}
-	return (&exitError{code: exitFailed, err: verdict}).withHint("%s", r.goesOn())
+	return (&exitError{code: exitFailed, err: failure}).withHint("%s", r.goesOn())
 }

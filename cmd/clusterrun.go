@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -26,7 +27,7 @@ type clusterRun struct {
 	warnings []ui.Diagnostic
 
 	display *ui.Display
-	verdict *verdict
+	verdict *verdict.Verdict
 	mode    ui.Mode
 	alone   bool       // the jobs are only looked at, and never stopped
 	stops   chan error // how a stop went
@@ -69,14 +70,12 @@ func (r *clusterRun) farewell(mode ui.Mode) {
 
 // show shows what happens behind the past, and returns the exit code as an
 // error, when all has ended or was left.
-func (r *clusterRun) show(ctx context.Context, past []event.Event, p policy, options ui.Options) error {
+func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options ui.Options) error {
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
 	r.mode, r.stops = options.Mode, make(chan error, len(r.jobs))
-	r.display, r.verdict = ui.New(r.streams, options), newVerdict(p, options.Jobs)
-	for _, e := range past {
-		r.verdict.run.Apply(e)
-	}
+	p.Outlives, p.Asks = true, !r.alone && r.streams.InTerm && r.streams.ErrTerm
+	r.display, r.verdict = ui.New(r.streams, options), verdict.New(p, options.Jobs, past...)
 	shown, decided := r.run.Subscribe(true), r.run.Subscribe(false)
 	following, leave := context.WithCancel(ctx)
 	defer leave()
@@ -104,14 +103,14 @@ func (r *clusterRun) follow(events <-chan event.Event, begin time.Time) {
 	signals, unwatch := r.signals()
 	defer unwatch()
 	var timeout <-chan time.Time
-	if d := r.verdict.timeout; d > 0 {
+	if d := r.verdict.Timeout; d > 0 {
 		timeout = time.After(d - time.Since(begin))
 	}
 	until := time.NewTimer(time.Hour)
 	defer until.Stop()
 	for {
 		until.Stop()
-		if at, ok := r.verdict.due(); ok {
+		if at, ok := r.verdict.Due(); ok {
 			until.Reset(time.Until(at))
 		}
 		select {
@@ -119,11 +118,11 @@ func (r *clusterRun) follow(events <-chan event.Event, begin time.Time) {
 			if !ok {
 				return
 			}
-			r.obey(r.verdict.observe(e))
+			r.obey(r.verdict.Observe(e))
 		case now := <-until.C:
-			r.obey(r.verdict.tick(now))
+			r.obey(r.verdict.Tick(now))
 		case <-timeout:
-			r.obey(r.verdict.overdue())
+			r.obey(r.verdict.Overdue())
 		case err := <-r.display.Broken():
 			r.broken(err)
 		case sig := <-signals:
@@ -138,8 +137,8 @@ func (r *clusterRun) follow(events <-chan event.Event, begin time.Time) {
 	}
 }
 
-func (r *clusterRun) obey(a action, say string) {
-	if a == stopRun {
+func (r *clusterRun) obey(a verdict.Action, say string) {
+	if a == verdict.Stop {
 		r.stopJobs()
 	}
 	if say != "" {
@@ -176,8 +175,8 @@ func (t *target) stop() error {
 // broken takes in that stdout cannot be written to any more. Nobody looks at
 // the jobs now; that is no reason to stop them.
 func (r *clusterRun) broken(err error) {
-	r.verdict.closed(err)
-	r.leaveFor(silent(r.verdict.cause.code))
+	r.verdict.Closed(err)
+	r.leaveFor(silent(r.verdict.Left()))
 }
 
 // leaveFor ends the showing, with an error that has the exit code.
@@ -206,8 +205,8 @@ func (r *clusterRun) end(over <-chan struct{}, lost error) error {
 	if err := r.unplaced(); err != nil {
 		return err
 	}
-	code := r.verdict.code()
-	r.display.End(ui.Result{ExitCode: code, Cause: r.verdict.cause.text, Time: time.Now()})
+	code := r.verdict.Code()
+	r.display.End(ui.Result{ExitCode: code, Cause: r.verdict.Cause.Text, Time: time.Now()})
 	select {
 	case err := <-r.display.Broken():
 		return err
@@ -219,7 +218,7 @@ func (r *clusterRun) end(over <-chan struct{}, lost error) error {
 // unplaced is the error of a run of which nothing was: a cluster does not run a
 // batch job again that has ended in it, unless that has changed.
 func (r *clusterRun) unplaced() error {
-	if len(r.verdict.run.Allocs) > 0 || r.stopping() {
+	if len(r.verdict.Run.Allocs) > 0 || r.verdict.Stopping() {
 		return nil
 	}
 	for _, t := range r.jobs {

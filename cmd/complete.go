@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/verdict"
 )
 
 // completeTargets lets shells complete the tasks, groups and jobs that there
@@ -45,7 +46,7 @@ func codeFromNames(jobs []*api.Job) (names []string) {
 		for _, g := range j.TaskGroups {
 			for _, t := range g.Tasks {
 				for _, name := range []string{t.Name, *g.Name + "/" + t.Name, *j.ID + "/" + *g.Name + "/" + t.Name} {
-					if _, err := findCodeFrom(name, jobs); err == nil {
+					if _, err := verdict.FindCodeFrom(name, jobs); err == nil {
 						names = append(names, name)
 						break
 					}

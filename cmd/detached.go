@@ -15,6 +15,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/preflight"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
@@ -255,7 +256,7 @@ func (r *run) recover(d *detachedRun) error {
 	if err := r.watch.Stands("", nil); err != nil {
 		return err
 	}
-	if r.verdict.cause.text != "" { // it may not have come to that
+	if r.verdict.Cause.Text != "" { // it may not have come to that
 		r.engine.Stop()
 	}
 	return nil
@@ -263,12 +264,12 @@ func (r *run) recover(d *detachedRun) error {
 
 // remember keeps why the run is to end: a later engine has to know.
 func (r *run) remember() {
-	if r.memory == nil || r.verdict.cause == r.remembered {
+	if r.memory == nil || r.verdict.Cause == r.remembered {
 		return
 	}
-	r.remembered = r.verdict.cause
+	r.remembered = r.verdict.Cause
 	c := r.remembered
-	text, err := json.Marshal(heldVerdict{c.text, c.code, c.own})
+	text, err := json.Marshal(heldVerdict(c))
 	if err == nil {
 		_, err = r.memory.WriteAt(text, 0)
 	}
@@ -293,8 +294,8 @@ func (r *run) recall() {
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.display.Say(fmt.Sprintf("cannot read why the run ends: %v", err))
 	}
-	r.verdict.cause = cause{text: v.Text, code: v.Code, own: v.Own}
-	r.remembered = r.verdict.cause
+	r.verdict.Cause = verdict.Cause(v)
+	r.remembered = r.verdict.Cause
 }
 
 // replay lets the verdict see what happened in a run that has ended.
@@ -304,7 +305,7 @@ func (r *run) replay(dir string) {
 		r.display.Say(err.Error())
 	}
 	for _, e := range events {
-		r.verdict.observe(e)
+		r.verdict.Observe(e)
 	}
 }
 

@@ -9,20 +9,20 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
-// Exit codes. Commands that run another command (--exit-code-from) pass that
-// one's own code on.
+// The exit codes of a run are those of every command.
 const (
-	exitOK        = 0
-	exitFailed    = 1   // a task or an allocation failed
-	exitUsage     = 2   // the job file or the call is wrong; nothing was started
-	exitTimeout   = 124 // --timeout passed
-	exitInternal  = 125 // taskrun itself failed
-	exitHangup    = 129 // stopped by SIGHUP
-	exitInterrupt = 130 // stopped by SIGINT
-	exitPipe      = 141 // stdout was closed
-	exitTerminate = 143 // stopped by SIGTERM
+	exitOK        = verdict.OK
+	exitFailed    = verdict.Failed
+	exitUsage     = verdict.Usage
+	exitTimeout   = verdict.Timeout
+	exitInternal  = verdict.Internal
+	exitHangup    = verdict.Hangup
+	exitInterrupt = verdict.Interrupt
+	exitPipe      = verdict.Pipe
+	exitTerminate = verdict.Terminate
 )
 
 // exitError is an error that decides the exit code.

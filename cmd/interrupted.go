@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/jobspec/visible"
 )
 
@@ -13,33 +14,26 @@ import (
 // one, and for any other signal, the jobs are left alone. A second one leaves
 // at once.
 func (r *clusterRun) interrupted(sig os.Signal) {
-	if sig == os.Interrupt && !r.alone && !r.open && !r.stopping() && r.streams.InTerm && r.streams.ErrTerm {
+	if action, _ := r.verdict.Signal(sig, stopSignals[sig]); action == verdict.Ask {
 		r.run.Hold()
 		r.ask(r.streams, fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or go on watching (Enter)? ", strings.Join(r.ids(), ", ")))
 		return
 	}
-	r.leaveFor(silent(stopSignals[sig]))
+	r.leaveFor(silent(r.verdict.Left()))
 }
-
-// stopping reports whether the jobs were told to stop.
-func (r *clusterRun) stopping() bool { return r.verdict.cause.text != "" }
 
 // answered takes in what the user wants.
 func (r *clusterRun) answered(answer string) {
 	if !r.open {
 		return // it was left meanwhile
 	}
-	switch strings.ToLower(answer) {
-	case "s", "stop":
-		r.forget()
-		r.verdict.stop(cause{text: "interrupt", code: exitInterrupt})
-		r.stopJobs()
-		r.display.Say("stopping, Ctrl-C to leave")
-	case "l", "leave":
-		r.leaveFor(silent(exitInterrupt))
-	default:
-		r.forget()
+	action, say := r.verdict.Answer(answer)
+	r.forget()
+	if action == verdict.Leave {
+		r.leaveFor(silent(r.verdict.Left()))
+		return
 	}
+	r.obey(action, say)
 }
 
 // forget closes the question, and shows what happened meanwhile.

@@ -9,6 +9,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
@@ -32,11 +33,11 @@ type background struct {
 }
 
 // newRun joins the parts of a run. stop must be called in the end.
-func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions, p policy, b background) (r *run, stop func()) {
+func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
 	node := preflight.Node(preflightFiles(files), a.health(), lent(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &run{
-		watch: b.watch, verdict: newVerdict(p, jobs(files)), now: opts.now, began: b.began, detached: b.detached,
+		watch: b.watch, verdict: verdict.New(p, jobs(files)), now: opts.now, began: b.began, detached: b.detached,
 		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/leaf/event"
@@ -38,7 +39,7 @@ type run struct {
 	engine  *engine.Engine
 	watch   *keeper.Watch
 	display screen
-	verdict *verdict
+	verdict *verdict.Verdict
 	signals <-chan os.Signal
 	orders  chan bool     // from clients: true is to kill the run
 	over    chan struct{} // closed when nobody takes orders any more
@@ -56,7 +57,7 @@ type run struct {
 	reached  reached
 	failure  error // what could not be gone on with
 
-	remembered cause
+	remembered verdict.Cause
 	impatient  <-chan time.Time // once the run is killed: it is to have ended
 	givenUp    bool
 }
@@ -111,14 +112,14 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	events := each(ctx, decided)
 	failure := errors.Join(r.follow(ctx, events), r.failure)
 	r.takeNoOrders()
-	if failure != nil && !r.verdict.broke(failure) {
+	if failure != nil && !r.verdict.Broke(failure) {
 		r.display.Say(failure.Error())
 	}
 	if err := r.record(jobs); err != nil {
 		r.display.Say(err.Error())
 	}
 	if err := r.watch.Close(failure == nil); err != nil {
-		r.verdict.broke(err)
+		r.verdict.Broke(err)
 	}
 	return r.end(over), nil
 }
@@ -174,7 +175,7 @@ func (r *run) launch(jobs []*api.Job) {
 // The error tells what the engine could not clean up.
 func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	var timeout <-chan time.Time
-	if d := r.verdict.timeout; d > 0 {
+	if d := r.verdict.Timeout; d > 0 {
 		timeout = time.After(d - time.Since(r.began))
 	}
 	until := time.NewTimer(time.Hour)
@@ -186,7 +187,7 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 	ended, closed := r.engine.Done(), make(chan error, 1)
 	for {
 		until.Stop()
-		if at, ok := r.verdict.due(); ok {
+		if at, ok := r.verdict.Due(); ok {
 			until.Reset(time.Until(at))
 		}
 		select {
@@ -197,19 +198,19 @@ func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
 				quiet.Reset(quietTime)
 			}
-			r.obey(r.verdict.observe(e))
+			r.obey(r.verdict.Observe(e))
 		case now := <-until.C:
-			r.obey(r.verdict.tick(now))
+			r.obey(r.verdict.Tick(now))
 		case <-quiet.C:
 			debug.FreeOSMemory()
 		case <-timeout:
-			r.obey(r.verdict.overdue())
+			r.obey(r.verdict.Overdue())
 		case err := <-r.display.Broken():
-			r.obey(r.verdict.closed(err))
+			r.obey(r.verdict.Closed(err))
 		case sig := <-r.signals:
-			r.obey(r.verdict.signal(sig))
+			r.obey(r.verdict.Signal(sig, stopSignals[sig]))
 		case order := <-r.orders:
-			r.obey(r.verdict.ordered(order))
+			r.obey(r.verdict.Ordered(order))
 		case <-r.impatient:
 			r.givenUp = true
 			return errGivenUp
@@ -228,16 +229,16 @@ func (r *run) close(ctx context.Context) error {
 	return r.engine.Close(ctx)
 }
 
-func (r *run) obey(a action, say string) {
+func (r *run) obey(a verdict.Action, say string) {
 	r.remember()
 	switch a {
-	case carryOn:
+	case verdict.CarryOn:
 		if say == "" {
 			return
 		}
-	case stopRun:
+	case verdict.Stop:
 		go r.engine.Stop() // which keeps the order on disk, and must not hold up a signal
-	case killRun:
+	case verdict.Kill:
 		if r.impatient == nil {
 			r.impatient = time.After(giveUpTime)
 		}
@@ -251,28 +252,28 @@ func (r *run) obey(a action, say string) {
 // run does not want to wait for that.
 func (r *run) end(over <-chan struct{}) int {
 	var impatient <-chan time.Time
-	if r.verdict.killed() || r.givenUp {
+	if r.verdict.Killed() || r.givenUp {
 		impatient = time.After(readTime)
 	}
 	select {
 	case <-over:
 	case <-impatient:
-		return r.verdict.code()
+		return r.verdict.Code()
 	case sig := <-r.signals:
-		r.verdict.signal(sig)
-		return r.verdict.code()
+		r.verdict.Signal(sig, stopSignals[sig])
+		return r.verdict.Code()
 	}
 	r.lookAtStdout()
-	r.display.End(ui.Result{ExitCode: r.verdict.code(), Cause: r.verdict.cause.text, Time: time.Now()})
+	r.display.End(ui.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()})
 	r.lookAtStdout()
-	return r.verdict.code()
+	return r.verdict.Code()
 }
 
 // lookAtStdout takes in that stdout was closed at the very end.
 func (r *run) lookAtStdout() {
 	select {
 	case err := <-r.display.Broken():
-		r.verdict.closed(err)
+		r.verdict.Closed(err)
 	default:
 	}
 }

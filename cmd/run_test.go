@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/drivers/process/keeper"
@@ -62,22 +63,22 @@ func TestRunEndsWhenItShould(t *testing.T) {
 		name       string
 		kind       string
 		config     string
-		policy     policy
+		policy     verdict.Policy
 		interrupts []time.Duration
 		stdout     io.Writer
 		code       int
 		took       time.Duration
 		says       string
 	}{
-		{"by itself", "batch", `run_for = "90s"`, policy{}, nil, nil, 0, 90 * time.Second, "job j complete after 1m30s"},
-		{"after the timeout", "batch", `run_for = "1h"`, policy{timeout: time.Minute}, nil, nil, 124, time.Minute, "the timeout of 1m0s has passed with t running: stopping"},
-		{"a timeout that does not pass", "batch", `run_for = "90s"`, policy{timeout: time.Hour}, nil, nil, 0, 90 * time.Second, ""},
-		{"when all have run long enough", "service", `run_for = "1h"`, policy{until: 10 * time.Second}, nil, nil, 0, 10 * time.Second, "every task has run for 10s: stopping"},
-		{"with the first failure before that", "service", "run_for = \"5s\"\nexit_code = 3", policy{until: 10 * time.Second}, nil, nil, 1, 5 * time.Second, "j.g[0] failed: stopping"},
-		{"with the first failure", "service", "run_for = \"5s\"\nexit_code = 3", policy{failFast: true}, nil, nil, 1, 5 * time.Second, ""},
-		{"by a signal", "service", "run_for = \"1h\"\nkill_after = \"3s\"", policy{}, []time.Duration{time.Minute}, nil, 130, time.Minute + 3*time.Second, "stopping, again to kill"},
-		{"at once by the second signal", "service", "run_for = \"1h\"\nkill_after = \"15s\"", policy{}, []time.Duration{time.Minute, time.Minute + time.Second}, nil, 130, time.Minute + time.Second, "killing"},
-		{"when stdout is closed", "batch", "run_for = \"1h\"\nstdout_string = \"text\\n\"", policy{}, nil, closedWriter{}, 141, 0, "stdout was closed: stopping"},
+		{"by itself", "batch", `run_for = "90s"`, verdict.Policy{}, nil, nil, 0, 90 * time.Second, "job j complete after 1m30s"},
+		{"after the timeout", "batch", `run_for = "1h"`, verdict.Policy{Timeout: time.Minute}, nil, nil, 124, time.Minute, "the timeout of 1m0s has passed with t running: stopping"},
+		{"a timeout that does not pass", "batch", `run_for = "90s"`, verdict.Policy{Timeout: time.Hour}, nil, nil, 0, 90 * time.Second, ""},
+		{"when all have run long enough", "service", `run_for = "1h"`, verdict.Policy{Until: 10 * time.Second}, nil, nil, 0, 10 * time.Second, "every task has run for 10s: stopping"},
+		{"with the first failure before that", "service", "run_for = \"5s\"\nexit_code = 3", verdict.Policy{Until: 10 * time.Second}, nil, nil, 1, 5 * time.Second, "j.g[0] failed: stopping"},
+		{"with the first failure", "service", "run_for = \"5s\"\nexit_code = 3", verdict.Policy{FailFast: true}, nil, nil, 1, 5 * time.Second, ""},
+		{"by a signal", "service", "run_for = \"1h\"\nkill_after = \"3s\"", verdict.Policy{}, []time.Duration{time.Minute}, nil, 130, time.Minute + 3*time.Second, "stopping, again to kill"},
+		{"at once by the second signal", "service", "run_for = \"1h\"\nkill_after = \"15s\"", verdict.Policy{}, []time.Duration{time.Minute, time.Minute + time.Second}, nil, 130, time.Minute + time.Second, "killing"},
+		{"when stdout is closed", "batch", "run_for = \"1h\"\nstdout_string = \"text\\n\"", verdict.Policy{}, nil, closedWriter{}, 141, 0, "stdout was closed: stopping"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +150,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 				Node:    &taskenv.Node{},
 			}),
 			display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
-			verdict: newVerdict(policy{}, jobs),
+			verdict: verdict.New(verdict.Policy{}, jobs),
 			signals: signals,
 		}
 		begin := time.Now()
@@ -169,7 +170,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 }
 
 // play runs a job with the mock driver and returns the exit code.
-func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p policy, signals <-chan os.Signal) int {
+func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p verdict.Policy, signals <-chan os.Signal) int {
 	t.Helper()
 	jobs := []*api.Job{job}
 	r := &run{
@@ -181,7 +182,7 @@ func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p pol
 			Node:    &taskenv.Node{},
 		}),
 		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
-		verdict: newVerdict(p, jobs),
+		verdict: verdict.New(p, jobs),
 		signals: signals,
 	}
 	code, err := r.run(t.Context(), jobs)
@@ -201,7 +202,7 @@ func TestRefusedJobIsNotShown(t *testing.T) {
 		engine:  engine.New(engine.Config{DataDir: t.TempDir()}),
 		watch:   keeper.New(),
 		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
-		verdict: newVerdict(policy{}, jobs),
+		verdict: verdict.New(verdict.Policy{}, jobs),
 	}
 	if _, err := r.run(t.Context(), jobs); err == nil {
 		t.Error("the job was run")

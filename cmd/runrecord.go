@@ -26,14 +26,14 @@ const (
 func (r *run) record(jobs []*api.Job) error {
 	dirs := r.engine.RunDirs()
 	maps.Copy(dirs, r.dirs)
-	result := ui.Result{ExitCode: r.verdict.code(), Cause: r.verdict.cause.text, Time: time.Now()}
+	result := ui.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()}
 	var errs []error
 	for _, j := range jobs {
 		dir := dirs[*j.ID]
 		if dir == "" {
 			continue // it was not begun
 		}
-		s := ui.Summarise(r.verdict.run, *j.ID, r.began, result)
+		s := ui.Summarise(r.verdict.Run, *j.ID, r.began, result)
 		s.Cause = result.Cause
 		if err := writeSummary(dir, &s); err != nil {
 			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))

@@ -10,9 +10,9 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// observe takes in an event, and says what has failed, if that is none of the
+// Observe takes in an event, and says what has failed, if that is none of the
 // tasks' own doing.
-func (r *rehearsalRun) observe(e event.Event) (failure string) {
+func (r *rehearsalRun) Observe(e event.Event) (failure string) {
 	switch body := e.Body.(type) {
 	case event.Service:
 		if body.Registered && e.Alloc != nil {
@@ -35,9 +35,9 @@ func (r *rehearsalRun) observe(e event.Event) (failure string) {
 	return ""
 }
 
-// staged reports whether every task has done what it is there for, its services
+// Complete reports whether every task has done what it is there for, its services
 // registered, and some would go on.
-func (r *rehearsalRun) staged(final []*fold.Alloc) bool {
+func (r *rehearsalRun) Complete(final []*fold.Alloc) bool {
 	goesOn := false
 	for _, a := range final {
 		if r.offered[a.ID] < r.expect[a.Job+"/"+a.Group] {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
@@ -26,7 +28,7 @@ type upOptions struct {
 	mode     ui.Mode
 	time     ui.TimeFormat
 	timeout  time.Duration
-	until    until
+	until    verdict.Until
 	failFast bool
 	codeFrom string
 	now      bool
@@ -178,7 +180,9 @@ func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
-	p.rehearse = stage
+	if stage != nil {
+		p.Stage = stage
+	}
 	if opts.detach {
 		return a.detach(ctx, files, warnings, opts, dataDir)
 	}
@@ -253,12 +257,12 @@ func (a *app) refuse(files []jobFile, problems jobspec.Problems, mode ui.Mode) e
 	return silent(exitUsage)
 }
 
-func (o *upOptions) policy(files []jobFile) (policy, error) {
-	p := policy{until: o.until.running, healthy: o.until.healthy, timeout: o.timeout, failFast: o.failFast}
+func (o *upOptions) policy(files []jobFile) (verdict.Policy, error) {
+	p := verdict.Policy{Until: o.until.Running, Healthy: o.until.Healthy, Timeout: o.timeout, FailFast: o.failFast}
 	if o.timeout < 0 {
 		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
 	}
-	if o.until.healthy {
+	if o.until.Healthy {
 		for _, j := range jobs(files) {
 			if g := health.ByHand(j); g != "" {
 				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\", so nobody tells", *j.ID, g).
@@ -270,11 +274,20 @@ func (o *upOptions) policy(files []jobFile) (policy, error) {
 			}
 		}
 	}
-	var err error
-	if o.codeFrom != "" {
-		p.codeFrom, err = findCodeFrom(o.codeFrom, jobs(files))
+	if o.codeFrom == "" {
+		return p, nil
 	}
-	return p, err
+	from, err := verdict.FindCodeFrom(o.codeFrom, jobs(files))
+	var wrong *verdict.TaskError
+	switch {
+	case err == nil:
+		p.CodeFrom = from
+	case errors.As(err, &wrong) && len(wrong.Matches) == 0:
+		return p, usageError("%w", err).withHint("tasks are: %s", strings.Join(wrong.Tasks, ", "))
+	default:
+		return p, usageError("%w", err)
+	}
+	return p, nil
 }
 
 // dataDir returns the absolute path of the data directory.

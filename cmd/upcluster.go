@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 )
@@ -33,7 +34,7 @@ func (o *upOptions) checkCluster() error {
 		return nil
 	case o.failFast || o.codeFrom != "":
 		return usageError("cannot use --fail-fast or --exit-code-from with --detach: nobody would be there to stop the job").withHint("leave out --detach")
-	case !o.wait && (o.timeout != 0 || o.until != until{}):
+	case !o.wait && (o.timeout != 0 || o.until != verdict.Until{}):
 		return usageError("cannot use --timeout or --until with --detach in a cluster: nobody would be there to stop the job").
 			withHint("with --wait they say how long it is waited, and for what")
 	}
@@ -62,7 +63,7 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 		return stopped(ctx, r.halfway(err))
 	}
 	if opts.update {
-		p.since = began
+		p.Since = began
 	}
 	warnings := append(asDiagnostics(problems), r.warnings...)
 	if opts.detach {

@@ -10,6 +10,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
 
@@ -60,7 +61,7 @@ func (a *app) attachCluster(ctx context.Context, id string, opts attachOptions) 
 	if err != nil {
 		return stopped(asking, err)
 	}
-	return r.show(ctx, past, policy{}, options)
+	return r.show(ctx, past, verdict.Policy{}, options)
 }
 
 // clusterEvents shows what has happened to a job in a cluster, as far as that

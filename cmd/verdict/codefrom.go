@@ -1,6 +1,7 @@
-package cmd
+package verdict
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -8,41 +9,52 @@ import (
 	"taskrun/engine/fold"
 )
 
-// codeFrom is the task that --exit-code-from names.
-type codeFrom struct{ job, group, task string }
+// CodeFrom is the task that --exit-code-from names.
+type CodeFrom struct{ job, group, task string }
 
 // String returns the task as the user may have named it.
-func (c *codeFrom) String() string { return c.task }
+func (c *CodeFrom) String() string { return c.task }
 
-// findCodeFrom looks a task up by [JOB/][GROUP/]TASK.
-func findCodeFrom(name string, jobs []*api.Job) (*codeFrom, error) {
-	var found []*codeFrom
-	var all, matches []string
+// TaskError says that --exit-code-from names no task, or several.
+type TaskError struct {
+	Name    string
+	Matches []string // the tasks that it may be, as JOB/GROUP/TASK
+	Tasks   []string // those that there are
+}
+
+// Error says what is wrong with the name.
+func (e *TaskError) Error() string {
+	if len(e.Matches) == 0 {
+		return fmt.Sprintf("cannot take the exit code from task %q: no job has it", e.Name)
+	}
+	return fmt.Sprintf("cannot take the exit code from task %q: it may be %s", e.Name, strings.Join(e.Matches, " or "))
+}
+
+// FindCodeFrom looks a task up by [JOB/][GROUP/]TASK. The error is a *TaskError.
+func FindCodeFrom(name string, jobs []*api.Job) (*CodeFrom, error) {
+	var found *CodeFrom
+	wrong := &TaskError{Name: name}
 	for _, j := range jobs {
 		for _, g := range j.TaskGroups {
 			for _, t := range g.Tasks {
 				full := *j.ID + "/" + *g.Name + "/" + t.Name
-				all = append(all, full)
+				wrong.Tasks = append(wrong.Tasks, full)
 				if full == name || strings.HasSuffix(full, "/"+name) {
-					found = append(found, &codeFrom{*j.ID, *g.Name, t.Name})
-					matches = append(matches, full)
+					found = &CodeFrom{*j.ID, *g.Name, t.Name}
+					wrong.Matches = append(wrong.Matches, full)
 				}
 			}
 		}
 	}
-	switch len(found) {
-	case 0:
-		return nil, usageError("cannot take the exit code from task %q: no job has it", name).
-			withHint("tasks are: %s", strings.Join(all, ", "))
-	case 1:
-		return found[0], nil
+	if len(wrong.Matches) != 1 {
+		return nil, wrong
 	}
-	return nil, usageError("cannot take the exit code from task %q: it may be %s", name, strings.Join(matches, " or "))
+	return found, nil
 }
 
 // code returns the exit code of the task when all its instances have ended for
 // good: the worst of them.
-func (c *codeFrom) code(run *fold.Run) (worst int, ended bool) {
+func (c *CodeFrom) code(run *fold.Run) (worst int, ended bool) {
 	left := 0
 	for _, j := range run.Jobs {
 		if g := j.LookupTaskGroup(c.group); *j.ID == c.job && g != nil {
@@ -65,7 +77,7 @@ func (c *codeFrom) code(run *fold.Run) (worst int, ended bool) {
 
 // codeIn returns the exit code of the task in an allocation when it has ended
 // for good there: it will not run again in another one.
-func (c *codeFrom) codeIn(a *fold.Alloc) (code int, ended bool) {
+func (c *CodeFrom) codeIn(a *fold.Alloc) (code int, ended bool) {
 	failed := a.Status == api.AllocClientStatusFailed
 	for _, t := range a.Tasks {
 		if t.Name != c.task {
@@ -77,13 +89,13 @@ func (c *codeFrom) codeIn(a *fold.Alloc) (code int, ended bool) {
 		case t.ExitCode != nil:
 			code = *t.ExitCode
 		case t.Failed, failed:
-			code = exitFailed
+			code = Failed
 		}
 		if code < 0 || code > 255 { // what a process cannot return
 			code = 255
 		}
 		if code == 0 && t.Failed {
-			code = exitFailed
+			code = Failed
 		}
 		return code, true
 	}

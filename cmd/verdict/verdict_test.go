@@ -1,8 +1,9 @@
-package cmd
+package verdict
 
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -17,9 +18,9 @@ var begin = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 // story plays what happens to a run of one job to a verdict.
 type story struct {
-	*verdict
+	*Verdict
 	now     time.Time
-	actions []action // but for carryOn
+	actions []Action // but for CarryOn
 }
 
 // testJob is a job of one group, app, with tasks main and side, and the
@@ -41,15 +42,15 @@ func place(index int, id string) *event.Alloc {
 	return &event.Alloc{Job: "j", Group: "app", Name: fmt.Sprintf("j.app[%d]", index), ID: id}
 }
 
-func (s *story) did(a action, _ string) *story {
-	if a != carryOn {
+func (s *story) did(a Action, _ string) *story {
+	if a != CarryOn {
 		s.actions = append(s.actions, a)
 	}
 	return s
 }
 
 func (s *story) event(a *event.Alloc, task string, body event.Body) *story {
-	return s.did(s.observe(event.Event{Time: s.now, Alloc: a, Task: task, Body: body}))
+	return s.did(s.Observe(event.Event{Time: s.now, Alloc: a, Task: task, Body: body}))
 }
 
 func (s *story) runs(id string, tasks ...string) *story {
@@ -84,60 +85,60 @@ func TestExitCodes(t *testing.T) {
 	complete := func(s *story) { s.alloc("a", "complete") }
 	for _, c := range []struct {
 		name   string
-		policy policy
+		policy Policy
 		play   func(*story)
 		code   int
-		want   []action
+		want   []Action
 	}{
-		{"complete", policy{}, complete, 0, nil},
-		{"failed", policy{}, func(s *story) { s.alloc("a", "failed") }, 1, nil},
-		{"failed, then replaced and complete", policy{}, func(s *story) {
+		{"complete", Policy{}, complete, 0, nil},
+		{"failed", Policy{}, func(s *story) { s.alloc("a", "failed") }, 1, nil},
+		{"failed, then replaced and complete", Policy{}, func(s *story) {
 			s.retried("a").replaced("a", "b").alloc("b", "complete")
 		}, 0, nil},
-		{"failed, then replaced and failed", policy{}, func(s *story) {
+		{"failed, then replaced and failed", Policy{}, func(s *story) {
 			s.retried("a").replaced("a", "b").alloc("b", "failed")
 		}, 1, nil},
-		{"ended without having run", policy{}, func(*story) {}, 1, nil},
-		{"ended without having completed", policy{}, func(s *story) { s.alloc("a", "running") }, 1, nil},
+		{"ended without having run", Policy{}, func(*story) {}, 1, nil},
+		{"ended without having completed", Policy{}, func(s *story) { s.alloc("a", "running") }, 1, nil},
 
-		{"interrupted", policy{}, func(s *story) { s.did(s.signal(syscall.SIGINT)).alloc("a", "complete") }, 130, []action{stopRun}},
-		{"terminated", policy{}, func(s *story) { s.did(s.signal(syscall.SIGTERM)).alloc("a", "complete") }, 143, []action{stopRun}},
-		{"hung up", policy{}, func(s *story) { s.did(s.signal(syscall.SIGHUP)).alloc("a", "complete") }, 129, []action{stopRun}},
-		{"interrupted twice", policy{}, func(s *story) {
-			s.did(s.signal(syscall.SIGINT)).did(s.signal(syscall.SIGTERM)).alloc("a", "complete")
-		}, 130, []action{stopRun, killRun}},
-		{"interrupted before anything ran", policy{}, func(s *story) { s.did(s.signal(syscall.SIGINT)) }, 130, []action{stopRun}},
-		{"a failure beats an interrupt", policy{}, func(s *story) { s.did(s.signal(syscall.SIGINT)).alloc("a", "failed") }, 1, []action{stopRun}},
-		{"an interrupted replacement", policy{}, func(s *story) {
-			s.retried("a").replaced("a", "b").did(s.signal(syscall.SIGINT)).alloc("b", "complete")
-		}, 130, []action{stopRun}},
-		{"interrupted before the replacement", policy{}, func(s *story) { s.retried("a").did(s.signal(syscall.SIGINT)) }, 1, []action{stopRun}},
+		{"interrupted", Policy{}, func(s *story) { s.did(s.Signal(syscall.SIGINT, Interrupt)).alloc("a", "complete") }, 130, []Action{Stop}},
+		{"terminated", Policy{}, func(s *story) { s.did(s.Signal(syscall.SIGTERM, Terminate)).alloc("a", "complete") }, 143, []Action{Stop}},
+		{"hung up", Policy{}, func(s *story) { s.did(s.Signal(syscall.SIGHUP, Hangup)).alloc("a", "complete") }, 129, []Action{Stop}},
+		{"interrupted twice", Policy{}, func(s *story) {
+			s.did(s.Signal(syscall.SIGINT, Interrupt)).did(s.Signal(syscall.SIGTERM, Terminate)).alloc("a", "complete")
+		}, 130, []Action{Stop, Kill}},
+		{"interrupted before anything ran", Policy{}, func(s *story) { s.did(s.Signal(syscall.SIGINT, Interrupt)) }, 130, []Action{Stop}},
+		{"a failure beats an interrupt", Policy{}, func(s *story) { s.did(s.Signal(syscall.SIGINT, Interrupt)).alloc("a", "failed") }, 1, []Action{Stop}},
+		{"an interrupted replacement", Policy{}, func(s *story) {
+			s.retried("a").replaced("a", "b").did(s.Signal(syscall.SIGINT, Interrupt)).alloc("b", "complete")
+		}, 130, []Action{Stop}},
+		{"interrupted before the replacement", Policy{}, func(s *story) { s.retried("a").did(s.Signal(syscall.SIGINT, Interrupt)) }, 1, []Action{Stop}},
 
-		{"timeout", policy{timeout: time.Minute}, func(s *story) { s.did(s.overdue()).alloc("a", "complete") }, 124, []action{stopRun}},
-		{"a failure beats a timeout", policy{}, func(s *story) { s.did(s.overdue()).alloc("a", "failed") }, 1, []action{stopRun}},
-		{"the first cause counts", policy{}, func(s *story) {
-			s.did(s.overdue()).did(s.signal(syscall.SIGINT)).alloc("a", "complete")
-		}, 124, []action{stopRun, stopRun}},
+		{"timeout", Policy{Timeout: time.Minute}, func(s *story) { s.did(s.Overdue()).alloc("a", "complete") }, 124, []Action{Stop}},
+		{"a failure beats a timeout", Policy{}, func(s *story) { s.did(s.Overdue()).alloc("a", "failed") }, 1, []Action{Stop}},
+		{"the first cause counts", Policy{}, func(s *story) {
+			s.did(s.Overdue()).did(s.Signal(syscall.SIGINT, Interrupt)).alloc("a", "complete")
+		}, 124, []Action{Stop, Stop}},
 
-		{"stdout closed", policy{}, func(s *story) { s.did(s.closed(syscall.EPIPE)).alloc("a", "complete") }, 141, []action{stopRun}},
-		{"stdout closed beats a failure", policy{}, func(s *story) { s.did(s.closed(syscall.EPIPE)).alloc("a", "failed") }, 141, []action{stopRun}},
-		{"terminal closed", policy{}, func(s *story) {
-			s.did(s.closed(syscall.EIO)).did(s.signal(syscall.SIGHUP)).alloc("a", "complete")
-		}, 129, []action{stopRun, stopRun}},
-		{"stdout full", policy{}, func(s *story) { s.did(s.closed(syscall.ENOSPC)).alloc("a", "complete") }, 125, []action{stopRun}},
-		{"not cleaned up", policy{}, func(s *story) { s.alloc("a", "complete").broke(errors.New("left")) }, 125, nil},
-		{"failed and not cleaned up", policy{}, func(s *story) { s.alloc("a", "failed").broke(errors.New("left")) }, 1, nil},
+		{"stdout closed", Policy{}, func(s *story) { s.did(s.Closed(syscall.EPIPE)).alloc("a", "complete") }, 141, []Action{Stop}},
+		{"stdout closed beats a failure", Policy{}, func(s *story) { s.did(s.Closed(syscall.EPIPE)).alloc("a", "failed") }, 141, []Action{Stop}},
+		{"terminal closed", Policy{}, func(s *story) {
+			s.did(s.Closed(syscall.EIO)).did(s.Signal(syscall.SIGHUP, Hangup)).alloc("a", "complete")
+		}, 129, []Action{Stop, Stop}},
+		{"stdout full", Policy{}, func(s *story) { s.did(s.Closed(syscall.ENOSPC)).alloc("a", "complete") }, 125, []Action{Stop}},
+		{"not cleaned up", Policy{}, func(s *story) { s.alloc("a", "complete").Broke(errors.New("left")) }, 125, nil},
+		{"failed and not cleaned up", Policy{}, func(s *story) { s.alloc("a", "failed").Broke(errors.New("left")) }, 1, nil},
 
-		{"fail fast", policy{failFast: true}, func(s *story) { s.retried("a") }, 1, []action{stopRun}},
-		{"fail fast, complete", policy{failFast: true}, complete, 0, nil},
-		{"until, failed", policy{until: time.Second}, func(s *story) { s.retried("a") }, 1, []action{stopRun}},
-		{"until, complete before", policy{until: time.Second}, complete, 0, nil},
+		{"fail fast", Policy{FailFast: true}, func(s *story) { s.retried("a") }, 1, []Action{Stop}},
+		{"fail fast, complete", Policy{FailFast: true}, complete, 0, nil},
+		{"until, failed", Policy{Until: time.Second}, func(s *story) { s.retried("a") }, 1, []Action{Stop}},
+		{"until, complete before", Policy{Until: time.Second}, complete, 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := &story{verdict: newVerdict(c.policy, []*api.Job{testJob("batch", 1)}), now: begin}
+			s := &story{Verdict: New(c.policy, []*api.Job{testJob("batch", 1)}), now: begin}
 			c.play(s)
-			if got := s.code(); got != c.code {
+			if got := s.Code(); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			if fmt.Sprint(s.actions) != fmt.Sprint(c.want) {
@@ -153,47 +154,47 @@ func TestExitCodeFromTask(t *testing.T) {
 		name string
 		play func(*story)
 		code int
-		want []action
+		want []Action
 	}{
-		{"ends well", func(s *story) { s.dies("a", "main", 0).alloc("a", "complete") }, 0, []action{stopRun}},
+		{"ends well", func(s *story) { s.dies("a", "main", 0).alloc("a", "complete") }, 0, []Action{Stop}},
 		{"ends well although another failed before", func(s *story) {
 			s.fails("a", "side", 9).dies("a", "main", 0).alloc("a", "failed")
-		}, 0, []action{stopRun}},
-		{"fails for good", func(s *story) { s.fails("a", "main", 7).alloc("a", "failed") }, 7, []action{stopRun}},
-		{"killed by a signal", func(s *story) { s.fails("a", "main", 137).alloc("a", "failed") }, 137, []action{stopRun}},
+		}, 0, []Action{Stop}},
+		{"fails for good", func(s *story) { s.fails("a", "main", 7).alloc("a", "failed") }, 7, []Action{Stop}},
+		{"killed by a signal", func(s *story) { s.fails("a", "main", 137).alloc("a", "failed") }, 137, []Action{Stop}},
 		{"another task ends", func(s *story) { s.dies("a", "side", 3).alloc("a", "complete") }, 0, nil},
 		{"fails, then runs again elsewhere and ends well", func(s *story) {
 			s.fails("a", "main", 7).retried("a").replaced("a", "b").dies("b", "main", 0).alloc("b", "complete")
-		}, 0, []action{stopRun}},
+		}, 0, []Action{Stop}},
 		{"killed because another failed, and runs again", func(s *story) {
 			s.fails("a", "side", 9).retried("a").dies("a", "main", 130).replaced("a", "b").dies("b", "main", 4)
-		}, 4, []action{stopRun}},
+		}, 4, []Action{Stop}},
 		{"could not be started", func(s *story) {
 			s.event(place(0, "a"), "main", event.TaskState{State: "dead", Failed: true}).alloc("a", "failed")
-		}, 1, []action{stopRun}},
+		}, 1, []Action{Stop}},
 		{"never started since another failed", func(s *story) {
 			s.fails("a", "side", 9).alloc("a", "failed").event(place(0, "a"), "main", event.TaskState{State: "dead"})
-		}, 1, []action{stopRun}},
+		}, 1, []Action{Stop}},
 		{"restarts are not the end", func(s *story) {
 			code := 3
 			s.event(place(0, "a"), "main", event.TaskState{State: "pending", Restarts: 1, ExitCode: &code})
 			s.runs("a", "main").dies("a", "main", 0)
-		}, 0, []action{stopRun}},
-		{"a code that no process has", func(s *story) { s.fails("a", "main", 256).alloc("a", "failed") }, 255, []action{stopRun}},
+		}, 0, []Action{Stop}},
+		{"a code that no process has", func(s *story) { s.fails("a", "main", 256).alloc("a", "failed") }, 255, []Action{Stop}},
 		{"interrupted", func(s *story) {
-			s.did(s.signal(syscall.SIGINT)).dies("a", "main", 130).alloc("a", "complete")
-		}, 130, []action{stopRun}},
+			s.did(s.Signal(syscall.SIGINT, Interrupt)).dies("a", "main", 130).alloc("a", "complete")
+		}, 130, []Action{Stop}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			jobs := []*api.Job{testJob("batch", 1)}
-			from, err := findCodeFrom("main", jobs)
+			from, err := FindCodeFrom("main", jobs)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := &story{verdict: newVerdict(policy{codeFrom: from}, jobs), now: begin}
+			s := &story{Verdict: New(Policy{CodeFrom: from}, jobs), now: begin}
 			c.play(s)
-			if got := s.code(); got != c.code {
+			if got := s.Code(); got != c.code {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			if fmt.Sprint(s.actions) != fmt.Sprint(c.want) {
@@ -206,11 +207,11 @@ func TestExitCodeFromTask(t *testing.T) {
 func TestExitCodeFromSeveralInstancesIsTheWorst(t *testing.T) {
 	t.Parallel()
 	jobs := []*api.Job{testJob("batch", 3)}
-	from, err := findCodeFrom("app/main", jobs)
+	from, err := FindCodeFrom("app/main", jobs)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &story{verdict: newVerdict(policy{codeFrom: from}, jobs), now: begin}
+	s := &story{Verdict: New(Policy{CodeFrom: from}, jobs), now: begin}
 	for i, code := range []int{2, 5, 0} {
 		if len(s.actions) > 0 {
 			t.Fatalf("stopped after %d of 3 instances", i)
@@ -221,7 +222,7 @@ func TestExitCodeFromSeveralInstancesIsTheWorst(t *testing.T) {
 			s.event(a, "", event.AllocStatus{Status: "failed", Retry: -1})
 		}
 	}
-	if got := s.code(); got != 5 || len(s.actions) != 1 {
+	if got := s.Code(); got != 5 || len(s.actions) != 1 {
 		t.Errorf("exit code %d after %v, want 5 after one stop", got, s.actions)
 	}
 }
@@ -256,14 +257,14 @@ func TestUntilIsFulfilledWhenEveryTaskHasRunForSoLong(t *testing.T) {
 		{"all have ended", "batch", func(s *story) { s.dies("a", "main", 0).dies("a", "side", 0) }, 0},
 		{"one has failed", "batch", func(s *story) { s.runs("a", "main").fails("a", "side", 1) }, 0},
 		{"stopped by something else", "service", func(s *story) {
-			s.runs("a", "main", "side").did(s.signal(syscall.SIGINT))
+			s.runs("a", "main", "side").did(s.Signal(syscall.SIGINT, Interrupt))
 		}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := &story{verdict: newVerdict(policy{until: wait}, []*api.Job{testJob(c.kind, 1)}), now: begin}
+			s := &story{Verdict: New(Policy{Until: wait}, []*api.Job{testJob(c.kind, 1)}), now: begin}
 			c.play(s)
-			at, ok := s.due()
+			at, ok := s.Due()
 			if !ok {
 				at = begin
 			}
@@ -273,14 +274,14 @@ func TestUntilIsFulfilledWhenEveryTaskHasRunForSoLong(t *testing.T) {
 			if c.due == 0 {
 				return
 			}
-			if a, _ := s.tick(at.Add(-time.Nanosecond)); a != carryOn {
+			if a, _ := s.Tick(at.Add(-time.Nanosecond)); a != CarryOn {
 				t.Error("stopped too early")
 			}
-			if a, _ := s.tick(at); a != stopRun {
+			if a, _ := s.Tick(at); a != Stop {
 				t.Error("not stopped when due")
 			}
-			if s.alloc("a", "complete"); s.code() != 0 {
-				t.Errorf("exit code %d, want 0", s.code())
+			if s.alloc("a", "complete"); s.Code() != 0 {
+				t.Errorf("exit code %d, want 0", s.Code())
 			}
 		})
 	}
@@ -288,18 +289,18 @@ func TestUntilIsFulfilledWhenEveryTaskHasRunForSoLong(t *testing.T) {
 
 func TestUntilWaitsForEveryAllocation(t *testing.T) {
 	t.Parallel()
-	s := &story{verdict: newVerdict(policy{until: time.Second}, []*api.Job{testJob("service", 2)}), now: begin}
+	s := &story{Verdict: New(Policy{Until: time.Second}, []*api.Job{testJob("service", 2)}), now: begin}
 	s.runs("a", "main", "side")
-	if _, ok := s.due(); ok {
+	if _, ok := s.Due(); ok {
 		t.Error("due with one of two allocations")
 	}
 }
 
 func TestTimeoutNamesWhoHasNotEnded(t *testing.T) {
 	t.Parallel()
-	s := &story{verdict: newVerdict(policy{timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
+	s := &story{Verdict: New(Policy{Timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
 	s.runs("a", "main")
-	_, said := s.overdue()
+	_, said := s.Overdue()
 	if want := "the timeout of 1m0s has passed with main running, side pending: stopping"; said != want {
 		t.Errorf("said %q, want %q", said, want)
 	}
@@ -322,12 +323,13 @@ func TestTaskOfExitCodeFromMustBeOne(t *testing.T) {
 		{"man", `cannot take the exit code from task "man": no job has it`},
 		{"", `cannot take the exit code from task "": no job has it`},
 	} {
-		_, err := findCodeFrom(c.name, []*api.Job{two})
+		_, err := FindCodeFrom(c.name, []*api.Job{two})
 		if got := fmt.Sprint(err); c.err == "" && err != nil || c.err != "" && got != c.err {
 			t.Errorf("%q: %v, want %s", c.name, err, c.err)
 		}
-		if err != nil && exitCode(err) != exitUsage {
-			t.Errorf("%q: exit code %d", c.name, exitCode(err))
+		var wrong *TaskError
+		if err != nil && (!errors.As(err, &wrong) || !slices.Equal(wrong.Tasks, []string{"j/app/main", "j/app/side", "j/app/after", "j/other/main"})) {
+			t.Errorf("%q: error %#v", c.name, err)
 		}
 	}
 }
@@ -337,20 +339,20 @@ func TestTaskOfExitCodeFromMustBeOne(t *testing.T) {
 func TestUntilAfterAnUpdate(t *testing.T) {
 	t.Parallel()
 	s := &story{now: begin.Add(-time.Hour)}
-	s.verdict = newVerdict(policy{until: 10 * time.Second, since: begin}, []*api.Job{testJob("service", 1)})
+	s.Verdict = New(Policy{Until: 10 * time.Second, Since: begin}, []*api.Job{testJob("service", 1)})
 	s.runs("a", "main", "side")
-	if at, ok := s.due(); !ok || !at.Equal(begin.Add(10*time.Second)) {
+	if at, ok := s.Due(); !ok || !at.Equal(begin.Add(10*time.Second)) {
 		t.Errorf("due at %v, %v", at, ok)
 	}
 	s.now = begin.Add(time.Second)
 	s.event(nil, "", event.Deployment{Job: "j", Status: "running"})
-	if at, ok := s.due(); ok {
+	if at, ok := s.Due(); ok {
 		t.Errorf("due at %v while the deployment goes on", at)
 	}
 	s.now = begin.Add(5 * time.Second)
 	s.replaced("a", "b").runs("b", "main", "side")
 	s.event(nil, "", event.Deployment{Job: "j", Status: "successful"})
-	if at, ok := s.due(); !ok || !at.Equal(begin.Add(15*time.Second)) {
+	if at, ok := s.Due(); !ok || !at.Equal(begin.Add(15*time.Second)) {
 		t.Errorf("due at %v, %v", at, ok)
 	}
 }

@@ -1,4 +1,4 @@
-package cmd
+package verdict
 
 import (
 	"fmt"
@@ -10,28 +10,28 @@ import (
 // min_healthy_time does.
 const untilRunning = 10 * time.Second
 
-// until is the value of --until: running, running=<duration>, or healthy.
-type until struct {
-	running time.Duration // 0: not given
-	healthy bool
+// Until is the value of --until: running, running=<duration>, or healthy.
+type Until struct {
+	Running time.Duration // 0: not given
+	Healthy bool
 }
 
 // String, Set and Type make it the value of a flag.
-func (u *until) String() string {
+func (u *Until) String() string {
 	switch {
-	case u.healthy:
+	case u.Healthy:
 		return "healthy"
-	case u.running == 0:
+	case u.Running == 0:
 		return ""
 	}
-	return "running=" + u.running.String()
+	return "running=" + u.Running.String()
 }
 
 // Set accepts running, running=<duration> and healthy.
-func (u *until) Set(s string) error {
-	*u = until{}
+func (u *Until) Set(s string) error {
+	*u = Until{}
 	if s == "healthy" {
-		u.healthy = true
+		u.Healthy = true
 		return nil
 	}
 	what, text, given := strings.Cut(s, "=")
@@ -48,9 +48,9 @@ func (u *until) Set(s string) error {
 			return fmt.Errorf("%v is no time to run", d)
 		}
 	}
-	u.running = d
+	u.Running = d
 	return nil
 }
 
 // Type names the value in help texts.
-func (u *until) Type() string { return "running[=10s]|healthy" }
+func (u *Until) Type() string { return "running[=10s]|healthy" }

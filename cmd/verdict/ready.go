@@ -1,0 +1,115 @@
+package verdict
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
+)
+
+// Ready decides when a run that is followed from outside is ready: the
+// deployments are successful and, of jobs without one, every task has run for a
+// while or ended well. It leaves the run then, or when that can no longer be.
+type Ready struct {
+	Verdict            // of the run as a whole
+	parts   []*Verdict // of the jobs with a deployment, and of the others
+}
+
+// NewReady returns what decides whether jobs are ready after the events of
+// their past, which cause nothing. Since is that of the policy.
+func NewReady(jobs []*api.Job, u Until, since time.Time, past ...event.Event) *Ready {
+	r := &Ready{Verdict: *New(Policy{Outlives: true}, jobs, past...)}
+	var healthy, running []*api.Job
+	for _, j := range jobs {
+		switch {
+		case j.IsPeriodic() || j.IsParameterized(): // the jobs they launch come later
+		case health.NewDeployment(j, time.Time{}) != nil && health.ByHand(j) == "" && u.Running == 0:
+			healthy = append(healthy, j)
+		default:
+			running = append(running, j)
+		}
+	}
+	if u.Running == 0 {
+		u.Running = untilRunning
+	}
+	if len(healthy) > 0 {
+		r.parts = append(r.parts, New(Policy{Healthy: true, Since: since}, healthy))
+	}
+	if len(running) > 0 {
+		r.parts = append(r.parts, New(Policy{Until: u.Running, Since: since}, running))
+	}
+	for _, v := range r.parts {
+		for _, e := range past {
+			if v.concerns(e) {
+				v.Run.Apply(e)
+			}
+		}
+	}
+	return r
+}
+
+// Observe takes in an event.
+func (r *Ready) Observe(e event.Event) (Action, string) {
+	for _, v := range r.parts {
+		if v.concerns(e) {
+			v.Observe(e)
+		}
+	}
+	return r.decide()
+}
+
+// Due returns when the tasks of jobs without a deployment will have run for long
+// enough.
+func (r *Ready) Due() (at time.Time, ok bool) {
+	for _, v := range r.parts {
+		if at, ok := v.Due(); ok {
+			return at, ok
+		}
+	}
+	return time.Time{}, false
+}
+
+// Tick takes in that time has passed.
+func (r *Ready) Tick(now time.Time) (Action, string) {
+	for _, v := range r.parts {
+		v.Tick(now)
+	}
+	return r.decide()
+}
+
+func (r *Ready) decide() (Action, string) {
+	if _, decided := r.Decided(); decided {
+		return Leave, ""
+	}
+	return CarryOn, ""
+}
+
+// Decided reports whether it is decided that the run is ready or, with an error
+// that says why, never will be.
+func (r *Ready) Decided() (failure error, decided bool) {
+	decided = true
+	for _, v := range r.parts {
+		switch {
+		case !v.Stopping():
+			decided = false
+		case v.Cause.Code != OK:
+			return errors.New(v.Cause.Text), true
+		}
+	}
+	return nil, decided
+}
+
+// Failed reports whether a job has failed, when nothing runs any more.
+func (r *Ready) Failed() bool { return slices.ContainsFunc(r.parts, (*Verdict).Failed) }
+
+// concerns reports whether an event is about one of the jobs.
+func (v *Verdict) concerns(e event.Event) bool {
+	return slices.ContainsFunc(v.Run.Jobs, func(j *api.Job) bool {
+		d, ok := e.Body.(event.Deployment)
+		return ok && d.Job == *j.ID || e.Alloc != nil && e.Alloc.Of(*j.ID)
+	})
+}

@@ -1,0 +1,335 @@
+// Package verdict decides when a run is to end before its time, and which exit
+// code it gets. It is pure: events, signals and the time come in as values, and
+// an action comes out.
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
+	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
+)
+
+// Policy is what the user wants of the end of a run.
+type Policy struct {
+	Until    time.Duration // > 0: stop well once every task has run this long
+	Healthy  bool          // stop well once every deployment is successful
+	Timeout  time.Duration // for the message about it
+	FailFast bool          // the first failed allocation ends the run
+	CodeFrom *CodeFrom     // nil: the exit code is that of the run
+	Stage    Stage         // of a rehearsal; nil for a run that is none
+	// Since is when jobs were changed that ran before: what they did until then
+	// does not count for Until. Zero: they are new.
+	Since time.Time
+	// Outlives means that the run does not end with taskrun, as in a cluster: a
+	// signal and a closed stdout leave it. With Asks, the first Ctrl-C asks the
+	// user whether to stop it.
+	Outlives, Asks bool
+}
+
+// Stage says how far a rehearsal has come.
+type Stage interface {
+	// Observe takes in an event and says why the rehearsal has failed, or "".
+	Observe(e event.Event) (failure string)
+	// Complete reports whether all that should run has been rehearsed.
+	Complete(final []*fold.Alloc) bool
+}
+
+// Action is what is to be done with the run now.
+type Action int
+
+// The actions, from the mildest on.
+const (
+	CarryOn Action = iota
+	Ask            // the user what to do, see Answer
+	Leave          // follow the run no longer; it goes on
+	Stop           // gracefully
+	Kill           // at once
+)
+
+// Cause is why a run is stopped.
+type Cause struct {
+	Text string // empty: it is not
+	Code int
+	Own  bool // no failure changes the code
+}
+
+// Verdict decides about a run. It sees what happens in the order in which it
+// happens.
+//
+//	running ──failure, --exit-code-from, --until, timeout, signal, stdout──▶ stopping ──signal──▶ killed
+//	   └───────────────────────────── by itself ────────────────────────────────▶ ended ◀───────────┘
+//
+// The first cause to stop a run is the one that counts.
+type Verdict struct {
+	Policy
+	Run   *fold.Run
+	Cause Cause
+
+	signals   int
+	asked     bool
+	left      int
+	successes map[string]bool // jobs whose deployments were successful
+}
+
+// New returns the verdict on a run of jobs after the events of its past, which
+// cause nothing.
+func New(p Policy, jobs []*api.Job, past ...event.Event) *Verdict {
+	return &Verdict{Policy: p, Run: fold.New(jobs, past...), successes: map[string]bool{}}
+}
+
+// Observe takes in an event. Like the methods below it returns what to do now
+// and what to tell the user about it.
+func (v *Verdict) Observe(e event.Event) (Action, string) {
+	v.Run.Apply(e)
+	if v.Stopping() {
+		return CarryOn, ""
+	}
+	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.FailFast || v.Until > 0 || v.Healthy || v.Stage != nil) {
+		return v.stop(Cause{Text: e.Alloc.Name + " failed", Code: Failed})
+	}
+	if d, ok := e.Body.(event.Deployment); ok && v.Healthy {
+		return v.deployed(d)
+	}
+	if v.Stage != nil {
+		if why := v.Stage.Observe(e); why != "" {
+			return v.stop(Cause{Text: why, Code: Failed, Own: true})
+		}
+	}
+	if v.CodeFrom != nil {
+		if code, ok := v.CodeFrom.code(v.Run); ok {
+			return v.stop(Cause{Text: fmt.Sprintf("task %q has ended", v.CodeFrom), Code: code, Own: true})
+		}
+	}
+	if v.Stage != nil {
+		if final := v.Run.Final(); len(final) >= v.Run.Expected() && v.Stage.Complete(final) {
+			return v.stop(Cause{Text: "all that should run has been rehearsed"})
+		}
+	}
+	return CarryOn, ""
+}
+
+// deployed takes in the state of a job's deployment.
+func (v *Verdict) deployed(d event.Deployment) (Action, string) {
+	switch d.Status {
+	case health.DeploymentSuccessful:
+		v.successes[d.Job] = true
+		if len(v.successes) == len(v.Run.Jobs) {
+			return v.stop(Cause{Text: "every allocation is healthy"})
+		}
+	case health.DeploymentFailed:
+		return v.stop(Cause{Text: fmt.Sprintf("the deployment of job %q has failed: %s", d.Job, d.Description), Code: Failed, Own: true})
+	}
+	return CarryOn, ""
+}
+
+// Due returns when --until is fulfilled if nothing happens before.
+func (v *Verdict) Due() (at time.Time, ok bool) {
+	if v.Until <= 0 || v.Stopping() {
+		return time.Time{}, false
+	}
+	final := v.Run.Final()
+	if len(final) < v.Run.Expected() || v.changing() {
+		return time.Time{}, false
+	}
+	at = v.Since
+	for _, a := range final {
+		for _, t := range a.Tasks {
+			switch {
+			case t.Poststop(), t.State == "dead" && !t.Failed:
+			case t.State != "running":
+				return time.Time{}, false
+			case t.Running.After(at):
+				at = t.Running
+			}
+		}
+	}
+	return at.Add(v.Until), !at.IsZero()
+}
+
+// changing reports whether allocations of an earlier version are yet to be
+// replaced.
+func (v *Verdict) changing() bool {
+	if v.Since.IsZero() {
+		return false
+	}
+	for _, d := range v.Run.Deployments {
+		if d.Status == health.DeploymentRunning {
+			return true
+		}
+	}
+	return false
+}
+
+// Tick takes in that time has passed.
+func (v *Verdict) Tick(now time.Time) (Action, string) {
+	if at, ok := v.Due(); ok && !now.Before(at) {
+		return v.stop(Cause{Text: fmt.Sprintf("every task has run for %v", v.Until)})
+	}
+	return CarryOn, ""
+}
+
+// Overdue takes in that --timeout has passed.
+func (v *Verdict) Overdue() (Action, string) {
+	text := fmt.Sprintf("the timeout of %v has passed", v.Timeout)
+	if tasks := v.unfinished(); tasks != "" {
+		text += " with " + tasks
+	}
+	return v.stop(Cause{Text: text, Code: Timeout})
+}
+
+// Signal takes in a signal to taskrun, which leads to an exit code.
+func (v *Verdict) Signal(sig os.Signal, code int) (Action, string) {
+	v.signals++
+	switch {
+	case v.Outlives && v.Asks && sig == os.Interrupt && !v.asked && !v.Stopping():
+		v.asked = true
+		return Ask, ""
+	case v.Outlives:
+		return v.leave(code)
+	case v.signals > 1:
+		return Kill, "killing"
+	}
+	v.stop(Cause{Text: sig.String(), Code: code})
+	return Stop, "stopping, again to kill"
+}
+
+// Answer takes in what the user was asked for by Ask: to stop the run, to leave
+// it, or else to carry on.
+func (v *Verdict) Answer(answer string) (Action, string) {
+	if !v.asked || v.left != 0 {
+		return CarryOn, ""
+	}
+	v.asked = false
+	switch strings.ToLower(answer) {
+	case "s", "stop":
+		v.stop(Cause{Text: "interrupt", Code: Interrupt})
+		return Stop, "stopping, Ctrl-C to leave"
+	case "l", "leave":
+		return v.leave(Interrupt)
+	}
+	return CarryOn, ""
+}
+
+func (v *Verdict) leave(code int) (Action, string) {
+	if v.left == 0 {
+		v.left = code
+	}
+	return Leave, ""
+}
+
+// Left is the exit code of taskrun when it was to leave the run, which goes on;
+// 0 when it was not.
+func (v *Verdict) Left() int { return v.left }
+
+// Ordered takes in that a client stops the run, or kills it.
+func (v *Verdict) Ordered(kill bool) (Action, string) {
+	v.stop(Cause{Text: "it was told to stop"})
+	if kill {
+		return Kill, "killing: a client wants it"
+	}
+	return Stop, "stopping: a client wants it"
+}
+
+// Killed reports whether the user wants the run to end at once.
+func (v *Verdict) Killed() bool { return v.signals > 1 }
+
+// Stopping reports whether there is a cause to stop the run.
+func (v *Verdict) Stopping() bool { return v.Cause.Text != "" }
+
+// Closed takes in that stdout cannot be written to any more.
+func (v *Verdict) Closed(err error) (Action, string) {
+	c := Cause{Text: fmt.Sprintf("cannot write to stdout: %v", err), Code: Internal, Own: true}
+	switch {
+	case errors.Is(err, syscall.EPIPE):
+		c = Cause{Text: "stdout was closed", Code: Pipe, Own: true}
+	case errors.Is(err, syscall.EIO): // SIGHUP says the same, a little later
+		c = Cause{Text: "the terminal was closed", Code: Hangup}
+	}
+	action, said := v.stop(c)
+	if v.Outlives { // the user no longer looks at it, which is no reason to stop it
+		return v.leave(v.Cause.Code)
+	}
+	return action, said
+}
+
+// Broke takes in that taskrun itself failed, when all is over, and reports
+// whether that counts: a failure of a task is the greater news.
+func (v *Verdict) Broke(err error) (counts bool) {
+	if v.Code() != OK {
+		return false
+	}
+	v.Cause = Cause{Text: err.Error(), Code: Internal, Own: true}
+	return true
+}
+
+func (v *Verdict) stop(c Cause) (Action, string) {
+	if v.Stopping() {
+		return CarryOn, ""
+	}
+	v.Cause = c
+	return Stop, c.Text + ": stopping"
+}
+
+// Code is the exit code, when nothing more will happen.
+func (v *Verdict) Code() int {
+	if v.Cause.Own {
+		return v.Cause.Code
+	}
+	if v.Failed() {
+		return Failed
+	}
+	return v.Cause.Code
+}
+
+// Failed reports whether the run failed: an allocation did and was not
+// replaced by one that completed, or the run ended without all of them having
+// completed.
+func (v *Verdict) Failed() bool {
+	final := v.Run.Final()
+	if !v.Stopping() && len(final) < v.Run.Expected() {
+		return true
+	}
+	for _, a := range final {
+		switch a.Status {
+		case api.AllocClientStatusFailed:
+			return true
+		case api.AllocClientStatusComplete:
+		default:
+			if !v.Stopping() {
+				return true
+			}
+		}
+	}
+	return v.Cause.Code == Failed
+}
+
+// unfinished names some tasks that have not ended, with their states.
+func (v *Verdict) unfinished() string {
+	const shown = 3
+	var names []string
+	more := 0
+	for _, a := range v.Run.Final() {
+		for _, t := range a.Tasks {
+			switch {
+			case t.State == "dead", t.Poststop():
+			case len(names) < shown:
+				names = append(names, fmt.Sprintf("%s %s", t.Name, t.State))
+			default:
+				more++
+			}
+		}
+	}
+	if more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
