@@ -18,21 +18,21 @@ func (a *app) actionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "action [-i] [-t] [TARGET [ACTION]]",
 		Short: "Run an action of a job in a running task, or list the actions",
-		Long: `Run what an action block of the job file says in the running task that it is
-for, as "exec" would. Without ACTION list the actions of the tasks that TARGET
-stands for, or of all.
+		Long: `Run the command of an action block of the job file in its running task, as
+"exec" would. Without ACTION list the actions of the tasks that TARGET matches,
+or of all tasks.
 
 ` + targetHelp + `
-With --job no TARGET is needed when one task of the job runs.
+With --job no TARGET is needed if one task of the job is running.
 
 Output of the list:
   plain  a table
   json   one object a line for each
-  quiet  task and action alone
+  quiet  only task and action
 
-Exit codes are those of "exec"; of the list
-  0  it is shown, even if there is none
-  1  no task is called as TARGET says
+Exit codes are those of "exec"; for the list
+  0  success, even if there is no action
+  1  no task matches TARGET
   2  the call is wrong`,
 		Example: `  taskrun action
   taskrun action web migrate`,

@@ -78,7 +78,7 @@ func bindOutput(cmd *cobra.Command, mode *ui.Mode, modes ...ui.Mode) {
 
 // bindTime adds the flag of commands that show when something happened.
 func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
-	cmd.Flags().Var(format, "time", "what stands before lines: clock, elapsed, iso or none")
+	cmd.Flags().Var(format, "time", "time before each line: clock, elapsed, iso or none")
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 }
 

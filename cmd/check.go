@@ -29,7 +29,7 @@ func (o *machineOptions) bind(flags *pflag.FlagSet) {
 	flags.Var(o.drivers, "driver", "run the tasks of driver A with driver B, e.g. docker=mock_driver (may be repeated)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 	flags.BoolVar(&o.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
-	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount the paths of this machine that they ask for, instead of folders of the data directory")
+	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount paths of this machine, instead of folders of the data directory")
 }
 
 // preflight returns what an entry point has checked of files. Done ends what

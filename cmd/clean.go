@@ -26,13 +26,13 @@ func (a *app) cleanCommand() *cobra.Command {
 	opts := cleanOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Free what runs that have ended left behind",
-		Long: `Free what is left of runs that have ended, and say how much that was: what
-killed runs left behind, their containers too where a Docker engine answers,
-and of each job all runs but the last five. What runs is never touched.
+		Short: "Remove what ended runs left behind",
+		Long: `Remove what ended runs left behind, and report how much space that freed: what
+killed runs left, including their containers if a Docker engine answers, and all
+but the last five runs of each job. Running jobs are never touched.
 
 Exit codes:
-  0    it is freed, even if there was nothing
+  0    success, even if there was nothing to remove
   2    the call is wrong
   125  something could not be removed`,
 		Example: `  taskrun clean
@@ -43,7 +43,7 @@ Exit codes:
 	flags := cmd.Flags()
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	flags.BoolVarP(&opts.all, "all", "a", false, "remove every run that has ended")
-	flags.BoolVar(&opts.volumes, "volumes", false, "with --all: also remove the volumes that have no folder of their own, if nothing runs")
+	flags.BoolVar(&opts.volumes, "volumes", false, "with --all: also remove volumes that have no folder of their own, if nothing is running")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }

@@ -17,10 +17,9 @@ import (
 )
 
 // targetHelp explains targets in the help of commands.
-const targetHelp = `TARGET is [JOB/][GROUP[INDEX]/]TASK or any part of it that is not ambiguous, or
-the beginning of an allocation's ID, as ID or ID/TASK. Tasks are looked for in
-all runs of this user; with --address in a Nomad cluster. What belongs to Nomad
-in the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.`
+const targetHelp = `TARGET is [JOB/][GROUP[INDEX]/]TASK or any unambiguous part of it, or a prefix
+of an allocation ID, as ID or ID/TASK. Targets are tasks of all runs of this
+user; with --address tasks of a Nomad cluster. NOMAD_* variables are ignored.`
 
 // connection says where tasks are looked for: in the runs of this user or, with
 // an address, in a Nomad cluster. Its flags are called as Nomad's.
@@ -38,7 +37,7 @@ var clusterFlags = []string{
 
 // bind adds the flags of commands that look for tasks.
 func (c *connection) bind(flags *pflag.FlagSet) {
-	flags.StringVar(&c.job, "job", "", "look in this `job` alone")
+	flags.StringVar(&c.job, "job", "", "only tasks of this `job`")
 	c.bindCluster(flags)
 }
 
@@ -47,7 +46,7 @@ func (c *connection) bindCluster(flags *pflag.FlagSet) {
 	c.flags = flags
 	flags.StringVar(&c.cluster.Address, "address", "", "`URL` of a Nomad cluster, instead of the runs of this user")
 	flags.StringVar(&c.cluster.Token, "token", "", "ACL `token` for the cluster; TASKRUN_TOKEN keeps it off the command line")
-	flags.StringVar(&c.cluster.HTTPAuth, "http-auth", "", "`user:password` for a proxy before the cluster; TASKRUN_HTTP_AUTH keeps it off the command line")
+	flags.StringVar(&c.cluster.HTTPAuth, "http-auth", "", "`user:password` for a proxy in front of the cluster; TASKRUN_HTTP_AUTH keeps it off the command line")
 	flags.StringVar(&c.cluster.Region, "region", "", "`region` of the cluster")
 	flags.StringVar(&c.cluster.Namespace, "namespace", "", "`namespace` of the cluster (default: default)")
 	flags.StringVar(&c.cluster.TLS.CACert, "ca-cert", "", "PEM `file` with the CA certificate of the cluster")
@@ -60,7 +59,7 @@ func (c *connection) bindCluster(flags *pflag.FlagSet) {
 
 // bindDataDir adds the flag of commands that look for runs that have ended.
 func bindDataDir(flags *pflag.FlagSet, dir *string) {
-	flags.StringVar(dir, "data-dir", "", "`directory` where runs are kept (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	flags.StringVar(dir, "data-dir", "", "`directory` with the runs (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 }
 
 // remote reports whether a cluster is meant, and refuses what is for the other

@@ -27,19 +27,18 @@ func (a *app) dispatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dispatch JOB",
 		Short: "Run a parameterized job",
-		Long: `Run a parameterized job, which "up" has waiting, with meta and a payload of its
-own, and print the ID of the job that it runs as.
+		Long: `Run a parameterized job that "up" has started, with meta and a payload, and
+print the ID of the dispatched job.
 
-With --address the job is dispatched in a Nomad cluster. What belongs to Nomad in
-the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.
+With --address the job is one of a Nomad cluster. NOMAD_* variables are ignored.
 
 Output:
   plain  the ID
   json   one object of type "dispatched"
 
 Exit codes:
-  0    the job runs
-  1    no such job runs here
+  0    the job was dispatched
+  1    no such job is running
   2    the call is wrong
   125  taskrun itself failed, or the run refused`,
 		Example: `  taskrun dispatch import --meta day=2024-05-01 --payload data.json
@@ -50,7 +49,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
-	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` of the job's meta; may be repeated")
+	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` for the job's meta (may be repeated)")
 	flags.StringVar(&opts.payload, "payload", "", "`file` with the payload, - for stdin")
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	return cmd

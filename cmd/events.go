@@ -44,7 +44,7 @@ Exit codes:
   129, 130, 143  stopped by SIGHUP, SIGINT (Ctrl-C), SIGTERM
   141  stdout was closed`,
 		Example: `  taskrun events web
-  taskrun events -f --output json | jq -r 'select(.event == "Terminated").message'`,
+  taskrun events -f --output json | jq -r 'select(.event=="Terminated").message'`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeRuns(&opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,20 +27,20 @@ func (a *app) execCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exec [-i] [-t] TARGET [--] COMMAND [ARG...]",
 		Short: "Run a command in a running task",
-		Long: `Run a command in a running task, with the task's environment, directory and
-user. When this side ends, the command is killed.
+		Long: `Run a command in a running task, with the environment, directory and user of the
+task. When taskrun exec ends, the command is killed.
 
 ` + targetHelp + `
-With --job no TARGET is needed when one task of the job runs.
+With --job no TARGET is needed if one task of the job is running.
 
-With a terminal on both sides the command gets a terminal too: keys such as
+If stdin and stdout are a terminal the command gets a terminal too: keys such as
 Ctrl-C and Ctrl-Z go to it, and at the beginning of a line
 
   ~.   ends the session
   ~~   types one ~
 
 Exit codes:
-  the command's own; 128+n when signal n ended it
+  the exit code of the command; 128+n if signal n ended it
   126  the command cannot be executed
   127  there is no such command
   125  there is no such task, or taskrun itself failed
@@ -65,8 +65,8 @@ Exit codes:
 func (o *execOptions) bindSession(flags *pflag.FlagSet) {
 	o.bind(flags)
 	flags.StringVar(&o.task, "task", "", "run it in this `task` of TARGET")
-	flags.VarP(&o.stdin, "interactive", "i", "pass stdin on; without it the command's stdin is empty (default: yes)")
-	flags.VarP(&o.tty, "tty", "t", "give the command a terminal (default: if stdin and stdout are one)")
+	flags.VarP(&o.stdin, "interactive", "i", "pass stdin to the command; otherwise its stdin is empty (default: yes)")
+	flags.VarP(&o.tty, "tty", "t", "give the command a terminal (default: if stdin and stdout are terminals)")
 	flags.Lookup("interactive").NoOptDefVal = "true"
 	flags.Lookup("tty").NoOptDefVal = "true"
 	flags.VarP(&o.escape, "escape", "e", "`character` that begins escape sequences, or none")

@@ -19,8 +19,8 @@ func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE]",
 		Short: "Show a job file as the JSON of Nomad's API",
-		Long: `Show the job of a file as JSON, as "nomad job run -output" does: what the file
-says and no defaults, unless --canonical adds them.
+		Long: `Show the job of a file as JSON, as "nomad job run -output" does: the values of
+the file without defaults, unless --canonical adds them.
 
 ` + fileHelp,
 		Args: cobra.MaximumNArgs(1),

@@ -21,7 +21,7 @@ import (
 
 // fileHelp says what FILE may be.
 const fileHelp = `FILE is a job file in HCL or JSON, - for stdin, or an http(s) URL. It may be
-left out where the folder holds exactly one *.nomad.hcl, *.nomad or job.hcl.`
+left out if the folder has exactly one *.nomad.hcl, *.nomad or job.hcl.`
 
 // jobOptions are the flags of every command that reads job files.
 type jobOptions struct {
@@ -40,7 +40,7 @@ func (o *jobOptions) bind(flags *pflag.FlagSet) {
 }
 
 func (o *jobOptions) bindStrict(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.strict, "strict", false, "take warnings for errors")
+	flags.BoolVar(&o.strict, "strict", false, "treat warnings as errors")
 }
 
 func (o *jobOptions) bindMaxAllocs(flags *pflag.FlagSet) {

@@ -26,17 +26,16 @@ func (a *app) planCommand() *cobra.Command {
 	opts := planOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "plan [FILE]",
-		Short: "Show what a changed job file would mean for the job that runs",
-		Long: `Show what differs between a job file and the job of that name that runs, and what
-that means for its allocations: those that would be created, destroyed, replaced
-(create/destroy update), changed while they run (in-place update) or left alone.
-Nothing is changed.
+		Short: "Show what an update of a running job would do",
+		Long: `Show how a job file differs from the running job of that name, and what an
+update would do to its allocations: create them, destroy them, replace them
+(create/destroy update), change them while they run (in-place update), or leave
+them alone. Nothing changes.
 
 ` + fileHelp + `
 
-With --address the job is looked for in a Nomad cluster, where it may also be a
-new one. What belongs to Nomad in
-the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.
+With --address the job is one of a Nomad cluster, where it may also be new.
+NOMAD_* variables are ignored.
 
 Output:
   plain  a line for each difference
@@ -47,7 +46,7 @@ Exit codes, as those of "nomad job plan":
   0    no allocation would be created or destroyed
   1    some would
   2    the job file or the call is wrong
-  125  the job does not run, or taskrun itself failed`,
+  125  the job is not running, or taskrun itself failed`,
 		Example: `  taskrun plan job.nomad.hcl
   taskrun plan --output json | jq .groups`,
 		Args: cobra.MaximumNArgs(1),

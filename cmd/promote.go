@@ -14,10 +14,10 @@ func (a *app) promoteCommand() *cobra.Command {
 	opts := changeOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "promote JOB [GROUP...]",
-		Short: "Take the canaries of a job for good",
+		Short: "Promote the canaries of a job",
 		Long: `Promote the canaries of a job, which must be healthy: they stay, and the other
-allocations are replaced one after another as well. With GROUP only those of
-that group. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "promoted"),
+allocations are replaced as the update block says. With GROUP, promote only the
+canaries of these groups. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "promoted"),
 		Example:           `  taskrun promote web`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeChange(&opts.connection, true),

@@ -30,29 +30,29 @@ func (a *app) psCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "ps [TARGET...]",
 		Aliases: []string{"status"},
-		Short:   "Show the tasks of the jobs that run",
-		Long: `Show the tasks of the jobs that run, or of those that are named. TASK is the
-shortest name by which "exec" and "logs" find a task. Of a job that does not run
-its latest run is shown, and how that ended.
+		Short:   "Show the tasks of running jobs",
+		Long: `Show the tasks of all running jobs, or those that TARGET names. TASK is the
+shortest name by which "exec" and "logs" find a task. For a job that is not
+running, show its latest run and how that ended.
 
 With --orphans show the processes that runs of this user left behind when both
-taskrun and its keeper were killed. Any other command kills them, and says so.
+taskrun and its keeper were killed. Any other command kills them and says so.
 
 ` + targetHelp + `
 
 Output:
   plain  a table
-  json   one object a line, as "up" has them: "run" for each job,
-         "alloc_status" for each allocation, "task_state" for each task, "service" for each
-         service at a port
-  quiet  the names of the tasks alone
+  json   one object a line, as "up" writes them: "run" for each job,
+         "alloc_status" for each allocation, "task_state" for each task,
+         "service" for each service at a port
+  quiet  only the names of the tasks
 
 Exit codes:
-  0  it is shown, even if nothing runs
-  1  no task is called as TARGET says
+  0  success, even if nothing is running
+  1  no task matches TARGET
   2  the call is wrong`,
 		Example: `  taskrun ps
-  taskrun ps --output json | jq -r 'select(.type == "task_state" and .failed).target'`,
+  taskrun ps --output json | jq -r 'select(.failed).target'`,
 		ValidArgsFunction: a.completeTargets(&opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.orphans {
@@ -68,8 +68,8 @@ Exit codes:
 	opts.bind(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindDataDir(flags, &opts.dataDir)
-	flags.BoolVarP(&opts.all, "all", "a", false, "also show allocations that were replaced and, of a cluster, jobs that have ended")
-	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and leave it alone")
+	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and, in a cluster, jobs that have ended")
+	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
 	a.completeJobs(cmd, &opts.connection)
 	return cmd
 }

@@ -11,10 +11,10 @@ func (a *app) rehearseCommand() *cobra.Command {
 	opts := upOptions{mode: ui.Plain, time: ui.TimeClock, rehearse: true}
 	cmd := &cobra.Command{
 		Use:   "rehearse [FILE...]",
-		Short: "Do a dry run: everything except starting tasks",
-		Long: `Do a dry run of job files: everything that "taskrun up" does, except starting the
+		Short: "Dry run: do everything except start tasks",
+		Long: `Do a dry run of job files: do everything that "taskrun up" does, except start
 tasks. Variables, ports, templates, artifacts, services and the order of the
-tasks are as in a run; checks pass, and no driver has to be installed. The
+tasks are as in a run. Checks pass, and no driver has to be installed. The
 rehearsal ends by itself and leaves nothing behind, unless --data-dir is given.
 It fails if any step fails or a stub is missing. It always runs on this machine.
 

@@ -24,8 +24,8 @@ Output:
   quiet  nothing
 
 Exit codes:
-  0    it is done
-  1    no task is called as TARGET says, or none of them runs
+  0    success
+  1    no task matches TARGET, or none of the matches is running
   2    the call is wrong
   125  taskrun itself failed, or the run refused`
 
@@ -34,9 +34,9 @@ func (a *app) restartCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restart TARGET...",
 		Short: "Restart tasks",
-		Long: `Restart every running task that TARGET stands for: kill signal, grace period,
-start. It is no failure and does not count for the restart policy. The command
-returns when the old runs have ended.
+		Long: `Restart every running task that TARGET matches: kill signal, grace period,
+start. A restart is not a failure and does not count for the restart policy. The
+command returns when the old processes have ended.
 
 ` + targetHelp + orderHelp,
 		Example: `  taskrun restart web
@@ -47,7 +47,7 @@ returns when the old runs have ended.
 	}
 	flags := cmd.Flags()
 	a.bindOrder(cmd, &opts)
-	flags.BoolVar(&opts.allTasks, "all-tasks", false, "restart whole allocations, tasks that have ended as well")
+	flags.BoolVar(&opts.allTasks, "all-tasks", false, "restart whole allocations, including tasks that have ended")
 	return cmd
 }
 

@@ -16,9 +16,10 @@ func (a *app) revertCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "revert JOB [VERSION]",
 		Short: "Go back to an earlier version of a job",
-		Long: `Make an earlier version of a job that runs the newest one again. Without VERSION
-it is the latest one before whose deployment was successful. The last six
-versions are kept, and a successful one. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
+		Long: `Make an earlier version of a running job the newest one again. Without VERSION
+it is the latest earlier version whose deployment was successful. taskrun keeps
+the last six versions, and the last successful one. The command waits for the
+end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 		Example: `  taskrun revert web
   taskrun revert web 3`,
 		Args:              cobra.RangeArgs(1, 2),

@@ -43,15 +43,15 @@ func (a *app) rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "taskrun",
 		Short: "Run a Nomad job file on this machine",
-		Long: `Taskrun runs a HashiCorp Nomad job file on this machine, without a cluster:
-in the order, with the restarts, events and environment of a Nomad client.
+		Long: `taskrun runs a HashiCorp Nomad job file on this machine, without a cluster: in
+the order, with the restarts, the events and the environment of a Nomad client.
 
 Every flag may also be given as an environment variable (--data-dir as
 TASKRUN_DATA_DIR) or in a config file (as data-dir): config.hcl, config.toml,
 config.yaml or config.json in $XDG_CONFIG_HOME/taskrun. The flag wins, then the
-variable, then the file. What may be repeated is a list in the file, and one a
-line in a variable. Options of drivers stand in the file alone, in Nomad's
-words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`,
+variable, then the file. A repeated flag is a list in the file, and one value a
+line in a variable. Options of drivers are only in the file, as in Nomad's agent
+configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`,
 		Example: `  taskrun up job.nomad.hcl
   taskrun validate *.nomad.hcl`,
 		Args: a.unknownCommand,
@@ -68,15 +68,32 @@ words: plugin "raw_exec" { config { … } }, or a table plugin.raw_exec.config.`
 	}
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
-	flags.Var(&a.colour, "color", "use colours: auto, always or never")
+	flags.Var(&a.colour, "color", "use color: auto, always or never")
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
-	root.AddCommand(
-		a.upCommand(), a.rehearseCommand(), a.updateCommand(), a.validateCommand(), a.stubsCommand(), a.localCommand(), a.inspectCommand(), a.fmtCommand(),
-		a.attachCommand(), a.stopCommand(), a.eventsCommand(), a.cleanCommand(), a.execCommand(), a.actionCommand(), a.psCommand(), a.logsCommand(),
-		a.restartCommand(), a.signalCommand(), a.statsCommand(), a.dispatchCommand(), a.planCommand(), a.scaleCommand(), a.promoteCommand(), a.revertCommand(),
-		a.versionCommand(),
-	)
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"run", "Run jobs:", []*cobra.Command{a.upCommand(), a.rehearseCommand(), a.planCommand(), a.updateCommand()}},
+		{"check", "Check job files:", []*cobra.Command{a.validateCommand(), a.inspectCommand(), a.fmtCommand(), a.stubsCommand()}},
+		{"see", "See what runs:", []*cobra.Command{a.psCommand(), a.logsCommand(), a.eventsCommand(), a.statsCommand(), a.attachCommand()}},
+		{"act", "Act on what runs:", []*cobra.Command{
+			a.execCommand(), a.actionCommand(), a.stopCommand(), a.restartCommand(), a.signalCommand(), a.dispatchCommand(),
+			a.scaleCommand(), a.promoteCommand(), a.revertCommand(),
+		}},
+		{"other", "Other commands:", []*cobra.Command{a.cleanCommand(), a.versionCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, c := range group.commands {
+			c.GroupID = group.id
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.localCommand())
+	root.SetHelpCommandGroupID("other")
+	root.SetCompletionCommandGroupID("other")
+	root.SetUsageFunc(usage)
 	return root
 }
 

@@ -24,20 +24,19 @@ type changeOptions struct {
 
 const changeHelp = `
 
-With --address the job is looked for in a Nomad cluster. What belongs to Nomad in
-the environment (NOMAD_ADDR, NOMAD_TOKEN, …) is not read.
+With --address the job is one of a Nomad cluster. NOMAD_* variables are ignored.
 
 Output:
-  plain  what was done, then a line for each step of the deployment
+  plain  a line for the change, then one for each step of the deployment
   json   one object of type "%s", then those of type "deployment"
   quiet  nothing
 
 Exit codes:
-  0    it is done: the deployment, if there is one, was successful
-  1    the deployment has failed, or no such job runs
+  0    the deployment, if there is one, was successful
+  1    the deployment failed, or no such job is running
   2    the call is wrong
-  125  taskrun itself failed, or the run refused
-  130, 143  not waited for the end: SIGINT, SIGTERM`
+  125  taskrun itself failed, or the run refused the change
+  130, 143  SIGINT or SIGTERM ended the wait; the deployment continues`
 
 func (a *app) bindChange(cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
@@ -55,9 +54,9 @@ func (a *app) scaleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale JOB [GROUP] COUNT",
 		Short: "Change how many allocations a group has",
-		Long: `Give a group of a job that runs another count, within the limits of its scaling
+		Long: `Change the count of a group of a running job, within the limits of its scaling
 block, and wait until the new allocations are healthy. GROUP may be left out
-where the job has one.` + fmt.Sprintf(changeHelp, "scaled"),
+when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 		Example: `  taskrun scale web 3
   taskrun scale shop workers 0`,
 		Args:              cobra.RangeArgs(2, 3),

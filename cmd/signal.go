@@ -16,7 +16,7 @@ func (a *app) signalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "signal TARGET SIGNAL",
 		Short: "Send a signal to tasks",
-		Long: `Send a signal to every running task that TARGET stands for. SIGNAL is a name such
+		Long: `Send a signal to every running task that TARGET matches. SIGNAL is a name such
 as SIGHUP, hup or USR1.
 
 ` + targetHelp + orderHelp,

@@ -17,9 +17,9 @@ func (a *app) statsCommand() *cobra.Command {
 	opts := orderOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "stats [TARGET...]",
-		Short: "Show what tasks use of CPU and memory",
-		Long: `Show what the running tasks use now, each with the processes that it has started:
-CPU in percent of one core and in MHz, and memory.
+		Short: "Show the CPU and memory that tasks use",
+		Long: `Show the resources that running tasks use now, each including the processes that
+it has started: CPU in percent of one core and in MHz, and memory.
 
 ` + targetHelp + `
 
@@ -28,8 +28,8 @@ Output:
   json   one object of type "stats" a line for each task
 
 Exit codes:
-  0    it is shown, even if nothing runs
-  1    no task is called as TARGET says
+  0    success, even if nothing is running
+  1    no task matches TARGET
   2    the call is wrong
   125  taskrun itself failed, or the run refused`,
 		Example: `  taskrun stats

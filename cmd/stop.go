@@ -44,8 +44,8 @@ Exit codes:
   2    the call is wrong
   124  the run had passed its --timeout already
   125  taskrun itself failed, or the run was killed
-  129, 130, 143  not waited for the end: SIGHUP, SIGINT, SIGTERM came twice; of a
-       cluster: once`,
+  129, 130, 143  not waited for the end: SIGHUP, SIGINT, SIGTERM came twice;
+       of a cluster: once`,
 		Example: `  taskrun stop web
   taskrun stop --kill web
   taskrun stop --address https://nomad.example.com:4646 --purge web`,

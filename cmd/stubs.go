@@ -13,12 +13,12 @@ func (a *app) stubsCommand() *cobra.Command {
 	var opts jobOptions
 	cmd := &cobra.Command{
 		Use:   "stubs [FILE]",
-		Short: "Print a stubs file with what the job needs, to fill in",
+		Short: "Print the stubs that a job file needs, to fill in",
 		Long: `Print a stubs file with everything that a job file needs of a cluster: variables
 without a value, Nomad variables, Consul keys, Vault secrets, services that run
-elsewhere, host volumes and meta of the node, each with the place in the job file
-that needs it. Fill it in and save it as taskrun.hcl beside the job file:
-"taskrun up" reads it from there, or from --stubs FILE.
+elsewhere, host volumes and meta of the node, each with its place in the job
+file. Fill it in and save it as taskrun.hcl beside the job file: "taskrun up"
+reads it from there, or from --stubs FILE.
 
 ` + fileHelp,
 		Example: `  taskrun stubs job.nomad.hcl > taskrun.hcl`,

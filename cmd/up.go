@@ -50,34 +50,35 @@ func (a *app) upCommand() *cobra.Command {
 		Use:   "up [FILE...]",
 		Short: "Run job files and show what happens",
 		Long: `Run job files on this machine and show what happens, until all their
-allocations have ended. The tasks' output goes to stdout, everything else to
-stderr. Ctrl-C stops the run as Nomad would, again kills it.
+allocations have ended. The output of tasks goes to stdout, everything else to
+stderr. Ctrl-C stops the run as Nomad would; a second Ctrl-C kills it.
 
-With --detach they run in the background: "taskrun attach" shows the run,
-"taskrun stop" stops it. It goes on where it was when taskrun itself dies.
+With --detach the jobs run in the background: "taskrun attach" shows the run,
+"taskrun stop" stops it. The run continues where it was if taskrun itself dies.
 
 ` + fileHelp + `
 
 Output:
   plain  lines for people: time, task, output; at the end a table
-  json   one object a line, all on stdout; the first is "run", the last "summary"
-  quiet  the tasks' output alone: of a single task byte for byte, of several
-         each line behind its task; and what failed
+  json   one object a line, all on stdout, from "run" to "summary"
+  quiet  only the output of tasks (with several tasks each line is prefixed with
+         its task), and what failed
 
-With --no-restart a task that fails is not restarted, and its allocation is not
-rescheduled: a batch job that exits with 9 fails at once. It applies to the jobs
-of the files, and not in a cluster.
+With --no-restart taskrun does not restart a task that fails, and does not
+reschedule its allocation: a batch job that exits with 9 fails at once. The flag
+changes the jobs of the files before they start. It cannot be combined with
+--address: in a cluster the job file decides.
 
-With --address the jobs are registered in a Nomad cluster and shown just so.
-Ctrl-C asks whether to stop them or to leave them running, and again leaves;
-without a terminal any signal leaves them running. --timeout, --until and
---fail-fast stop them, but with --detach: then --wait and --timeout say how long
-it is waited, and nothing is stopped.
+With --address taskrun registers the jobs in a Nomad cluster and shows them in
+the same way. Ctrl-C asks whether to stop the jobs or leave them running, and a
+second Ctrl-C leaves them; without a terminal any signal leaves them running.
+--timeout, --until and --fail-fast stop the jobs. With --detach nothing does:
+then --until says what --wait waits for, and --timeout how long.
 
 Other users of the machine cannot enter the directory of an allocation. When
 root runs taskrun, an ACL lets the users of its tasks in, and each task's own
-directory is open to its user alone. A data directory that another user could
-replace is refused.
+directory is open only to its user. taskrun refuses a data directory that
+another user could replace.
 
 Exit codes:
   0    all allocations are complete, or --until came to its end
@@ -87,8 +88,8 @@ Exit codes:
   125  taskrun itself failed
   129, 130, 143  stopped by SIGHUP, SIGINT, SIGTERM
   141  stdout was closed
-In a cluster the last four mean that the jobs were left running, unless Ctrl-C
-was to stop them.
+In a cluster the last two lines mean that the jobs were left running, unless you
+chose to stop them.
 A failure beats 124, 129, 130 and 143. An allocation whose replacement
 completed does not count as failed.`,
 		Example: `  taskrun up job.nomad.hcl
@@ -110,15 +111,15 @@ completed does not count as failed.`,
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
 	opts.bindTimeout(flags)
-	flags.Var(&opts.until, "until", "stop well once every task has run for so long without a restart, or every service is healthy")
-	flags.BoolVar(&opts.failFast, "fail-fast", false, "end the run with the first failed allocation")
-	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its code: [JOB/][GROUP/]TASK")
-	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that need more memory than their limit, by cgroups")
-	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646, to who has the token that is printed")
+	flags.Var(&opts.until, "until", "stop and exit with 0 once every task has run this long without a restart, or every deployment is healthy")
+	flags.BoolVar(&opts.failFast, "fail-fast", false, "stop at the first failed allocation")
+	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its exit code: [JOB/][GROUP/]TASK")
+	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that use more memory than their limit, with cgroups")
+	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
-	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background, and return when the run stands")
-	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return when every task that should run has run for 10s, or is healthy")
-	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then at their times")
+	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
+	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
+	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then on schedule")
 	// The old spellings of rehearse and update.
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "dry run: do everything except start tasks; see: taskrun rehearse")
 	opts.bindOffline(flags)

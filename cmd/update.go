@@ -17,15 +17,15 @@ func (a *app) updateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update [FILE...]",
 		Short: "Change running jobs to what their files say",
-		Long: `Register the job of each file as the newest version of the job of that name that
-runs, and wait for its deployment. "taskrun plan" shows what that means before.
-Nothing is changed unless all the files are in order and all their jobs run.
+		Long: `Register the job of each file as the newest version of the running job of that
+name, and wait for its deployment. "taskrun plan" shows the steps beforehand.
+Nothing changes unless all files are valid and all their jobs are running.
 
 ` + fileHelp + `
 
 The stubs file is for the check of the job files; the run itself goes on with
 the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") + `
-  124  --timeout passed; the deployment goes on`,
+  124  --timeout passed; the deployment continues`,
 		Example: `  taskrun update web.nomad.hcl
   taskrun update --detach --var count=3 web.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {

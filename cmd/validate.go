@@ -21,11 +21,11 @@ func (a *app) validateCommand() *cobra.Command {
 	opts := validateOptions{format: formatPlain}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE...]",
-		Short: "Check job files and say everything that is wrong",
-		Long: `Check job files and say everything that is wrong with them, each problem with
-its place in the source. Nothing is run. The exit code is 2 when there are
-errors. Whatever "taskrun up" would refuse is an error, except for what depends on
-this machine: its drivers, its attributes, and what runs on it.
+		Short: "Check job files and report everything that is wrong",
+		Long: `Check job files and report all diagnostics, each with its place in the source.
+Nothing is started. The exit code is 2 if there are errors. Everything that
+"taskrun up" would refuse is an error, except for what depends on this machine:
+its drivers, its attributes, and what runs on it.
 
 With --strict every warning of "taskrun up" is an error as well, such as blocks
 and options that have no effect here.

@@ -1,0 +1,94 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is how many columns a line of help may have.
+const helpWidth = 80
+
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// flagGroups are the groups in which help lists flags. A flag that is in none of
+// them is a command's own, and comes first.
+var flagGroups = []flagGroup{
+	{"Job", []string{"var", "var-file", "stubs", "strict", "driver", "no-restart", "now"}},
+	{"Output", []string{"output", "time", "color", "help"}},
+	{"Ending", []string{"timeout", "until", "fail-fast", "exit-code-from", "detach", "wait"}},
+	{"Cluster", append([]string{"address"}, clusterFlags...)},
+	{"Expert", []string{"data-dir", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
+}
+
+// usage prints how a command is called.
+func usage(cmd *cobra.Command) error {
+	var out strings.Builder
+	out.WriteString("Usage:\n")
+	if cmd.Runnable() {
+		fmt.Fprintf(&out, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&out, "  %s [command]\n", cmd.CommandPath())
+	}
+	if len(cmd.Aliases) > 0 {
+		fmt.Fprintf(&out, "\nAliases:\n  %s\n", cmd.NameAndAliases())
+	}
+	if cmd.HasExample() {
+		fmt.Fprintf(&out, "\nExamples:\n%s\n", cmd.Example)
+	}
+	for _, group := range append(cmd.Groups(), &cobra.Group{Title: "Commands:"}) {
+		list := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool {
+			return c.GroupID != group.ID || !c.IsAvailableCommand() && c.Name() != "help"
+		})
+		if len(list) > 0 {
+			fmt.Fprintf(&out, "\n%s\n", group.Title)
+		}
+		for _, c := range list {
+			fmt.Fprintf(&out, "  %-*s %s\n", c.NamePadding(), c.Name(), c.Short)
+		}
+	}
+	writeFlags(&out, cmd)
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&out, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), out.String())
+	return err
+}
+
+// writeFlags lists the flags of a command by their groups.
+func writeFlags(out *strings.Builder, cmd *cobra.Command) {
+	own := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.AddFlagSet(cmd.LocalFlags())
+	own.AddFlagSet(cmd.InheritedFlags())
+	var groups strings.Builder
+	for _, group := range flagGroups {
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		set.SortFlags = false
+		for _, name := range group.flags {
+			if f := own.Lookup(name); f != nil && !f.Hidden {
+				set.AddFlag(f)
+			}
+		}
+		if set.HasFlags() {
+			fmt.Fprintf(&groups, "\n%s flags:\n%s", group.title, set.FlagUsagesWrapped(helpWidth))
+		}
+	}
+	rest := pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.VisitAll(func(f *pflag.Flag) {
+		if !slices.ContainsFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) }) {
+			rest.AddFlag(f)
+		}
+	})
+	if rest.HasAvailableFlags() {
+		fmt.Fprintf(out, "\nFlags:\n%s", rest.FlagUsagesWrapped(helpWidth))
+	}
+	out.WriteString(groups.String())
+}
