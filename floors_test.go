@@ -127,7 +127,7 @@ var homes = []home{
 	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},
-	{"golang.org/x/text", "jobspec/... cmd/ui", "", "how wide text is"},
+	{"github.com/charmbracelet/x/ansi", "jobspec/report cmd/ui cmd/ui/*", "", "how wide text is and where it may be cut; escape sequences"},
 	{"github.com/agext/levenshtein", "jobspec/... cmd/client", "", "did you mean"},
 	{"github.com/hashicorp/consul-template", "hooks/template", "", "the language of templates, and what its functions ask"},
 	{"github.com/hashicorp/consul/api", "hooks/template", "", "types in which consul-template's functions want their answers"},

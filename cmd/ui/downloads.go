@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/event"
@@ -66,7 +66,7 @@ func (d downloads) line(label func(download) string, columns int) string {
 	if len(d) == 0 || columns < minLine {
 		return ""
 	}
-	width := utf8.RuneCountInString
+	width := ansi.StringWidth
 	all, who := d[0].Progress, label(d[0])
 	if len(d) > 1 {
 		all = event.Progress{What: plural(len(d), "download")}

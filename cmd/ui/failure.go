@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
@@ -44,13 +45,13 @@ func (c *closing) failure() []string {
 		}
 	}
 	heading := fmt.Sprintf("  events of task %q in %s (%s)", t.Name, t.Alloc.Name, shortID(t.Alloc.ID))
-	lines = append(lines, s.Quiet(clip(visible.String(heading), c.width)))
+	lines = append(lines, s.Quiet(ansi.Truncate(visible.String(heading), c.width, "…")))
 	for _, e := range t.Events[max(0, len(t.Events)-maxFailureEvents):] {
 		text := e.Time.Format("15:04:05.000") + " " + visible.String(e.Type)
 		if e.DisplayMessage != "" {
 			text += ": " + oneLine(e.DisplayMessage)
 		}
-		lines = append(lines, "    "+clip(text, c.width-4))
+		lines = append(lines, "    "+ansi.Truncate(text, c.width-4, "…"))
 	}
 	if output := c.tails.last(t.Alloc.ID, t.Name, maxFailureOutput, c.width-6); len(output) > 0 {
 		lines = append(lines, s.Quiet("  its last output"))
@@ -62,7 +63,7 @@ func (c *closing) failure() []string {
 	}
 	lines = append(lines, c.waits(f)...)
 	if len(others) > 0 {
-		lines = append(lines, clip("  failed as well: "+strings.Join(others, ", "), c.width))
+		lines = append(lines, ansi.Truncate("  failed as well: "+strings.Join(others, ", "), c.width, "…"))
 	}
 	for _, text := range wrap(hint(t), c.width-2, 2) {
 		lines = append(lines, "  "+s.Note(text))
@@ -77,8 +78,8 @@ func (c *closing) waits(f *fold.Failure) []string {
 			lines = append(lines, fmt.Sprintf("  and %d more waited", len(f.Waiting)-i))
 			break
 		}
-		lines = append(lines, clip(fmt.Sprintf("  %s had not run: it waited for %s",
-			c.labels.of(w.Task.Alloc.Name, w.Task.Name), visible.String(awaited(w))), c.width))
+		lines = append(lines, ansi.Truncate(fmt.Sprintf("  %s had not run: it waited for %s",
+			c.labels.of(w.Task.Alloc.Name, w.Task.Name), visible.String(awaited(w))), c.width, "…"))
 	}
 	return lines
 }
@@ -153,22 +154,20 @@ func ended(e *api.TaskEvent) string {
 
 // wrap breaks a text into lines of a width, at spaces where there are any. What
 // does not fit into so many lines is cut.
-func wrap(text string, width, most int) []string {
-	var lines []string
+func wrap(text string, width, most int) (lines []string) {
 	width = max(width, 10)
-	for rest := []rune(text); len(rest) > 0; {
-		if len(rest) <= width || len(lines) == most-1 {
-			return append(lines, clip(string(rest), width))
+	for len(lines) < most-1 && ansi.StringWidth(text) > width {
+		line := ansi.Truncate(text, width+1, "")
+		if i := strings.LastIndexByte(line, ' '); i > width/2 {
+			line = line[:i]
+		} else {
+			line = ansi.Truncate(text, width, "")
 		}
-		cut := width
-		for i := width; i > width/2; i-- {
-			if rest[i] == ' ' {
-				cut = i
-				break
-			}
-		}
-		lines = append(lines, string(rest[:cut]))
-		rest = []rune(strings.TrimLeft(string(rest[cut:]), " "))
+		lines = append(lines, line)
+		text = strings.TrimLeft(text[len(line):], " ")
+	}
+	if text != "" {
+		lines = append(lines, ansi.Truncate(text, width, "…"))
 	}
 	return lines
 }

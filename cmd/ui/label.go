@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/visible"
 )
 
-// maxLabel is how wide the column of labels gets, in characters.
+// maxLabel is how wide the column of labels gets.
 const maxLabel = 24
 
 // labels names each task of a run as shortly as it can be told from the
@@ -69,7 +69,7 @@ func fitLabels(byTask map[labelKey]string, columns int) *labels {
 			label = shorten(label, limit)
 		}
 		byTask[key] = label
-		l.width = max(l.width, min(limit, utf8.RuneCountInString(label)))
+		l.width = max(l.width, min(limit, ansi.StringWidth(label)))
 	}
 	return l
 }
@@ -94,7 +94,7 @@ func (l *labels) of(alloc, task string) string {
 
 // padded returns the label, filled up to the column's width.
 func (l *labels) padded(label string) string {
-	return label + strings.Repeat(" ", max(0, l.width-utf8.RuneCountInString(label)))
+	return label + strings.Repeat(" ", max(0, l.width-ansi.StringWidth(label)))
 }
 
 // shorten cuts the middle out of a text that is too long: what tells tasks
@@ -111,17 +111,20 @@ func shorten(text string, limit int) string {
 	if room < 2*least {
 		return cut(text, limit)
 	}
-	first := min(utf8.RuneCountInString(group), max(room-utf8.RuneCountInString(task), room/3, least))
+	first := min(ansi.StringWidth(group), max(room-ansi.StringWidth(task), room/3, least))
 	return cut(group, first) + index + cut(task, room-first)
 }
 
-// cut cuts the middle out of a text that is too long.
+// cut cuts the middle out of a text that is too wide.
 func cut(text string, limit int) string {
-	runes := []rune(text)
-	if len(runes) <= limit {
+	width := ansi.StringWidth(text)
+	if width <= limit {
 		return text
 	}
 	head := (limit - 1) / 2
-	tail := limit - 1 - head
-	return string(runes[:head]) + "…" + string(runes[len(runes)-tail:])
+	rest, room := text, limit-1-head
+	for skip := width - room; ansi.StringWidth(rest) > room; skip++ { // half a character does not count
+		rest = ansi.TruncateLeft(text, skip, "")
+	}
+	return ansi.Truncate(text, head, "") + "…" + rest
 }

@@ -2,9 +2,11 @@ package ui
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/ansi/parser"
 )
 
 // Modes follows what programs do to a terminal through their output, so that
@@ -12,20 +14,23 @@ import (
 // screen left open, a hidden cursor, a mouse that types. The zero value is that
 // of a terminal as the user has it.
 type Modes struct {
-	changed  []string // private modes that are not as usual, such as "1049"
-	keyboard int      // how many layers of keyboard modes were pushed
-	keys     bool     // modified keys are told apart
-	begun    []byte   // a sequence whose end has not come
-	escapes  bool     // there was a sequence at all
-	midLine  bool     // the cursor is behind some text
+	parser   *ansi.Parser
+	changed  []ansi.DECMode // that are not as usual
+	keyboard int            // how many layers of keyboard modes were pushed
+	keys     bool           // modified keys are told apart
+	escapes  bool           // there was a sequence at all
+	midLine  bool           // the cursor is behind some text
 }
 
-// maxSequence is how long a sequence may be to be looked at, in bytes.
-const maxSequence = 64
+// maxChanged is how many changed modes are kept, and layers of keyboard modes;
+// maxMode is more than any mode has.
+const (
+	maxChanged = 64
+	maxMode    = 1 << 20
+)
 
-// usuallyOn are the private modes of ECMA-48 terminals that are on without a
-// program's doing: wrapping lines, and the cursor.
-var usuallyOn = []string{"7", "25"}
+// usuallyOn are the private modes that are on without a program's doing.
+var usuallyOn = []ansi.DECMode{ansi.ModeAutoWrap, ansi.ModeTextCursorEnable}
 
 // Write takes output that is on its way to the terminal.
 func (m *Modes) Write(p []byte) {
@@ -33,73 +38,54 @@ func (m *Modes) Write(p []byte) {
 		return
 	}
 	m.midLine = p[len(p)-1] != '\n' && p[len(p)-1] != '\r'
-	if len(m.begun) > 0 {
-		p = append(m.begun, p...)
-		m.begun = nil
+	if m.parser == nil {
+		m.parser = new(ansi.Parser)
+		m.parser.SetParamsSize(parser.MaxParamsSize)
+		m.parser.SetHandler(ansi.Handler{HandleCsi: m.control, HandleEsc: m.escape})
 	}
 	for {
-		i := bytes.IndexByte(p, esc)
-		if i < 0 {
+		if m.parser.State() == parser.GroundState {
+			i := bytes.IndexByte(p, esc)
+			if i < 0 {
+				return
+			}
+			p, m.escapes = p[i:], true
+		}
+		if len(p) == 0 {
 			return
 		}
-		p = p[i:]
-		m.escapes = true
-		n := sequence(p)
-		if n == 0 && len(p) < maxSequence {
-			m.begun = bytes.Clone(p)
-			return
-		}
-		if n == 0 || n > maxSequence {
-			n = 1
-		}
-		m.apply(p[:n])
-		p = p[n:]
+		m.parser.Advance(p[0])
+		p = p[1:]
 	}
 }
 
-// sequence returns the length of the control sequence at the start of p, and 0
-// when its end is not there yet. Of others it is as much as tells them apart.
-func sequence(p []byte) int {
-	if len(p) < 2 {
-		return 0
+func (m *Modes) escape(cmd ansi.Cmd) {
+	if cmd == 'c' { // a reset of the whole terminal
+		m.changed, m.keyboard, m.keys = nil, 0, false
 	}
-	if p[1] != '[' {
-		return 2
-	}
-	for i := 2; i < len(p); i++ {
-		if p[i] < 0x20 || p[i] > 0x3f { // no parameter
-			return i + 1
-		}
-	}
-	return 0
 }
 
-func (m *Modes) apply(seq []byte) {
-	if string(seq) == "\x1bc" { // a reset of the whole terminal
-		*m = Modes{escapes: true, midLine: m.midLine}
+func (m *Modes) control(cmd ansi.Cmd, params ansi.Params) {
+	if cmd.Intermediate() != 0 {
 		return
 	}
-	if len(seq) < 4 || seq[1] != '[' {
-		return
-	}
-	params, final := string(seq[3:len(seq)-1]), seq[len(seq)-1]
-	switch kind := string([]byte{seq[2], final}); kind {
+	switch kind := string([]byte{cmd.Prefix(), cmd.Final()}); kind {
 	case "?h", "?l":
-		for mode := range strings.SplitSeq(params, ";") {
-			m.set(mode, (final == 'h') != slices.Contains(usuallyOn, mode))
-		}
+		params.ForEach(0, func(_, mode int, _ bool) { m.set(ansi.DECMode(mode), kind == "?h") })
 	case ">u":
-		m.keyboard++
+		m.keyboard = min(m.keyboard+1, maxChanged)
 	case "<u":
 		m.keyboard = max(0, m.keyboard-1)
 	case ">m":
-		m.keys = strings.HasPrefix(params, "4;") && params != "4;0"
+		what, _, _ := params.Param(0, 0)
+		value, _, ok := params.Param(1, 0)
+		m.keys = what == 4 && ok && value != 0
 	}
 }
 
-func (m *Modes) set(mode string, changed bool) {
-	m.changed = slices.DeleteFunc(m.changed, func(s string) bool { return s == mode })
-	if changed && mode != "" && len(m.changed) < maxSequence {
+func (m *Modes) set(mode ansi.DECMode, on bool) {
+	m.changed = slices.DeleteFunc(m.changed, func(other ansi.DECMode) bool { return other == mode })
+	if on != slices.Contains(usuallyOn, mode) && mode > 0 && mode < maxMode && len(m.changed) < maxChanged {
 		m.changed = append(m.changed, mode)
 	}
 }
@@ -109,11 +95,11 @@ func (m *Modes) set(mode string, changed bool) {
 func (m *Modes) Undo() string {
 	var b strings.Builder
 	for _, mode := range slices.Backward(m.changed) {
-		final := 'l'
 		if slices.Contains(usuallyOn, mode) {
-			final = 'h'
+			b.WriteString(ansi.SetMode(mode))
+		} else {
+			b.WriteString(ansi.ResetMode(mode))
 		}
-		fmt.Fprintf(&b, "\x1b[?%s%c", mode, final)
 	}
 	b.WriteString(strings.Repeat("\x1b[<u", m.keyboard))
 	if m.keys {

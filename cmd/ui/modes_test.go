@@ -27,8 +27,12 @@ func TestWhatProgramsDidToATerminalIsUndone(t *testing.T) {
 		{"no mode", "\x1b[?;h\x1b[h\x1b[4h\r\n", "\x1b[0m"},
 		{"a mode of the standard", "\x1b[20h\r\n", "\x1b[0m"},
 		{"the carriage returned", "text\r", ""},
-		{"one that never ends", "\x1b[?" + strings.Repeat("1", maxSequence) + "h\x1b[?25l\r\n", "\x1b[?25h\x1b[0m"},
-		{"one that just ends", "\x1b[?" + strings.Repeat("1", maxSequence-4) + "h\r\n", "\x1b[?" + strings.Repeat("1", maxSequence-4) + "l\x1b[0m"},
+		{"more digits than a mode has", "\x1b[?" + strings.Repeat("1", 64) + "h\x1b[?25l\r\n", "\x1b[?25h\x1b[0m"},
+		{"the largest mode", "\x1b[?1048575h\x1b[?1048576h\r\n", "\x1b[?1048575l\x1b[0m"},
+		{"more modes than a sequence has", "\x1b[?" + strings.Repeat("1;", 100) + "2h\r\n", "\x1b[?1l\x1b[0m"},
+		{"more layers than a terminal has", strings.Repeat("\x1b[>1u", 100) + "\r\n", strings.Repeat("\x1b[<u", maxChanged) + "\x1b[0m"},
+		{"a question about a mode", "\x1b[?1049$p\x1b[?1049$h\r\n", "\x1b[0m"},
+		{"a title without end", "\x1b]0;\x1b[?25l\r\n", "\x1b[?25h\x1b[0m"},
 		{"no end", "\x1b[?10", "\x1b[0m\r\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,7 +3,8 @@ package ui
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"taskrun/jobspec/visible"
 )
@@ -21,14 +22,14 @@ func align(rows []row, words int) []string {
 	widths := make([]int, len(rows[0].cells))
 	for _, r := range rows {
 		for i, cell := range r.cells {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
 		}
 	}
 	lines := make([]string, len(rows))
 	for i, r := range rows {
 		var b strings.Builder
 		for col, cell := range r.cells {
-			fill := strings.Repeat(" ", widths[col]-utf8.RuneCountInString(cell))
+			fill := strings.Repeat(" ", widths[col]-ansi.StringWidth(cell))
 			if col < words {
 				b.WriteString(cell + fill + "  ")
 			} else {
@@ -57,7 +58,7 @@ func fit(rows []row, width, columns int) {
 	room := width + 2
 	for i := range widths {
 		for _, r := range rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(r.cells[i]))
+			widths[i] = max(widths[i], ansi.StringWidth(r.cells[i]))
 		}
 		room -= widths[i] + 2
 	}

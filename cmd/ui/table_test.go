@@ -4,11 +4,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/fold"
+	"taskrun/jobspec/visible"
 )
 
 // The widest of the first columns give way first, down to one character. Where
@@ -29,6 +32,55 @@ func TestTablesFit(t *testing.T) {
 			t.Errorf("%d columns: %q, want %q", width, got, want)
 		}
 	}
+}
+
+// Columns are as wide as a terminal shows them: ideographs and emoji take two
+// columns, combining marks none.
+func TestWideTextAligns(t *testing.T) {
+	t.Parallel()
+	texts := []string{"日本語サービス", "🚀-deploy", "e\u0301te\u0301", "plain", "한국어", "👍🏽", "क्षि"}
+	for width := range 60 {
+		var rows []row
+		for _, text := range texts {
+			rows = append(rows, row{[]string{text, text, "1"}, func(s string) string { return s }})
+		}
+		if width > 0 {
+			fit(rows, width, 2)
+		}
+		for i, line := range align(rows, 2) {
+			if got, want := ansi.StringWidth(line), ansi.StringWidth(align(rows, 2)[0]); got != want {
+				t.Errorf("%d columns: %q takes %d, %q %d", width, texts[i], got, texts[0], want)
+			}
+			if got := ansi.StringWidth(line); width > 8 && got > width {
+				t.Errorf("%q takes %d of %d columns", line, got, width)
+			}
+		}
+	}
+	rows := []row{{[]string{"日本", "1"}, func(s string) string { return s }}, {[]string{"e\u0301te", "20"}, func(s string) string { return s }}}
+	if got, want := align(rows, 1), []string{"日本   1", "e\u0301te   20"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Whatever is cut is no wider than it may be, and stays whole characters.
+func FuzzCuts(f *testing.F) {
+	f.Add("日本語サービス[12]/タスク", 12)
+	f.Add("👩🏽e\u0301\u0301🇩🇪 a b", 3)
+	f.Add("a\u200d\t\x1b[31mb\xff", 1)
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		text, limit = visible.String(text), 1+int(uint(limit)%300)
+		if got := shorten(text, limit); ansi.StringWidth(got) > limit || !utf8.ValidString(got) {
+			t.Errorf("%q shortened to %d is %q", text, limit, got)
+		}
+		for _, line := range wrap(text, limit, 3) {
+			if ansi.StringWidth(line) > max(limit, 10) || !utf8.ValidString(line) {
+				t.Errorf("%q wrapped at %d has %q", text, limit, line)
+			}
+		}
+		if got := wrap(text, 20*len(text), 3); strings.Join(got, "") != text {
+			t.Errorf("%q in one line: %q", text, got)
+		}
+	})
 }
 
 // A text loses its middle, but for the index of a group.

@@ -3,6 +3,8 @@ package ui
 import (
 	"bytes"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // keptTail is how much of a task's latest output is kept for the end of a run
@@ -33,16 +35,8 @@ func (t tails) last(alloc, task string, n, width int) []string {
 	var last []string
 	for line := range bytes.SplitSeq(t[tailKey{alloc, task}], []byte{'\n'}) {
 		if text := strings.TrimRight(string(appendVisible(nil, line)), " \t"); text != "" {
-			last = append(last, clip(text, width))
+			last = append(last, ansi.Truncate(text, width, "…"))
 		}
 	}
 	return last[max(0, len(last)-n):]
-}
-
-// clip cuts the end off a text that is too wide.
-func clip(text string, width int) string {
-	if runes := []rune(text); len(runes) > width {
-		return string(runes[:max(0, width-1)]) + "…"
-	}
-	return text
 }

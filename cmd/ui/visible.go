@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // appendVisible appends a line of a task without anything that a terminal
@@ -23,7 +25,7 @@ func appendSafe(dst, line, inForce []byte, colours bool) (safe, after []byte) {
 		c := line[0]
 		switch {
 		case c == esc:
-			n, isColour := escape(line)
+			n, isColour := sequence(line)
 			if n == 0 { // not a sequence
 				dst = append(dst, '^', '[')
 				n = 1
@@ -40,7 +42,10 @@ func appendSafe(dst, line, inForce []byte, colours bool) (safe, after []byte) {
 			dst = append(dst, '^', c^0x40)
 			line = line[1:]
 		case c < utf8.RuneSelf:
-			n := printable(line)
+			n := 1
+			for n < len(line) && line[n] >= ' ' && line[n] < del {
+				n++
+			}
 			dst = append(dst, line[:n]...)
 			line = line[n:]
 		default:
@@ -61,7 +66,6 @@ func appendSafe(dst, line, inForce []byte, colours bool) (safe, after []byte) {
 
 const (
 	esc       = 0x1b
-	bell      = 0x07
 	del       = 0x7f
 	maxColour = 64 // of sequences in force, in bytes
 )
@@ -72,51 +76,28 @@ func lastState(line []byte) []byte {
 	return line[bytes.LastIndexByte(line, '\r')+1:]
 }
 
-// printable is the number of bytes at the start of line that mean themselves.
-func printable(line []byte) int {
-	for i, c := range line {
-		if c < ' ' || c >= del {
-			return i
-		}
-	}
-	return len(line)
-}
-
 // bidi reports whether r reorders the text around it.
 func bidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
-// escape returns the length of the escape sequence at the start of line, as in
-// ECMA-48, or 0 when it has no end, and whether all it does is set colours.
-func escape(line []byte) (n int, isColour bool) {
-	if len(line) < 2 {
-		return 0, false
-	}
-	switch c := line[1]; {
-	case c == '[':
-		for i := 2; i < len(line); i++ {
-			if b := line[i]; b >= 0x40 && b <= 0x7e {
-				return i + 1, b == 'm' && !bytes.ContainsAny(line[2:i], "<=>?")
-			} else if b < 0x20 || b > 0x3f {
-				return i, false
-			}
+// sequence returns the length of the escape sequence at the start of line, or 0
+// when it has no end, and whether it only sets colours. The library ends a
+// string, such as a title, at the byte 0x9c even within a character, and indexes
+// out of range when asked for more than 32 parameters.
+func sequence(line []byte) (n int, isColour bool) {
+	if len(line) > 1 && bytes.IndexByte([]byte("]PX^_"), line[1]) >= 0 {
+		switch end := bytes.IndexAny(line[2:], "\a\x1b") + 2; {
+		case line[end] == '\a':
+			return end + 1, false
+		case bytes.HasPrefix(line[end:], []byte("\x1b\\")):
+			return end + 2, false
 		}
 		return 0, false
-	case bytes.IndexByte([]byte("]PX^_"), c) >= 0: // a string up to BEL or ESC \
-		for i := 2; i < len(line); i++ {
-			if line[i] == bell {
-				return i + 1, false
-			}
-			if line[i] == esc && i+1 < len(line) && line[i+1] == '\\' {
-				return i + 2, false
-			}
-		}
-		return 0, false
-	case c >= 0x20 && c <= 0x2f && len(line) > 2: // such as the choice of a character set
-		return 3, false
-	case c >= 0x30 && c <= 0x7e:
-		return 2, false
 	}
-	return 0, false
+	seq, _, n, state := ansi.DecodeSequence(line, ansi.NormalState, nil)
+	if n == 1 || state != ansi.NormalState {
+		return 0, false
+	}
+	return n, seq[1] == '[' && string(bytes.Trim(seq[2:], "0123456789:;")) == "m"
 }
 
 // addColour adds a sequence to those in force. One that begins with a reset

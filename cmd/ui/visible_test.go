@@ -35,13 +35,16 @@ func TestTextIsMadeHarmless(t *testing.T) {
 		{"isolates", "a\u2066b\u2069", `a\u2066b\u2069`, `a\u2066b\u2069`},
 		{"their neighbors", "\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a", "\u2029\u202f\u2065\u206a"},
 		{"first and last final byte", "\x1b[@a\x1b[~b", "ab", "ab"},
-		{"first and last parameter", "\x1b[ ?mc", "c", "c"},
+		{"parameters behind an intermediate byte", "\x1b[ ?mc", "?mc", "?mc"},
 		{"short sequences", "\x1b0a\x1b~b\x1b c", "ab", "ab"},
 		{"a character set without its name", "\x1b(", "^[(", "^[("},
 		{"a character set by its last letter", "\x1b/Ax", "x", "x"},
 		{"not one at all", "\x1b\x7fx", "^[^?x", "^[^?x"},
 		{"title that is not ended by a lone ESC", "\x1b]0;a\x1b", "^[]0;a^[", "^[]0;a^["},
 		{"private colour", "\x1b[<1m\x1b[=1mx", "x", "x"},
+		{"more parameters than any has", "\x1b[" + strings.Repeat("1;", 100) + "1mx\x1b[" + strings.Repeat("2;", 100) + "Hy", "xy", "\x1b[" + strings.Repeat("1;", 100) + "1mxy"},
+		{"title in letters of several bytes", "\x1b]0;日本\atext", "text", "text"},
+		{"other intermediate bytes", "\x1b[1 mx\x1b[!py", "xy", "xy"},
 		{"right to left override", "a\u202eb", `a\u202eb`, `a\u202eb`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -112,7 +115,7 @@ func FuzzVisible(f *testing.F) {
 			if i < 0 {
 				break
 			}
-			n, isColour := escape([]byte(rest[i:]))
+			n, isColour := sequence([]byte(rest[i:]))
 			if !isColour {
 				t.Fatalf("%q became %q, which is more than colours", in, coloured)
 			}

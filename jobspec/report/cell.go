@@ -2,9 +2,8 @@ package report
 
 import (
 	"strings"
-	"unicode"
 
-	"golang.org/x/text/width"
+	"github.com/charmbracelet/x/ansi"
 
 	"taskrun/jobspec/visible"
 )
@@ -27,7 +26,7 @@ func cellsOf(parts ...[]byte) []cell {
 	cells := make([]cell, len(runes))
 	column := 0
 	for i, r := range runes {
-		c := cell{string(r), widthOf(r)}
+		c := cell{string(r), ansi.StringWidth(string(r))}
 		switch {
 		case r == '\t':
 			c.width = tabStop - column%tabStop
@@ -50,21 +49,6 @@ func widthOfAll(cells []cell) int {
 	return total
 }
 
-// widthOf returns the columns a character takes.
-//
-// See https://www.unicode.org/reports/tr11/.
-func widthOf(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
-		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
-		return 2
-	default:
-		return 1
-	}
-}
-
 // wrap breaks text into lines of at most columns; a word that is longer has a
 // line of its own. No columns mean no limit.
 func wrap(text string, columns int) []string {
@@ -73,7 +57,7 @@ func wrap(text string, columns int) []string {
 		line, used := "", 0
 		for _, word := range strings.Fields(paragraph) {
 			word = visible.String(word)
-			n := widthOfAll(cellsOf([]byte(word)))
+			n := ansi.StringWidth(word)
 			if line != "" && columns > 0 && used+1+n > columns {
 				lines = append(lines, line)
 				line, used = "", 0
