@@ -69,7 +69,8 @@ var floors = []floor{
 
 	{"drivers/catalog", "drivers/... jobspec/...", "", "the list of drivers"},
 	{"drivers/drivertest", "drivers jobspec/... " + leaves, "", "the suite each driver must pass"},
-	{"drivers/process/keeper", "drivers/process " + leaves, "", "cleans up after a run: its processes, and its directories"},
+	{"drivers/process/keeper/early", "", "", "comes before all other packages, so it can import next to none"},
+	{"drivers/process/keeper", "drivers/process drivers/process/keeper/early " + leaves, "", "cleans up after a run: its processes, and its directories"},
 	{"drivers/process", "drivers " + leaves, "", "processes, for the drivers that start some"},
 	{"drivers/taskstore", "drivers", "", "the tasks of a driver by ID"},
 	{"drivers/eventer", "drivers", "", "what a driver says of its tasks, to everybody"},

@@ -390,7 +390,8 @@ func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, pa
 		t.Fatal(err)
 	}
 	cmd = exec.Command(self)
-	cmd.Env = []string{roleVar + "=" + watchRole, pathVar + "=" + path, "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = []string{roleVar + "=" + watchRole, pathVar + "=" + path, "GORACE=atexit_sleep_ms=0", "GODEBUG=inittrace=1"}
+	cmd.Stderr = &strings.Builder{}
 	cmd.ExtraFiles = []*os.File{read, file, file, inherited}
 	cmd.SysProcAttr = session()
 	if err := cmd.Start(); err != nil {
@@ -413,7 +414,8 @@ func startKeeper(t *testing.T, record string) (cmd *exec.Cmd, pipe io.Closer, pa
 }
 
 // A keeper keeps its own descriptors alone, is called by the name of the
-// program, and ignores the signals of users and terminals.
+// program, ignores the signals of users and terminals, and waits before other
+// packages are initialized.
 func TestSettledKeeper(t *testing.T) {
 	t.Parallel()
 	socket := deadSocket(t)
@@ -440,6 +442,10 @@ func TestSettledKeeper(t *testing.T) {
 	pipe.Close()
 	if err := cmd.Wait(); err != nil || !gone(socket)() || !gone(path)() {
 		t.Errorf("%v, the socket is gone: %t, the record is gone: %t", err, gone(socket)(), gone(path)())
+	}
+	before, _, waited := strings.Cut(fmt.Sprint(cmd.Stderr), "init taskrun/drivers/process/keeper/early ")
+	if !waited || strings.Contains(before, "init time ") || strings.Contains(before, "init github.com/") {
+		t.Errorf("before it waited it initialized:\n%s", before)
 	}
 }
 

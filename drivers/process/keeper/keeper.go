@@ -34,20 +34,19 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/drivers/process/keeper/early"
 )
 
-// roleVar is the variable by which a program knows that it is a keeper.
-const roleVar = "TASKRUN_KEEPER"
-
-// watchRole is its value for the keeper of a run in the foreground.
-const watchRole = "watch"
-
-// The descriptors of a keeper: the pipe, the record, and the claim of the mark,
-// which nobody uses: it only has to be open.
+// The variable by which a program knows that it is a keeper, its value for the
+// keeper of a run in the foreground, and the descriptors of a keeper.
 const (
-	pipeFD = iota + 3
-	recordFD
-	claimFD
+	roleVar   = early.RoleVar
+	watchRole = early.WatchRole
+
+	pipeFD   = early.PipeFD
+	recordFD = early.RecordFD
+	claimFD  = early.ClaimFD
 )
 
 // cleanTime is how long cleaning up may take. After that the record stays, for
@@ -92,7 +91,8 @@ func settle() {
 // that its packages needed to begin: to find it takes longer than to begin.
 const shortRun = time.Second
 
-// watch waits for the end of the program that runs the jobs, and cleans up.
+// watch waits for the end of the program that runs the jobs, and cleans up. On
+// Linux that end has usually come: package early has waited for it.
 func watch(clean Cleaner) {
 	closeInherited(claimFD)
 	pipe := []unix.PollFd{{Fd: pipeFD, Events: unix.POLLIN}}
