@@ -24,12 +24,18 @@ func init() {
 
 // engineRole is a program with one run: it starts /bin/sh with each script
 // among its arguments, with its own outputs, and says "started". On a line of
-// input it shuts down, says how many it killed, and ends; when the input ends
-// it ends without that.
+// input it says whether it has helpers only, shuts down, says how many it
+// killed, and ends; when the input ends it ends without that. The script helper
+// is run as a helper.
 func engineRole() {
-	run := NewRun()
+	run, helpers := NewRun(), NewHelpers()
+	defer helpers.Shutdown(context.Background())
 	for _, script := range os.Args[1:] {
-		p, err := run.Start(Spec{
+		of := run
+		if script == helper {
+			of = helpers
+		}
+		p, err := of.Start(Spec{
 			Path: "/bin/sh", Args: []string{"-c", script},
 			Env: append(os.Environ(), fmt.Sprint("NOMAD_ALLOC_ID=", os.Getpid()), "NOMAD_TASK_NAME=task"),
 			Dir: "/", Stdout: os.Stdout, Stderr: os.Stderr,
@@ -46,9 +52,13 @@ func engineRole() {
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return
 	}
+	fmt.Println("helpers only", reaper.onlyHelpers())
 	killed, err := run.Shutdown(context.Background())
 	fmt.Println("killed", killed, err)
 }
+
+// helper is the script of a helper.
+const helper = "exec sleep 1000 # helps"
 
 // engine is a running engineRole.
 type engine struct {

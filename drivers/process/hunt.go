@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -21,8 +22,7 @@ func (h *hunt) scan() (found int) {
 	all, spared := outsiders(oldest), lineage()
 	known := reaper.survey()
 	if reaper.helperStarts() {
-		reaper.look() // for news, which Shutdown waits for
-		return 1
+		return 1 // there is news when it has started
 	}
 	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
 	for _, p := range all {
@@ -44,6 +44,24 @@ func (h *hunt) scan() (found int) {
 		}
 	}
 	return found
+}
+
+// onlyHelpers reports that nothing is left of the only run of this program that
+// is open, without a look at all processes of the system: whatever it started
+// descends from a child of this program, which adopts every orphan among its
+// descendants, and all its children are helpers that have not been reaped since
+// they were counted. False says nothing.
+func (r *reaping) onlyHelpers() bool {
+	if r.above() != nil || r.helperStarts() {
+		return false // some may be the keeper's; or one is not known yet
+	}
+	pids, all := ownChildren()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return all && r.runs-r.helpers == 1 && len(r.starting) == 0 && !slices.ContainsFunc(pids, func(pid int) bool {
+		p := r.procs[pid]
+		return p == nil || !p.run.helpers
+	})
 }
 
 // isPrey reports whether a process belongs to the run.

@@ -52,6 +52,9 @@ func table() map[int]proc {
 // later.
 func outsiders(uint64) map[int]proc { return table() }
 
+// ownChildren: they do not tell of orphans, which go to launchd.
+func ownChildren() (pids []int, all bool) { return nil, false }
+
 // strays returns all processes that this user may kill: orphans go to launchd,
 // and may be any of them.
 func strays() (pids []int) {

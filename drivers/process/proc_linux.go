@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -197,6 +198,48 @@ func childrenOfThread(pid int, thread string) []int {
 	if err != nil {
 		return nil
 	}
+	return numbers(data)
+}
+
+// ownChildren returns the children of this process, threads that it has started
+// meanwhile left out; all is false when there may be others. The first thread
+// comes last, for it gets the orphans, and the children of a thread that ends.
+func ownChildren() (pids []int, all bool) {
+	var adopts int32
+	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0); err != nil || adopts == 0 {
+		return nil, false
+	}
+	threads := ownThreads()
+	first := strconv.Itoa(os.Getpid())
+	others := slices.DeleteFunc(slices.Clone(threads), func(thread string) bool { return thread == first })
+	for _, thread := range append(others, first) {
+		data, err := readFile("/proc/self/task/" + thread + "/children")
+		if err != nil {
+			return nil, false
+		}
+		pids = append(pids, numbers(data)...)
+	}
+	// When one of them has ended another may be missing.
+	return pids, slices.Contains(threads, first) && slices.Equal(threads, ownThreads())
+}
+
+// ownThreads returns the numbers of this process's threads.
+func ownThreads() []string {
+	dir, err := os.Open("/proc/self/task")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	threads, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil
+	}
+	slices.Sort(threads)
+	return threads
+}
+
+// numbers returns the numbers in a file, which spaces separate.
+func numbers(data []byte) []int {
 	fields := strings.Fields(string(data))
 	pids := make([]int, 0, len(fields))
 	for _, field := range fields {

@@ -91,6 +91,9 @@ func (r *Run) Shutdown(ctx context.Context) (int, error) {
 	hunt := hunt{run: r, killed: map[ID]bool{}, failed: map[ID]error{}}
 	for {
 		news, before := reaper.news()
+		if reaper.onlyHelpers() {
+			return len(hunt.killed), hunt.err()
+		}
 		found := hunt.scan()
 		if _, after := reaper.news(); found == 0 && after == before {
 			return len(hunt.killed), hunt.err() // nor did one die meanwhile that may have left another

@@ -26,7 +26,7 @@ func leave(commands string) string {
 }
 
 // Shutdown finds what has left its session, cleared its environment and lost
-// its parent.
+// its parent, and knows when there is no such process.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	stray := ": ends\n" + leave("")
@@ -34,9 +34,10 @@ func TestShutdown(t *testing.T) {
 		scripts []string
 		killed  string
 	}{
-		"nothing left":  {[]string{": ends\n:"}, "0 <nil>"},
+		"nothing left":  {[]string{": ends\n:", helper}, "0 <nil>"},
+		"no helper":     {[]string{": ends\n:"}, "0 <nil>"},
 		"stray":         {[]string{stray}, "1 <nil>"},
-		"strays":        {[]string{stray, stray, stray}, "3 <nil>"},
+		"strays":        {[]string{stray, helper, stray, stray}, "3 <nil>"},
 		"tree of stray": {[]string{": ends\n" + leave("setsid env -i sleep 1000 & sleep 1000 & sleep 1000 &")}, "4 <nil>"},
 		"running":       {[]string{"exec sleep 1000"}, "1 <nil>"},
 		"several":       {[]string{stray, "exec sleep 1000"}, "2 <nil>"},
@@ -45,7 +46,11 @@ func TestShutdown(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t, c.scripts...)
 			e.line(t, "started")
-			if killed := e.shutdown(t); killed != c.killed {
+			fmt.Fprintln(e.in)
+			if only := e.line(t, "helpers only "); only != fmt.Sprint(c.killed == "0 <nil>") {
+				t.Errorf("it has helpers only: %s", only)
+			}
+			if killed := e.line(t, "killed "); killed != c.killed {
 				t.Errorf("it killed %s, not %s", killed, c.killed)
 			}
 		})
