@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"taskrun/jobspec/diagnostic"
 )
@@ -21,6 +22,9 @@ const maxFaults = 1000
 func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	if !diags.HasErrors() {
 		return diags
+	}
+	if comment := findOpenComment(text, name); comment != nil {
+		return hcl.Diagnostics{comment}
 	}
 	diags = diags[:min(len(diags), maxFaults)]
 	if template := findTemplate(diags, text, name); template != nil {
@@ -65,8 +69,10 @@ func reword(diag *hcl.Diagnostic, text []byte) {
 		say("this block is not closed", "the file ends before its }; a } further down may close another block than it seems", "add the missing }")
 	case "Unterminated template string":
 		say("this text is not closed", "", "add the closing quote, or the end marker on a line of its own")
-		if begin, ok := openHeredoc(text); ok && diag.Subject != nil {
-			*diag.Subject = rangeOf(text, diag.Subject.Filename, begin)
+		if diag.Subject != nil {
+			if begin, ok := openHeredoc(text, diag.Subject.Filename); ok {
+				*diag.Subject = begin
+			}
 		}
 	case "Invalid character":
 		if bytes.HasPrefix(at, []byte("'")) {
@@ -97,15 +103,29 @@ func redefined(detail string) (name, line string, ok bool) {
 
 // openHeredoc returns where the heredoc begins that is open at the end of a
 // text.
-func openHeredoc(text []byte) (at []int, ok bool) {
-	s := scanner{text: text}
-	for s.at < len(text) {
-		s.step()
+func openHeredoc(text []byte, name string) (at hcl.Range, ok bool) {
+	tokens, _ := hclsyntax.LexConfig(text, name, start)
+	n := nesting{}
+	for _, token := range tokens {
+		n.take(token)
+		if token.Type == hclsyntax.TokenOHeredoc {
+			begin := token.Range.Start.Byte
+			at = rangeOf(text, name, []int{begin, begin + len(bytes.TrimSpace(token.Bytes))})
+		}
 	}
-	if n := len(s.open); n > 0 && s.open[n-1].bracket == heredoc {
-		return s.open[n-1].at, true
+	return at, len(n.open) > 0 && n.open[len(n.open)-1].opener == hclsyntax.TokenOHeredoc
+}
+
+// findOpenComment returns a diagnostic if a comment has no end: the scanner then
+// takes its beginning for two operators.
+func findOpenComment(text []byte, name string) *hcl.Diagnostic {
+	tokens, _ := hclsyntax.LexConfig(text, name, start)
+	for i, token := range tokens[:len(tokens)-1] {
+		if next := tokens[i+1]; token.Type == hclsyntax.TokenSlash && next.Type == hclsyntax.TokenStar && token.Range.End == next.Range.Start {
+			return diagnostic.Error(hcl.RangeBetween(token.Range, next.Range), "this comment is not closed", "", "add */")
+		}
 	}
-	return nil, false
+	return nil
 }
 
 // subject returns the text a diagnostic is about.

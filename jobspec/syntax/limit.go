@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"taskrun/jobspec/diagnostic"
 )
@@ -19,7 +20,9 @@ const (
 	maxDepth  = 500      // brackets, templates and blocks around one place
 	maxPath   = 5000     // brackets and operators that nest, one in another
 	maxDigits = 400      // of a number
-	maxCopied = 2 << 30  // bytes of text that the parser copies: see scanner.piece
+	maxCopied = 2 << 30  // bytes of text that the parser copies: see nesting.takeText
+
+	maxScanned = 128 << 20 // bytes in which the scanner looks for the ends of comments
 )
 
 // checkText looks at what is the same in every syntax.
@@ -56,44 +59,116 @@ func checkNative(text []byte, name string) hcl.Diagnostics {
 	if diags := checkText(text, name); diags.HasErrors() {
 		return diags
 	}
-	s := scanner{text: text}
-	return s.check(name)
+	return check(text, name, hclsyntax.LexConfig, nil)
 }
 
 // checkTemplate looks at the content of a string.
 func checkTemplate(text []byte, name string) hcl.Diagnostics {
-	s := scanner{text: text, open: []level{{bracket: bare}}}
-	return s.check(name)
+	return check(text, name, hclsyntax.LexTemplate, []level{{}})
 }
 
-// check scans the text to its end or to the first limit it exceeds.
-func (s *scanner) check(name string) hcl.Diagnostics {
-	for s.at < len(s.text) {
-		s.step()
-		detail := ""
-		switch {
-		case len(s.open) > maxDepth || s.path > maxPath:
-			detail = "it nests too deep here"
-		case s.tokens > maxTokens:
-			detail = "it is too long"
-		case s.digits > maxDigits:
-			detail = fmt.Sprintf("no number needs more than %d digits", maxDigits)
-		case s.unclosed:
-			return hcl.Diagnostics{s.unclosedComment(name)}
-		case s.copied > maxCopied:
-			detail = "the text has too many lines; a file beside the job file can hold it"
-		default:
-			continue
+// A lexer is a scanner of HCL's. It does not recurse.
+type lexer func(text []byte, name string, start hcl.Pos) (hclsyntax.Tokens, hcl.Diagnostics)
+
+// check looks at the tokens of a text, unless it has too few bytes of any kind
+// to exceed a limit, as most texts have, or so many that it is not even taken
+// apart.
+func check(text []byte, name string, lex lexer, open []level) hcl.Diagnostics {
+	c := countBytes(text)
+	switch {
+	case c.comments*len(text) > maxScanned:
+		return hcl.Diagnostics{tooComplex(text, name, len(text), "too many comments are not closed")}
+	case len(open)+c.brackets <= maxDepth && c.brackets+c.operators <= maxPath && c.digits <= maxDigits &&
+		c.tokens <= maxTokens && c.pieces*(len(text)+2*c.pieces) <= maxCopied:
+		return nil
+	case len(text) > maxTokens && c.tokens > maxTokens:
+		return hcl.Diagnostics{tooComplex(text, name, len(text), "it is too long")}
+	}
+	tokens, _ := lex(text, name, start)
+	n := nesting{open: open}
+	for _, token := range tokens {
+		if detail := n.take(token); detail != "" {
+			return hcl.Diagnostics{tooComplex(text, name, token.Range.End.Byte, detail)}
 		}
-		return hcl.Diagnostics{tooComplex(s.text, name, min(s.at, len(s.text)), detail)}
 	}
 	return nil
 }
 
-// unclosedComment points at the comment that has no end.
-func (s *scanner) unclosedComment(name string) *hcl.Diagnostic {
-	at := s.comment
-	return diagnostic.Error(rangeOf(s.text, name, []int{at, at + len("/*")}), "this comment is not closed", "", "add */")
+// counts says how often something can occur in a text at the most. Strings and
+// comments are taken for code, so that no parser finds more.
+type counts struct {
+	brackets  int // that open, and quotes
+	operators int
+	tokens    int // within a factor of 2
+	pieces    int // of texts
+	comments  int // that begin, behind the last that ends
+	digits    int // of the longest number
+}
+
+func countBytes(text []byte) (c counts) {
+	var last byte
+	digits := 0
+	for _, b := range text {
+		switch {
+		case '0' <= b && b <= '9':
+			if !isWord(last) {
+				c.tokens++
+			}
+			digits++
+			c.digits = max(c.digits, digits)
+		case isWord(b):
+			if !isWord(last) || '0' <= last && last <= '9' {
+				c.tokens++
+			}
+			if b != 'e' && b != 'E' {
+				digits = 0
+			}
+		case b == '.':
+			c.tokens++ // and a number goes on
+		default:
+			digits = 0
+			c.countMark(last, b)
+		}
+		last = b
+	}
+	return c
+}
+
+// countMark counts what is not part of a name or a number.
+func (c *counts) countMark(last, b byte) {
+	c.tokens++
+	switch b {
+	case ' ', '\t':
+		c.tokens--
+	case '{', '[', '(', '"':
+		c.brackets++
+	case '\n':
+		c.pieces++
+	case '$', '%':
+		c.pieces += 2
+		c.operators++
+	case '<':
+		c.operators++
+		if last == '<' {
+			c.brackets++ // a heredoc
+		}
+	case '=':
+		if last == '=' {
+			c.operators++
+		}
+	case '}', ']', ')', ',':
+	default:
+		c.operators++
+	}
+	if last == '/' && b == '*' {
+		c.comments++
+	} else if last == '*' && b == '/' {
+		c.comments = 0
+	}
+}
+
+func isWord(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_'
 }
 
 // checkJSON looks at a text in HCL's JSON syntax. What its strings hold is

@@ -1,0 +1,90 @@
+package syntax
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// reach returns how deep the tokens of a text get, and how long its longest run
+// of texts is.
+func reach(text []byte) (n nesting, depth, path, pieces int) {
+	tokens, _ := hclsyntax.LexConfig(text, "", start)
+	for _, token := range tokens {
+		n.follow(token)
+		n.tokens++
+		depth, path = max(depth, len(n.open)), max(path, n.path)
+		for _, l := range n.open {
+			pieces = max(pieces, l.pieces)
+		}
+	}
+	return n, depth, path, pieces
+}
+
+// reachOfTree returns how deep the tree of a text is.
+func reachOfTree(body *hclsyntax.Body) (deepest int) {
+	w := &depthWalker{}
+	_ = hclsyntax.Walk(body, w)
+	return w.deepest
+}
+
+type depthWalker struct{ depth, deepest int }
+
+func (w *depthWalker) Enter(hclsyntax.Node) hcl.Diagnostics {
+	w.depth++
+	w.deepest = max(w.deepest, w.depth)
+	return nil
+}
+
+func (w *depthWalker) Exit(hclsyntax.Node) hcl.Diagnostics {
+	w.depth--
+	return nil
+}
+
+// The tree that the parser makes is never much deeper than its tokens lead to
+// expect, nor are these more than the bytes of a text. Only texts without syntax
+// errors have a tree to compare with: in others the brackets do not match, and
+// the parser gives up a level where it finds that out.
+func FuzzScannerGoesAsDeepAsHCL(f *testing.F) {
+	seeds, err := filepath.Glob("../testdata/ok/*.nomad.hcl")
+	if err != nil || len(seeds) == 0 {
+		f.Fatal("no seeds", err)
+	}
+	for _, seed := range seeds {
+		text, err := os.ReadFile(seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	for _, seed := range []string{
+		"a = \"$${[\" # ]\nb = [1]", "a = <<E\n[[[\n${[1]}\nE\n", "a = <<-E\r\n]\r\n  E\r\nb = [[]]", "a = [ /* ] */ [ ] ]",
+		"a = \"\\\"[\\\\\"", "a = \"%%{ [\" == \"%{ if [1] == [] }x%{ endif }\"", "a = {for k in [] : k => {\n}}",
+		"a = { # c\n b = [1,\n2]\n}", "a = 1 // [\n", "a = \"${\"${\"${1}\"}\"}\"", "a = x-y-1 - -1", "a = <<E\nE E\n x E\nE\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 10_000 || !utf8.Valid(text) {
+			return
+		}
+		file, diags := hclsyntax.ParseConfig(text, "", start)
+		n, depth, path, pieces := reach(text)
+		if most := countBytes(text); depth > most.brackets || path > most.brackets+most.operators || n.tokens > 2*most.tokens+2 || pieces > most.pieces {
+			t.Errorf("%d levels, a path of %d, %d tokens and %d pieces of text are more than %+v", depth, path, n.tokens, pieces, most)
+		}
+		if diags.HasErrors() {
+			return
+		}
+		if deepest := reachOfTree(file.Body.(*hclsyntax.Body)); deepest > 5*path+10 {
+			t.Errorf("the tree has %d levels, with a path of %d", deepest, path)
+		}
+		if len(n.open) > 0 {
+			t.Errorf("brackets are left open: %v", n.open)
+		}
+	})
+}
