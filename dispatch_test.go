@@ -75,12 +75,13 @@ func TestDispatchesAsNomadDoes(t *testing.T) {
 	}
 	got := *allocs[order[0]]
 	logs := allocdir.SharedOf(e.Allocs()[0].Dir).Logs
-	stdout, err := tasklog.Tail(logs, "t", event.Stdout, 10)
+	stdout, follower, err := tasklog.FollowTail(logs, "t", event.Stdout, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
+	follower.Close()
 	tk := got.Tasks["t"]
-	tk.Stdout = string(bytes.Join(stdout, nil))
+	tk.Stdout = string(stdout)
 	got.Tasks["t"] = tk
 	if err := e.Close(t.Context()); err != nil {
 		t.Error(err)

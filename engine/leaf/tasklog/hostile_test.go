@@ -55,7 +55,7 @@ var traps = []struct {
 type fought struct {
 	err      error
 	followed string // by a reader from the beginning
-	tail     [][]byte
+	tail     []byte
 }
 
 // fight has a log and its readers do everything they do, with rotations and
@@ -108,11 +108,8 @@ func fight(root *os.Root, after int, set func() error) (f fought) {
 	text, err := io.ReadAll(reader)
 	f.followed = string(text)
 	if err == nil {
-		f.tail, err = Tail(dir, "web", event.Stdout, 2)
-	}
-	if err == nil {
 		var follower *Reader
-		if _, follower, err = FollowTail(dir, "web", event.Stdout, 2); err == nil {
+		if f.tail, follower, err = FollowTail(dir, "web", event.Stdout, 2); err == nil {
 			follower.Close()
 		}
 	}
@@ -202,7 +199,7 @@ func TestTrapsInTheLogsDirectory(t *testing.T) {
 					if !strings.HasSuffix(f.followed, last) {
 						t.Errorf("read %q, want it to end with %q", f.followed, last)
 					}
-					if len(f.tail) == 0 || string(f.tail[len(f.tail)-1]) != last {
+					if !strings.HasSuffix(string(f.tail), last) {
 						t.Errorf("tail %q, want the last line", f.tail)
 					}
 				})
@@ -259,7 +256,8 @@ func TestReplacedLogsDirectory(t *testing.T) {
 			reader.Close()
 			t.Errorf("%s: the files behind the link are read", replaced)
 		}
-		if tail, err := Tail(dir, "web", event.Stdout, 9); err == nil {
+		if tail, follower, err := FollowTail(dir, "web", event.Stdout, 9); err == nil {
+			follower.Close()
 			t.Errorf("%s: the tail behind the link is read: %q", replaced, tail)
 		}
 		for _, d := range []string{victim, filepath.Join(victim, "logs")} {
