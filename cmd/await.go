@@ -117,3 +117,19 @@ func (w *waiting) run(ctx context.Context, sub *event.Subscription) error {
 		}
 	}
 }
+
+// each hands on events until there are no more or ctx ends.
+func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
+	events := make(chan event.Event)
+	go func() {
+		defer close(events)
+		for e, ok := from.Next(ctx); ok; e, ok = from.Next(ctx) {
+			select {
+			case events <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return events
+}

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
@@ -74,7 +75,10 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
 	r.mode, r.stops = options.Mode, make(chan error, len(r.jobs))
-	p.Outlives, p.Asks = true, !r.alone && r.streams.InTerm && r.streams.ErrTerm
+	p.Outlives = true
+	if !r.alone && r.streams.InTerm && r.streams.ErrTerm {
+		p.First = verdict.Ask
+	}
 	r.display, r.verdict = ui.New(r.streams, options), verdict.New(p, options.Jobs, past...)
 	shown, decided := r.run.Subscribe(true), r.run.Subscribe(false)
 	following, leave := context.WithCancel(ctx)
@@ -137,12 +141,12 @@ func (r *clusterRun) follow(events <-chan event.Event, begin time.Time) {
 	}
 }
 
-func (r *clusterRun) obey(a verdict.Action, say string) {
-	if a == verdict.Stop {
+func (r *clusterRun) obey(d verdict.Decision) {
+	if d.Action == verdict.Stop {
 		r.stopJobs()
 	}
-	if say != "" {
-		r.display.Say(say)
+	if d.Say != "" {
+		r.display.Say(d.Say)
 	}
 }
 
@@ -193,7 +197,7 @@ func (r *clusterRun) end(over <-chan struct{}, lost error) error {
 	if r.left != nil {
 		select {
 		case <-over:
-		case <-time.After(readTime): // a reader of stdout that is slow
+		case <-time.After(source.ReadTime): // a reader of stdout that is slow
 		}
 		r.farewell(r.mode)
 		return r.left

@@ -14,7 +14,7 @@ import (
 // one, and for any other signal, the jobs are left alone. A second one leaves
 // at once.
 func (r *clusterRun) interrupted(sig os.Signal) {
-	if action, _ := r.verdict.Signal(sig, stopSignals[sig]); action == verdict.Ask {
+	if d := r.verdict.Signal(sig, stopSignals[sig]); d.Action == verdict.Ask {
 		r.run.Hold()
 		r.ask(r.streams, fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or go on watching (Enter)? ", strings.Join(r.ids(), ", ")))
 		return
@@ -27,13 +27,13 @@ func (r *clusterRun) answered(answer string) {
 	if !r.open {
 		return // it was left meanwhile
 	}
-	action, say := r.verdict.Answer(answer)
+	d := r.verdict.Answer(answer)
 	r.forget()
-	if action == verdict.Leave {
+	if d.Action == verdict.Leave {
 		r.leaveFor(silent(r.verdict.Left()))
 		return
 	}
-	r.obey(action, say)
+	r.obey(d)
 }
 
 // forget closes the question, and shows what happened meanwhile.

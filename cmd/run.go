@@ -3,13 +3,13 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
@@ -18,23 +18,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// sweepTime is how long the engine may look for what tasks left behind.
-const sweepTime = 10 * time.Second
-
-// giveUpTime is how long a run that is killed may take to end. What has not
-// ended by then is left to the keeper, which kills it from outside.
-const giveUpTime = 15 * time.Second
-
-// errGivenUp is why a run ends that was killed and did not end.
-var errGivenUp = fmt.Errorf("the engine has not ended %v after the kill; what is left of the run is killed from outside", giveUpTime)
-
-// readTime is how long a reader of stdout may still take when the run was
-// killed.
-const readTime = time.Second
-
-// run is a run of jobs. Two goroutines follow the events:
-// one shows them, and may have to wait for whoever reads stdout; the other
-// decides, and waits for nobody.
+// run is a run of jobs in this process.
 type run struct {
 	engine  *engine.Engine
 	watch   *keeper.Watch
@@ -58,32 +42,12 @@ type run struct {
 	failure  error // what could not be gone on with
 
 	remembered verdict.Cause
-	impatient  <-chan time.Time // once the run is killed: it is to have ended
-	givenUp    bool
 }
 
 // screen is where a run is shown.
 type screen interface {
-	Run(ctx context.Context, events *event.Subscription)
-	Say(text string)
-	Broken() <-chan error
+	source.Screen
 	End(ui.Result)
-}
-
-// each hands on events until there are no more or ctx ends.
-func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
-	events := make(chan event.Event)
-	go func() {
-		defer close(events)
-		for e, ok := from.Next(ctx); ok; e, ok = from.Next(ctx) {
-			select {
-			case events <- e:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return events
 }
 
 // run runs jobs until they have ended and returns the exit code. On error they
@@ -94,23 +58,31 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if r.began.IsZero() {
 		r.began = time.Now()
 	}
-	shown, decided := r.engine.Subscribe(!r.detached), r.engine.Subscribe(false)
+	defer time.AfterFunc(quietTime, collectAsUsual).Stop()
+	quiet := time.AfterFunc(quietTime, debug.FreeOSMemory) // gives back what starting tasks took
+	defer quiet.Stop()
+	loop := &source.Loop{
+		Source: source.NewHere(r.engine), Decider: r.verdict, Screen: r.display, Output: !r.detached,
+		Signals: r.signals, Codes: stopSignals, Orders: r.orders, Decided: r.remember,
+		Seen: func(e event.Event) {
+			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
+				quiet.Reset(quietTime)
+			}
+		},
+	}
+	if d := r.verdict.Timeout; d > 0 {
+		loop.Timeout = max(1, d-time.Since(r.began))
+	}
+	loop.Begin()
 	if err := r.start(jobs); err != nil {
-		shown.Close()
-		decided.Close()
+		loop.Close()
 		r.takeNoOrders()
-		return 0, errors.Join(err, r.closeAll(ctx))
+		return 0, errors.Join(err, r.close(ctx))
 	}
 	if r.serve != nil && r.resume == nil {
 		r.serve()
 	}
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		r.display.Run(ctx, shown)
-	}()
-	events := each(ctx, decided)
-	failure := errors.Join(r.follow(ctx, events), r.failure)
+	failure := errors.Join(loop.Run(ctx), r.failure)
 	r.takeNoOrders()
 	if failure != nil && !r.verdict.Broke(failure) {
 		r.display.Say(failure.Error())
@@ -121,12 +93,19 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if err := r.watch.Close(failure == nil); err != nil {
 		r.verdict.Broke(err)
 	}
-	return r.end(over), nil
+	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
+		r.lookAtStdout()
+		r.display.End(ui.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()})
+		r.lookAtStdout()
+	}
+	return r.verdict.Code(), nil
 }
 
-// closeAll ends what was not begun.
-func (r *run) closeAll(ctx context.Context) error {
-	err := r.close(ctx)
+// close ends what was not begun.
+func (r *run) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, source.SweepTime)
+	defer cancel()
+	err := r.engine.Close(ctx)
 	return errors.Join(err, r.watch.Close(err == nil))
 }
 
@@ -169,104 +148,6 @@ func (r *run) launch(jobs []*api.Job) {
 			r.display.Say(err.Error()) // the run is being stopped already
 		}
 	}
-}
-
-// follow carries out what the verdict wants until there are no more events.
-// The error tells what the engine could not clean up.
-func (r *run) follow(ctx context.Context, events <-chan event.Event) error {
-	var timeout <-chan time.Time
-	if d := r.verdict.Timeout; d > 0 {
-		timeout = time.After(d - time.Since(r.began))
-	}
-	until := time.NewTimer(time.Hour)
-	defer until.Stop()
-	defer time.AfterFunc(quietTime, collectAsUsual).Stop()
-	quiet := time.NewTimer(time.Hour)
-	defer quiet.Stop()
-	quiet.Stop()
-	ended, closed := r.engine.Done(), make(chan error, 1)
-	for {
-		until.Stop()
-		if at, ok := r.verdict.Due(); ok {
-			until.Reset(time.Until(at))
-		}
-		select {
-		case e, ok := <-events:
-			if !ok {
-				return <-closed
-			}
-			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
-				quiet.Reset(quietTime)
-			}
-			r.obey(r.verdict.Observe(e))
-		case now := <-until.C:
-			r.obey(r.verdict.Tick(now))
-		case <-quiet.C:
-			debug.FreeOSMemory()
-		case <-timeout:
-			r.obey(r.verdict.Overdue())
-		case err := <-r.display.Broken():
-			r.obey(r.verdict.Closed(err))
-		case sig := <-r.signals:
-			r.obey(r.verdict.Signal(sig, stopSignals[sig]))
-		case order := <-r.orders:
-			r.obey(r.verdict.Ordered(order))
-		case <-r.impatient:
-			r.givenUp = true
-			return errGivenUp
-		case <-ended:
-			ended = nil
-			go func() { closed <- r.close(ctx) }()
-		}
-	}
-}
-
-// close ends the engine, and with it the events. What it cannot clean up its
-// keeper goes on with.
-func (r *run) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, sweepTime)
-	defer cancel()
-	return r.engine.Close(ctx)
-}
-
-func (r *run) obey(a verdict.Action, say string) {
-	r.remember()
-	switch a {
-	case verdict.CarryOn:
-		if say == "" {
-			return
-		}
-	case verdict.Stop:
-		go r.engine.Stop() // which keeps the order on disk, and must not hold up a signal
-	case verdict.Kill:
-		if r.impatient == nil {
-			r.impatient = time.After(giveUpTime)
-		}
-		go r.engine.Kill()
-	}
-	r.display.Say(say)
-}
-
-// end shows how the run ended and returns the exit code. Nothing runs any
-// more: what may still take time is a reader of stdout. Who wants to kill the
-// run does not want to wait for that.
-func (r *run) end(over <-chan struct{}) int {
-	var impatient <-chan time.Time
-	if r.verdict.Killed() || r.givenUp {
-		impatient = time.After(readTime)
-	}
-	select {
-	case <-over:
-	case <-impatient:
-		return r.verdict.Code()
-	case sig := <-r.signals:
-		r.verdict.Signal(sig, stopSignals[sig])
-		return r.verdict.Code()
-	}
-	r.lookAtStdout()
-	r.display.End(ui.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()})
-	r.lookAtStdout()
-	return r.verdict.Code()
 }
 
 // lookAtStdout takes in that stdout was closed at the very end.

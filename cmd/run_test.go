@@ -13,6 +13,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	hooks "taskrun/hooks/catalog"
+
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers"
@@ -20,7 +23,6 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/leaf/service"
-	hooks "taskrun/hooks/catalog"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
 )
@@ -160,7 +162,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(begin); code != 130 || took != giveUpTime+readTime {
+		if took := time.Since(begin); code != 130 || took != source.GiveUpTime {
 			t.Errorf("it ended after %v with code %d", took, code)
 		}
 		if want := "the engine has not ended 15s after the kill"; !strings.Contains(stderr.String(), want) {

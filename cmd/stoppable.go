@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"taskrun/cmd/source"
 )
 
 // stopError is the signal that ends a command.
@@ -61,7 +63,7 @@ func impatient(ctx context.Context, f func() error) error {
 	select {
 	case err := <-ended:
 		return err
-	case <-time.After(readTime):
+	case <-time.After(source.ReadTime):
 		return context.Cause(ctx)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/source"
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/process"
@@ -59,7 +60,7 @@ func (a *app) sweep(cmd *cobra.Command) {
 	if err != nil {
 		say("%v", err)
 	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), sweepTime)
+	ctx, cancel := context.WithTimeout(cmd.Context(), source.SweepTime)
 	defer cancel()
 	for _, d := range dead {
 		last := cmd.Name() == "clean"

@@ -24,21 +24,24 @@ func TestRunThatOutlivesTaskrun(t *testing.T) {
 		stopped bool
 	}{
 		"a signal leaves it":            {Policy{Outlives: true}, func(s *story) { s.did(s.Signal(os.Interrupt, Interrupt)) }, []Action{Leave}, 130, 1, false},
-		"Ctrl-C asks, and again leaves": {Policy{Outlives: true, Asks: true}, func(s *story) { s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Signal(os.Interrupt, Interrupt)) }, []Action{Ask, Leave}, 130, 1, false},
-		"another signal leaves it":      {Policy{Outlives: true, Asks: true}, func(s *story) { s.did(s.Signal(syscall.SIGTERM, Terminate)) }, []Action{Leave}, 143, 1, false},
-		"the answer is to stop": {Policy{Outlives: true, Asks: true}, func(s *story) {
+		"Ctrl-C asks, and again leaves": {Policy{Outlives: true, First: Ask}, func(s *story) { s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Signal(os.Interrupt, Interrupt)) }, []Action{Ask, Leave}, 130, 1, false},
+		"another signal leaves it":      {Policy{Outlives: true, First: Ask}, func(s *story) { s.did(s.Signal(syscall.SIGTERM, Terminate)) }, []Action{Leave}, 143, 1, false},
+		"the answer is to stop": {Policy{Outlives: true, First: Ask}, func(s *story) {
 			s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Answer("S")).alloc("a", "complete")
 		}, []Action{Ask, Stop}, 0, 130, true},
-		"the answer is to leave": {Policy{Outlives: true, Asks: true}, func(s *story) { s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Answer("leave")) }, []Action{Ask, Leave}, 130, 1, false},
-		"the answer is to go on": {Policy{Outlives: true, Asks: true}, func(s *story) {
+		"the answer is to leave": {Policy{Outlives: true, First: Ask}, func(s *story) { s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Answer("leave")) }, []Action{Ask, Leave}, 130, 1, false},
+		"the answer is to go on": {Policy{Outlives: true, First: Ask}, func(s *story) {
 			s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Answer("")).did(s.Signal(os.Interrupt, Interrupt))
 		}, []Action{Ask, Ask}, 0, 1, false},
-		"Ctrl-C while it is stopping leaves it": {Policy{Outlives: true, Asks: true}, func(s *story) {
+		"Ctrl-C while it is stopping leaves it": {Policy{Outlives: true, First: Ask}, func(s *story) {
 			s.did(s.Overdue()).did(s.Signal(os.Interrupt, Interrupt)).did(s.Answer("s"))
 		}, []Action{Stop, Leave}, 130, 124, true},
-		"an answer that comes too late": {Policy{Outlives: true, Asks: true}, func(s *story) {
+		"an answer that comes too late": {Policy{Outlives: true, First: Ask}, func(s *story) {
 			s.did(s.Signal(os.Interrupt, Interrupt)).did(s.Signal(syscall.SIGTERM, Terminate)).did(s.Answer("s"))
 		}, []Action{Ask, Leave}, 143, 1, false},
+		"the first signal kills it": {Policy{Outlives: true, First: Kill}, func(s *story) {
+			s.did(s.Signal(syscall.SIGTERM, Terminate)).did(s.Signal(os.Interrupt, Interrupt))
+		}, []Action{Kill, Leave}, 130, 1, false},
 		"stdout is closed":    {Policy{Outlives: true}, func(s *story) { s.did(s.Closed(syscall.EPIPE)) }, []Action{Leave}, 141, 141, true},
 		"the terminal closed": {Policy{Outlives: true}, func(s *story) { s.did(s.Closed(syscall.EIO)) }, []Action{Leave}, 129, 129, true},
 		"the first failure":   {Policy{Outlives: true, FailFast: true}, func(s *story) { s.alloc("a", "failed") }, []Action{Stop}, 0, 1, true},
@@ -116,16 +119,16 @@ func TestReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := NewReady(c.jobs, c.until, time.Time{}, c.past...)
-			action := CarryOn
+			var action Decision
 			for _, e := range c.events {
-				action, _ = r.Observe(e)
+				action = r.Observe(e)
 			}
 			if c.after > 0 || len(c.events) == 0 {
-				action, _ = r.Tick(begin.Add(c.after))
+				action = r.Tick(begin.Add(c.after))
 			}
 			failure, decided := r.Decided()
-			if decided != c.decided || (action == Leave) != c.decided {
-				t.Errorf("decided %t, action %d; want %t", decided, action, c.decided)
+			if decided != c.decided || (action.Action == Leave) != c.decided {
+				t.Errorf("decided %t, action %v; want %t", decided, action, c.decided)
 			}
 			if failure == nil && c.failure != "" || failure != nil && failure.Error() != c.failure {
 				t.Errorf("failure %v, want %q", failure, c.failure)
@@ -146,7 +149,7 @@ func TestReady(t *testing.T) {
 	if over.Failed() {
 		t.Error("a run that is complete has failed")
 	}
-	if action, _ := over.Signal(os.Interrupt, Interrupt); action != Leave || over.Left() != Interrupt {
-		t.Errorf("a signal leads to %d, code %d", action, over.Left())
+	if action := over.Signal(os.Interrupt, Interrupt); action.Action != Leave || over.Left() != Interrupt {
+		t.Errorf("a signal leads to %v, code %d", action, over.Left())
 	}
 }

@@ -53,7 +53,7 @@ func NewReady(jobs []*api.Job, u Until, since time.Time, past ...event.Event) *R
 }
 
 // Observe takes in an event.
-func (r *Ready) Observe(e event.Event) (Action, string) {
+func (r *Ready) Observe(e event.Event) Decision {
 	for _, v := range r.parts {
 		if v.concerns(e) {
 			v.Observe(e)
@@ -74,18 +74,18 @@ func (r *Ready) Due() (at time.Time, ok bool) {
 }
 
 // Tick takes in that time has passed.
-func (r *Ready) Tick(now time.Time) (Action, string) {
+func (r *Ready) Tick(now time.Time) Decision {
 	for _, v := range r.parts {
 		v.Tick(now)
 	}
 	return r.decide()
 }
 
-func (r *Ready) decide() (Action, string) {
+func (r *Ready) decide() Decision {
 	if _, decided := r.Decided(); decided {
-		return Leave, ""
+		return Decision{Action: Leave}
 	}
-	return CarryOn, ""
+	return Decision{}
 }
 
 // Decided reports whether it is decided that the run is ready or, with an error

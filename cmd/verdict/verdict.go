@@ -30,9 +30,10 @@ type Policy struct {
 	// does not count for Until. Zero: they are new.
 	Since time.Time
 	// Outlives means that the run does not end with taskrun, as in a cluster: a
-	// signal and a closed stdout leave it. With Asks, the first Ctrl-C asks the
-	// user whether to stop it.
-	Outlives, Asks bool
+	// signal and a closed stdout leave it. First is what the first signal does
+	// instead: Ask, if it is Ctrl-C, or Kill.
+	Outlives bool
+	First    Action
 }
 
 // Stage says how far a rehearsal has come.
@@ -54,6 +55,12 @@ const (
 	Stop           // gracefully
 	Kill           // at once
 )
+
+// Decision is an action, and what to tell the user about it.
+type Decision struct {
+	Action
+	Say string // may be empty
+}
 
 // Cause is why a run is stopped.
 type Cause struct {
@@ -86,12 +93,11 @@ func New(p Policy, jobs []*api.Job, past ...event.Event) *Verdict {
 	return &Verdict{Policy: p, Run: fold.New(jobs, past...), successes: map[string]bool{}}
 }
 
-// Observe takes in an event. Like the methods below it returns what to do now
-// and what to tell the user about it.
-func (v *Verdict) Observe(e event.Event) (Action, string) {
+// Observe takes in an event. Like the methods below it returns what to do now.
+func (v *Verdict) Observe(e event.Event) Decision {
 	v.Run.Apply(e)
 	if v.Stopping() {
-		return CarryOn, ""
+		return Decision{}
 	}
 	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.FailFast || v.Until > 0 || v.Healthy || v.Stage != nil) {
 		return v.stop(Cause{Text: e.Alloc.Name + " failed", Code: Failed})
@@ -114,11 +120,11 @@ func (v *Verdict) Observe(e event.Event) (Action, string) {
 			return v.stop(Cause{Text: "all that should run has been rehearsed"})
 		}
 	}
-	return CarryOn, ""
+	return Decision{}
 }
 
 // deployed takes in the state of a job's deployment.
-func (v *Verdict) deployed(d event.Deployment) (Action, string) {
+func (v *Verdict) deployed(d event.Deployment) Decision {
 	switch d.Status {
 	case health.DeploymentSuccessful:
 		v.successes[d.Job] = true
@@ -128,7 +134,7 @@ func (v *Verdict) deployed(d event.Deployment) (Action, string) {
 	case health.DeploymentFailed:
 		return v.stop(Cause{Text: fmt.Sprintf("the deployment of job %q has failed: %s", d.Job, d.Description), Code: Failed, Own: true})
 	}
-	return CarryOn, ""
+	return Decision{}
 }
 
 // Due returns when --until is fulfilled if nothing happens before.
@@ -170,15 +176,15 @@ func (v *Verdict) changing() bool {
 }
 
 // Tick takes in that time has passed.
-func (v *Verdict) Tick(now time.Time) (Action, string) {
+func (v *Verdict) Tick(now time.Time) Decision {
 	if at, ok := v.Due(); ok && !now.Before(at) {
 		return v.stop(Cause{Text: fmt.Sprintf("every task has run for %v", v.Until)})
 	}
-	return CarryOn, ""
+	return Decision{}
 }
 
 // Overdue takes in that --timeout has passed.
-func (v *Verdict) Overdue() (Action, string) {
+func (v *Verdict) Overdue() Decision {
 	text := fmt.Sprintf("the timeout of %v has passed", v.Timeout)
 	if tasks := v.unfinished(); tasks != "" {
 		text += " with " + tasks
@@ -187,43 +193,45 @@ func (v *Verdict) Overdue() (Action, string) {
 }
 
 // Signal takes in a signal to taskrun, which leads to an exit code.
-func (v *Verdict) Signal(sig os.Signal, code int) (Action, string) {
+func (v *Verdict) Signal(sig os.Signal, code int) Decision {
 	v.signals++
 	switch {
-	case v.Outlives && v.Asks && sig == os.Interrupt && !v.asked && !v.Stopping():
+	case v.Outlives && v.First == Ask && sig == os.Interrupt && !v.asked && !v.Stopping():
 		v.asked = true
-		return Ask, ""
+		return Decision{Action: Ask}
+	case v.Outlives && v.First == Kill && v.signals == 1:
+		return Decision{Kill, "killing, again to leave it"}
 	case v.Outlives:
 		return v.leave(code)
 	case v.signals > 1:
-		return Kill, "killing"
+		return Decision{Kill, "killing"}
 	}
 	v.stop(Cause{Text: sig.String(), Code: code})
-	return Stop, "stopping, again to kill"
+	return Decision{Stop, "stopping, again to kill"}
 }
 
 // Answer takes in what the user was asked for by Ask: to stop the run, to leave
 // it, or else to carry on.
-func (v *Verdict) Answer(answer string) (Action, string) {
+func (v *Verdict) Answer(answer string) Decision {
 	if !v.asked || v.left != 0 {
-		return CarryOn, ""
+		return Decision{}
 	}
 	v.asked = false
 	switch strings.ToLower(answer) {
 	case "s", "stop":
 		v.stop(Cause{Text: "interrupt", Code: Interrupt})
-		return Stop, "stopping, Ctrl-C to leave"
+		return Decision{Stop, "stopping, Ctrl-C to leave"}
 	case "l", "leave":
 		return v.leave(Interrupt)
 	}
-	return CarryOn, ""
+	return Decision{}
 }
 
-func (v *Verdict) leave(code int) (Action, string) {
+func (v *Verdict) leave(code int) Decision {
 	if v.left == 0 {
 		v.left = code
 	}
-	return Leave, ""
+	return Decision{Action: Leave}
 }
 
 // Left is the exit code of taskrun when it was to leave the run, which goes on;
@@ -231,22 +239,22 @@ func (v *Verdict) leave(code int) (Action, string) {
 func (v *Verdict) Left() int { return v.left }
 
 // Ordered takes in that a client stops the run, or kills it.
-func (v *Verdict) Ordered(kill bool) (Action, string) {
+func (v *Verdict) Ordered(kill bool) Decision {
 	v.stop(Cause{Text: "it was told to stop"})
 	if kill {
-		return Kill, "killing: a client wants it"
+		return Decision{Kill, "killing: a client wants it"}
 	}
-	return Stop, "stopping: a client wants it"
+	return Decision{Stop, "stopping: a client wants it"}
 }
 
-// Killed reports whether the user wants the run to end at once.
-func (v *Verdict) Killed() bool { return v.signals > 1 }
+// Impatient reports whether the user wants taskrun to end at once.
+func (v *Verdict) Impatient() bool { return v.signals > 1 || v.left != 0 }
 
 // Stopping reports whether there is a cause to stop the run.
 func (v *Verdict) Stopping() bool { return v.Cause.Text != "" }
 
 // Closed takes in that stdout cannot be written to any more.
-func (v *Verdict) Closed(err error) (Action, string) {
+func (v *Verdict) Closed(err error) Decision {
 	c := Cause{Text: fmt.Sprintf("cannot write to stdout: %v", err), Code: Internal, Own: true}
 	switch {
 	case errors.Is(err, syscall.EPIPE):
@@ -254,11 +262,11 @@ func (v *Verdict) Closed(err error) (Action, string) {
 	case errors.Is(err, syscall.EIO): // SIGHUP says the same, a little later
 		c = Cause{Text: "the terminal was closed", Code: Hangup}
 	}
-	action, said := v.stop(c)
+	stop := v.stop(c)
 	if v.Outlives { // the user no longer looks at it, which is no reason to stop it
 		return v.leave(v.Cause.Code)
 	}
-	return action, said
+	return stop
 }
 
 // Broke takes in that taskrun itself failed, when all is over, and reports
@@ -271,12 +279,12 @@ func (v *Verdict) Broke(err error) (counts bool) {
 	return true
 }
 
-func (v *Verdict) stop(c Cause) (Action, string) {
+func (v *Verdict) stop(c Cause) Decision {
 	if v.Stopping() {
-		return CarryOn, ""
+		return Decision{}
 	}
 	v.Cause = c
-	return Stop, c.Text + ": stopping"
+	return Decision{Stop, c.Text + ": stopping"}
 }
 
 // Code is the exit code, when nothing more will happen.

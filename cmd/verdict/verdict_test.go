@@ -42,9 +42,9 @@ func place(index int, id string) *event.Alloc {
 	return &event.Alloc{Job: "j", Group: "app", Name: fmt.Sprintf("j.app[%d]", index), ID: id}
 }
 
-func (s *story) did(a Action, _ string) *story {
-	if a != CarryOn {
-		s.actions = append(s.actions, a)
+func (s *story) did(d Decision) *story {
+	if d.Action != CarryOn {
+		s.actions = append(s.actions, d.Action)
 	}
 	return s
 }
@@ -274,10 +274,10 @@ func TestUntilIsFulfilledWhenEveryTaskHasRunForSoLong(t *testing.T) {
 			if c.due == 0 {
 				return
 			}
-			if a, _ := s.Tick(at.Add(-time.Nanosecond)); a != CarryOn {
+			if a := s.Tick(at.Add(-time.Nanosecond)); a.Action != CarryOn {
 				t.Error("stopped too early")
 			}
-			if a, _ := s.Tick(at); a != Stop {
+			if a := s.Tick(at); a.Action != Stop {
 				t.Error("not stopped when due")
 			}
 			if s.alloc("a", "complete"); s.Code() != 0 {
@@ -300,7 +300,7 @@ func TestTimeoutNamesWhoHasNotEnded(t *testing.T) {
 	t.Parallel()
 	s := &story{Verdict: New(Policy{Timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
 	s.runs("a", "main")
-	_, said := s.Overdue()
+	said := s.Overdue().Say
 	if want := "the timeout of 1m0s has passed with main running, side pending: stopping"; said != want {
 		t.Errorf("said %q, want %q", said, want)
 	}

@@ -1,0 +1,80 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"taskrun/engine"
+	"taskrun/engine/leaf/event"
+)
+
+// SweepTime is how long the engine may look for what tasks left behind.
+const SweepTime = 10 * time.Second
+
+// GiveUpTime is how long a run that is killed may take to end. What has not
+// ended by then is left to the keeper, which kills it from outside.
+const GiveUpTime = 15 * time.Second
+
+// ErrGivenUp is why a run ends that was killed and did not end.
+var ErrGivenUp = fmt.Errorf("the engine has not ended %v after the kill; what is left of the run is killed from outside", GiveUpTime)
+
+// Here is the run of an engine in this process, which ends with the run.
+type Here struct {
+	engine *engine.Engine
+	subs   []*event.Subscription
+	kill   sync.Once
+	killed chan struct{}
+}
+
+// NewHere returns the run of an engine that has no jobs yet.
+func NewHere(e *engine.Engine) *Here { return &Here{engine: e, killed: make(chan struct{})} }
+
+// Past returns nothing: the run has not begun.
+func (h *Here) Past(context.Context) ([]event.Event, error) { return nil, nil }
+
+// Subscribe returns what happens in the run. It must not be called beside
+// Follow.
+func (h *Here) Subscribe(output bool) *event.Subscription {
+	sub := h.engine.Subscribe(output)
+	h.subs = append(h.subs, sub)
+	return sub
+}
+
+// Follow waits until all jobs have ended, and closes the engine. The error says
+// what it could not clean up, which its keeper does then.
+func (h *Here) Follow(ctx context.Context) error {
+	closed := make(chan error, 1)
+	go func() {
+		<-h.engine.Done()
+		ctx, cancel := context.WithTimeout(ctx, SweepTime)
+		defer cancel()
+		closed <- h.engine.Close(ctx)
+	}()
+	select {
+	case err := <-closed:
+		return err
+	case <-h.killed:
+	}
+	select {
+	case err := <-closed:
+		return err
+	case <-time.After(GiveUpTime):
+		for _, sub := range h.subs {
+			sub.Finish()
+		}
+		return ErrGivenUp
+	}
+}
+
+// Stop stops or kills all jobs.
+func (h *Here) Stop(_ context.Context, kill bool) error {
+	if !kill {
+		h.engine.Stop()
+		return nil
+	}
+	h.kill.Do(func() { close(h.killed) })
+	h.engine.Kill()
+	return nil
+}
