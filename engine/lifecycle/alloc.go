@@ -17,7 +17,6 @@ type Alloc struct {
 	tasks []Member
 	tally Tally
 	state State
-	rules rules
 
 	prepared bool
 	kill     *kill
@@ -51,23 +50,9 @@ type kill struct {
 	ready   bool    // Prekill was answered
 }
 
-// rules are the rules that the machine goes by, so that a test can break them.
-type rules struct {
-	next   func(State, *Tally) State
-	open   func(State, Stage) bool
-	cause  func(*Tally) (Cause, int)
-	waves  func([]Task) [][]int
-	revive func(*Alloc, int) bool
-}
-
-var nomad = rules{
-	next: Next, open: State.Open, cause: KillCause, waves: KillWaves,
-	revive: func(a *Alloc, i int) bool { return a.tasks[i].Parked && !a.released },
-}
-
 // NewAlloc returns the machine of an allocation none of whose tasks has begun.
 func NewAlloc(tasks []Task) *Alloc {
-	a := &Alloc{rules: nomad, tally: TallyOf(tasks), tasks: make([]Member, len(tasks))}
+	a := &Alloc{tally: TallyOf(tasks), tasks: make([]Member, len(tasks))}
 	for i, t := range tasks {
 		a.tasks[i].Task = t
 	}
@@ -146,7 +131,7 @@ func (a *Alloc) take(in Input) {
 
 // settle draws the consequences that follow from the state of all tasks.
 func (a *Alloc) settle() {
-	if cause, sibling := a.rules.cause(&a.tally); cause != NoCause && !a.blamed && (a.kill == nil || a.stopped && !a.overdue && !a.atOnce) {
+	if cause, sibling := KillCause(&a.tally); cause != NoCause && !a.blamed && (a.kill == nil || a.stopped && !a.overdue && !a.atOnce) {
 		a.blamed = true
 		for i := range a.tasks {
 			if a.tasks[i].Stage != Poststop && a.tasks[i].Phase != Dead {
@@ -162,7 +147,7 @@ func (a *Alloc) settle() {
 	if !a.prepared {
 		return
 	}
-	if next := a.rules.next(a.state, &a.tally); next != a.state {
+	if next := Next(a.state, &a.tally); next != a.state {
 		a.state = next
 		for i := range a.tasks {
 			a.open(i)
@@ -174,7 +159,7 @@ func (a *Alloc) settle() {
 // to be killed only poststop tasks start.
 func (a *Alloc) open(i int) {
 	m := &a.tasks[i]
-	if m.Waiting && a.rules.open(a.state, m.Stage) && (a.kill == nil || m.Stage == Poststop) {
+	if m.Waiting && a.state.Open(m.Stage) && (a.kill == nil || m.Stage == Poststop) {
 		m.Waiting = false
 		a.effects = append(a.effects, Effect{Kind: Start, Task: i})
 	}
@@ -215,7 +200,7 @@ func (a *Alloc) newKill(waves [][]int) {
 func (a *Alloc) beginKill() {
 	switch {
 	case a.kill == nil:
-		a.newKill(a.rules.waves(a.Tasks()))
+		a.newKill(KillWaves(a.Tasks()))
 		a.effects = append(a.effects, Effect{Kind: Prekill})
 	case a.stopped && a.blamed && !a.released && !a.overdue && !a.atOnce:
 		a.joinKill()
@@ -240,7 +225,7 @@ func (a *Alloc) killOverdue() {
 		return
 	}
 	a.overdue = true
-	waves := a.rules.waves(a.Tasks())
+	waves := KillWaves(a.Tasks())
 	if poststop := a.poststop(); len(poststop) > 0 {
 		waves = append([][]int{poststop}, waves...)
 	}
@@ -331,7 +316,7 @@ func (a *Alloc) reviveAll() {
 		return
 	}
 	for i := range a.tasks {
-		if a.rules.revive(a, i) {
+		if a.tasks[i].Parked && !a.released {
 			a.reviveTask(i)
 		}
 	}

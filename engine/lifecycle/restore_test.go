@@ -30,7 +30,7 @@ func (m *model) forget() (same bool, err error) {
 	}
 	before := m.Alloc
 	m.Alloc = Restore(m.Tasks(), marks, memory)
-	m.rules, m.asked = before.rules, 0
+	m.asked = 0
 	if err := m.input(Input{Kind: Restored}); err != nil {
 		return false, err
 	}
@@ -70,7 +70,7 @@ func TestModelForgets(t *testing.T) {
 	t.Parallel()
 	taken := map[string]int{}
 	for seed := range uint64(walks / 4) {
-		m := newModel(seed, nomad, taken)
+		m := newModel(seed, taken)
 		m.interrupt = func(int) bool { return m.rng.IntN(4) == 0 }
 		if err := m.walk(); err != nil {
 			t.Fatalf("walk %d: %v\n%+v\n%s", seed, err, m.Alloc.tasks, m.trace.String())
@@ -87,14 +87,14 @@ func TestModelForgetsNothing(t *testing.T) {
 	t.Parallel()
 	compared := map[bool]int{}
 	for seed := range uint64(walks / 200) {
-		undisturbed := newModel(seed, nomad, map[string]int{})
+		undisturbed := newModel(seed, map[string]int{})
 		steps := 0
 		undisturbed.interrupt = func(step int) bool { steps = step; return false }
 		if err := undisturbed.walk(); err != nil {
 			t.Fatalf("walk %d: %v", seed, err)
 		}
 		for at := range steps + 1 {
-			m := newModel(seed, nomad, map[string]int{})
+			m := newModel(seed, map[string]int{})
 			var same bool
 			m.interrupt = func(step int) bool { return step == at }
 			m.interrupted = func(asItWas bool) { same = asItWas; compared[asItWas]++ }

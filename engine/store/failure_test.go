@@ -200,7 +200,7 @@ func TestFrozenRecorderStillPublishes(t *testing.T) {
 	r, dir := create(t, bus)
 	commit(r, 0)
 	state, history := readFile(t, dir, stateDir, stateFile), readFile(t, dir, historyFile)
-	r.Freeze()
+	r.HaltWhen(func() bool { return true })
 	commit(r, 1)
 	if got := drain(sub); len(got) != 4 {
 		t.Errorf("published %q", got)

@@ -213,7 +213,7 @@ func TestRecorderThatIsNotDurable(t *testing.T) {
 	if r.Durable() || r.Repeats(e) {
 		t.Error("something is stored")
 	}
-	r.Freeze()
+	r.HaltWhen(func() bool { return true })
 	if err := errors.Join(r.Close(), r.Remove()); err != nil {
 		t.Error(err)
 	}

@@ -299,10 +299,6 @@ func (r *Recorder) Get(key Key, into any) (ok bool, err error) {
 	return true, nil
 }
 
-// Freeze has nothing written any more, because another engine takes up the
-// run.
-func (r *Recorder) Freeze() { r.HaltWhen(func() bool { return true }) }
-
 // HaltWhen has f asked before and after everything that is written; once it
 // says true nothing is written any more, as if the program had been killed.
 func (r *Recorder) HaltWhen(f func() bool) {
