@@ -58,12 +58,12 @@ func readConfigFile(name string) (*configFile, error) {
 // as the engine takes them; "" when there are none. Those of the task come
 // first, then those that the options of the driver name, or else those of the
 // docker command: its helpers, then its file.
-func (d *Driver) authFor(ctx context.Context, c *taskConfig) (string, error) {
+func (o *options) authFor(ctx context.Context, c *taskConfig) (string, error) {
 	var auth registry.AuthConfig
 	if a := c.Auth; a != nil && a.Username != "" {
 		auth = registry.AuthConfig{Username: a.Username, Password: a.Password, ServerAddress: a.ServerAddress}
 	} else {
-		found, err := d.options.findAuth(ctx, c.Image)
+		found, err := o.findAuth(ctx, c.Image)
 		if err != nil && !c.AuthSoftFail {
 			return "", err
 		}

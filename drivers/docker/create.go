@@ -19,7 +19,7 @@ import (
 
 // create makes the container of a task, which does not run yet.
 func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) (string, error) {
-	opts, err := d.containerOptions(cfg, c)
+	opts, err := d.builder.containerOptions(cfg, c)
 	if err != nil {
 		return "", fmt.Errorf("Failed to create container configuration for image %q (%q): %w", c.Image, imageID(ctx, cli, c.Image), err) //nolint:staticcheck // Nomad's words
 	}
@@ -72,15 +72,22 @@ func containerName(task, alloc string) string {
 	return strings.TrimLeft(name, "._-") + "-" + alloc
 }
 
-func (d *Driver) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (client.ContainerCreateOptions, error) {
+// builder describes containers to the engine.
+type builder struct {
+	options  *options
+	run      string                            // see Config.Run
+	hostPath func(path string) (string, error) // nil: the path itself
+}
+
+func (b *builder) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (client.ContainerCreateOptions, error) {
 	switch {
 	case c.Isolation != "":
 		return client.ContainerCreateOptions{}, fmt.Errorf("Failed to create container configuration, cannot use isolation mode %q on %s", c.Isolation, runtime.GOOS) //nolint:staticcheck // Nomad's words
 	case c.Command != strings.TrimSpace(c.Command):
 		return client.ContainerCreateOptions{}, fmt.Errorf("command contains extra white space: %q", c.Command)
 	}
-	config := d.containerConfig(cfg, c)
-	host, err := d.hostConfig(cfg, c)
+	config := b.containerConfig(cfg, c)
+	host, err := b.hostConfig(cfg, c)
 	if err != nil {
 		return client.ContainerCreateOptions{}, err
 	}
@@ -94,13 +101,13 @@ func (d *Driver) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (clien
 }
 
 // containerConfig is what of a container does not depend on this machine.
-func (d *Driver) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *container.Config {
+func (b *builder) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *container.Config {
 	labels := merge(c.Labels)
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	maps.Copy(labels, d.options.extraLabels(cfg))
-	maps.Copy(labels, d.labels(cfg))
+	maps.Copy(labels, b.options.extraLabels(cfg))
+	maps.Copy(labels, b.labels(cfg))
 	config := &container.Config{
 		Image:      c.Image,
 		User:       cfg.User,
@@ -128,7 +135,7 @@ func (d *Driver) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *contai
 }
 
 // hostConfig is what of a container depends on this machine, but the network.
-func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.HostConfig, error) {
+func (b *builder) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.HostConfig, error) {
 	host := &container.HostConfig{
 		VolumeDriver:   c.VolumeDriver,
 		Privileged:     c.Privileged,
@@ -146,7 +153,7 @@ func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.
 		ShmSize:        c.ShmSize,
 		StorageOpt:     c.StorageOpt,
 		Sysctls:        merge(c.Sysctl),
-		LogConfig:      logConfig(c.Logging, d.options.logging()),
+		LogConfig:      logConfig(c.Logging, b.options.logging()),
 	}
 	if c.Init {
 		host.Init = &c.Init
@@ -158,7 +165,7 @@ func (d *Driver) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.
 	if host.Resources, err = resources(cfg, c); err != nil {
 		return nil, err
 	}
-	if err := d.mount(cfg, c, host); err != nil {
+	if err := b.mount(cfg, c, host); err != nil {
 		return nil, err
 	}
 	return host, nil

@@ -32,7 +32,7 @@ func TestContainerConfig(t *testing.T) {
 			"taskrun.run": "run", "taskrun.task": "id", "taskrun.alloc_dir": "/dir",
 		},
 	}
-	if diff := cmp.Diff(want, d.containerConfig(cfg, c)); diff != "" {
+	if diff := cmp.Diff(want, d.builder.containerConfig(cfg, c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -53,7 +53,7 @@ func TestContainerCommand(t *testing.T) {
 		{taskConfig{Entrypoint: []string{"e"}}, []string{"e"}, nil},
 		{taskConfig{Entrypoint: []string{"e"}, Command: "c", Args: []string{"a"}}, []string{"e"}, []string{"c", "a"}},
 	} {
-		got := d.containerConfig(&drivers.TaskConfig{}, &c.config)
+		got := d.builder.containerConfig(&drivers.TaskConfig{}, &c.config)
 		if !slices.Equal(got.Entrypoint, c.entrypoint) || !slices.Equal(got.Cmd, c.cmd) {
 			t.Errorf("%+v: entrypoint %q, command %q", c.config, got.Entrypoint, got.Cmd)
 		}
@@ -64,7 +64,7 @@ func TestContainerCommand(t *testing.T) {
 func TestCommandWithBlanks(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{" true", "true ", " "} {
-		_, err := New(Config{}).containerOptions(&drivers.TaskConfig{}, &taskConfig{Command: command})
+		_, err := New(Config{}).builder.containerOptions(&drivers.TaskConfig{}, &taskConfig{Command: command})
 		if err == nil || !strings.Contains(err.Error(), "command contains extra white space") {
 			t.Errorf("%q: %v", command, err)
 		}

@@ -23,7 +23,6 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
-	"taskrun/drivers/eventer"
 	"taskrun/drivers/taskstore"
 )
 
@@ -42,21 +41,21 @@ type Config struct {
 // Driver is the docker driver. Its methods may be called from several
 // goroutines at once. Shutdown must be called in the end.
 type Driver struct {
-	eventer.Eventer
+	emitter
 
 	config    Config
 	options   options
-	connect   func() (*client.Client, error)    // the first call makes the client
-	connected atomic.Bool                       // it was called
-	used      atomic.Bool                       // something was to be made in the engine
-	onUse     func()                            // told before that; may be nil
-	hostPath  func(path string) (string, error) // nil: the path itself
+	connect   func() (*client.Client, error) // the first call makes the client
+	connected atomic.Bool                    // it was called
+	used      atomic.Bool                    // something was to be made in the engine
+	onUse     func()                         // told before that; may be nil
 	tasks     taskstore.Store[*task]
 
 	mu   sync.Mutex
 	runs map[string]bool // whose containers are removed in the end
 
-	images images
+	images  images
+	builder builder
 }
 
 var (
@@ -77,6 +76,8 @@ func New(config Config) *Driver {
 		config.Run = hex.EncodeToString(b)
 	}
 	d := &Driver{config: config, options: defaultOptions(), runs: map[string]bool{config.Run: true}}
+	d.images = images{options: &d.options, events: &d.emitter}
+	d.builder = builder{options: &d.options, run: config.Run}
 	d.connect = sync.OnceValues(func() (*client.Client, error) {
 		d.connected.Store(true)
 		return d.engine().client()

@@ -548,13 +548,13 @@ func TestFindAuth(t *testing.T) { // not parallel: helpers are found in PATH
 	}
 	d := New(Config{})
 	d.options.Auth = &authOptions{Helper: "fails"}
-	if got, err := d.authFor(t.Context(), &taskConfig{Image: "image"}); got != "" || err == nil {
+	if got, err := d.options.authFor(t.Context(), &taskConfig{Image: "image"}); got != "" || err == nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := d.authFor(t.Context(), &taskConfig{Image: "image", AuthSoftFail: true}); got != "" || err != nil {
+	if got, err := d.options.authFor(t.Context(), &taskConfig{Image: "image", AuthSoftFail: true}); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := d.authFor(t.Context(), &taskConfig{Image: "image", Auth: &authConfig{Username: "u", Password: "p"}}); got == "" || err != nil {
+	if got, err := d.options.authFor(t.Context(), &taskConfig{Image: "image", Auth: &authConfig{Username: "u", Password: "p"}}); got == "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }

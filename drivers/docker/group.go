@@ -39,11 +39,11 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 			return nil, err
 		}
 	}
-	image, program, err := d.pauseImage(ctx, cli, req.AllocID)
+	image, program, err := d.images.pause(ctx, cli, req.AllocID)
 	if err != nil {
 		return nil, err
 	}
-	opts, err := d.pauseOptions(req, name)
+	opts, err := d.builder.pauseOptions(req, name)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func (d *Driver) CreateNetwork(ctx context.Context, req *drivers.NetworkRequest)
 	return nil, engineError("cannot make the network of the group", err)
 }
 
-func (d *Driver) pauseOptions(req *drivers.NetworkRequest, name string) (client.ContainerCreateOptions, error) {
+func (b *builder) pauseOptions(req *drivers.NetworkRequest, name string) (client.ContainerCreateOptions, error) {
 	config := &container.Config{
 		Hostname: req.Hostname, StopSignal: "SIGKILL", // it hears no other, and an engine that stops would wait
-		Labels: map[string]string{labelAlloc: req.AllocID, labelRun: d.config.Run, labelDir: req.AllocDir},
+		Labels: map[string]string{labelAlloc: req.AllocID, labelRun: b.run, labelDir: req.AllocDir},
 	}
 	host := &container.HostConfig{
 		NetworkMode: container.NetworkMode(req.Mode),

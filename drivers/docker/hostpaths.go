@@ -10,7 +10,7 @@ import (
 var _ drivers.HostPathUser = (*Driver)(nil)
 
 // SetHostPaths has find say what is mounted for a path of this machine.
-func (d *Driver) SetHostPaths(find func(path string) (string, error)) { d.hostPath = find }
+func (d *Driver) SetHostPaths(find func(path string) (string, error)) { d.builder.hostPath = find }
 
 // HostPaths returns the sources of volumes and bind mounts outside of the
 // allocation.

@@ -16,9 +16,12 @@ import (
 	"taskrun/drivers"
 )
 
-// images keeps tasks that start together from fetching one image twice. The
-// zero value is ready.
+// images provides the images of tasks, and keeps tasks that start together from
+// fetching one twice.
 type images struct {
+	options *options
+	events  *emitter
+
 	mu    sync.Mutex
 	locks map[string]chan struct{} // by image; holds a token while one works on it
 }
@@ -56,24 +59,24 @@ func isLatest(image string) (bool, error) {
 	return ok && tagged.Tag() == "latest", nil
 }
 
-// provideImage sees to it that the engine has the task's image. As in Nomad an
+// provide sees to it that the engine has the task's image. As in Nomad an
 // image that is there is used, unless its tag is latest or force_pull is set;
 // else it comes from the archive that load names, or from its registry.
-func (d *Driver) provideImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
+func (i *images) provide(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	ctx, done := whileWanted(ctx, cfg)
 	defer done()
-	if err := d.findImage(ctx, cli, cfg, c); err != nil {
+	if err := i.find(ctx, cli, cfg, c); err != nil {
 		return causeOr(ctx, err)
 	}
 	return nil
 }
 
-func (d *Driver) findImage(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
+func (i *images) find(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	latest, err := isLatest(c.Image)
 	if err != nil {
 		return err
 	}
-	unlock, err := d.images.lock(ctx, c.Image)
+	unlock, err := i.lock(ctx, c.Image)
 	if err != nil {
 		return err
 	}
@@ -91,9 +94,9 @@ func (d *Driver) findImage(ctx context.Context, cli *client.Client, cfg *drivers
 	if c.Load != "" {
 		return loadImage(ctx, cli, cfg, c)
 	}
-	err = d.pull(ctx, cli, cfg, c)
+	err = i.pull(ctx, cli, cfg, c)
 	if err != nil && here && ctx.Err() == nil {
-		d.emit(cfg, fmt.Sprintf("Using the image %s that is here: %v", c.Image, err), map[string]string{"image": c.Image})
+		i.events.emit(cfg, fmt.Sprintf("Using the image %s that is here: %v", c.Image, err), map[string]string{"image": c.Image})
 		return nil
 	}
 	return err

@@ -20,10 +20,10 @@ const (
 	labelDir   = "taskrun.alloc_dir" // directory of the allocation
 )
 
-func (d *Driver) labels(cfg *drivers.TaskConfig) map[string]string {
+func (b *builder) labels(cfg *drivers.TaskConfig) map[string]string {
 	return map[string]string{
 		labelAlloc: cfg.AllocID,
-		labelRun:   d.config.Run,
+		labelRun:   b.run,
 		labelTask:  cfg.ID,
 		labelDir:   cfg.AllocDir,
 	}

@@ -23,7 +23,7 @@ const (
 )
 
 // mount gives a container its directories and volumes.
-func (d *Driver) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.HostConfig) error {
+func (b *builder) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.HostConfig) error {
 	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
 	for _, dir := range []struct {
 		source, target string
@@ -37,7 +37,7 @@ func (d *Driver) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.H
 		if err := os.MkdirAll(dir.source, 0o777); err != nil { // a hook makes them, but in tests
 			return fmt.Errorf("cannot make directory %q: %w", dir.source, err)
 		}
-		if label := d.options.Volumes.SELinuxLabel; label != "" { // which only binds can have
+		if label := b.options.Volumes.SELinuxLabel; label != "" { // which only binds can have
 			mode := map[bool]string{false: "rw", true: "ro"}[dir.readonly]
 			host.Binds = append(host.Binds, strings.Join([]string{dir.source, dir.target, mode + "," + label}, ":"))
 			continue
@@ -53,12 +53,12 @@ func (d *Driver) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.H
 		})
 	}
 	for _, v := range c.Volumes {
-		if err := d.volume(cfg, c, v, host); err != nil {
+		if err := b.volume(cfg, c, v, host); err != nil {
 			return err
 		}
 	}
 	for _, m := range c.Mount {
-		made, err := d.mountBlock(cfg, m)
+		made, err := b.mountBlock(cfg, m)
 		if err != nil {
 			return err
 		}
@@ -77,13 +77,13 @@ var propagations = map[string]mount.Propagation{
 }
 
 // volume adds one of the option volumes, "source:target[:mode]".
-func (d *Driver) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, host *container.HostConfig) error {
+func (b *builder) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, host *container.HostConfig) error {
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
 		return fmt.Errorf("invalid docker volume %q: not <src>:<destination> format", text)
 	}
 	if c.VolumeDriver == "" {
-		source, err := d.source(cfg, parts[0])
+		source, err := b.source(cfg, parts[0])
 		if err != nil || source == "" {
 			return err
 		}
@@ -94,7 +94,7 @@ func (d *Driver) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, hos
 			return err
 		}
 		parts[0] = source
-		if label := d.options.Volumes.SELinuxLabel; label != "" {
+		if label := b.options.Volumes.SELinuxLabel; label != "" {
 			parts = append(parts[:2], strings.Join(append(parts[2:], label), ","))
 		}
 	}
@@ -103,12 +103,12 @@ func (d *Driver) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, hos
 }
 
 // mountBlock is a mount block; nil when there is nothing to mount.
-func (d *Driver) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Mount, error) {
+func (b *builder) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Mount, error) {
 	out := &mount.Mount{Type: mount.Type(orElse(m.Type, string(mount.TypeVolume))), Source: m.Source, Target: m.Target, ReadOnly: m.Readonly}
 	switch out.Type {
 	case mount.TypeBind:
 		var err error
-		if out.Source, err = d.source(cfg, m.Source); err != nil || out.Source == "" {
+		if out.Source, err = b.source(cfg, m.Source); err != nil || out.Source == "" {
 			return nil, err
 		}
 		if m.BindOptions != nil {
@@ -137,7 +137,7 @@ func (d *Driver) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Moun
 // source returns the path on this machine of what a job wants mounted:
 // relative ones lie in the task's directory, and those of the task's own
 // directories, by the names inside, where they are here. "" is nothing.
-func (d *Driver) source(cfg *drivers.TaskConfig, path string) (string, error) {
+func (b *builder) source(cfg *drivers.TaskConfig, path string) (string, error) {
 	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(own.Dir, path)
@@ -151,13 +151,13 @@ func (d *Driver) source(cfg *drivers.TaskConfig, path string) (string, error) {
 	if _, ok := below(cfg.AllocDir, path); ok {
 		return path, nil
 	}
-	if !d.options.Volumes.Enabled {
+	if !b.options.Volumes.Enabled {
 		return "", fmt.Errorf("volumes are not enabled; cannot mount host paths: %q", path)
 	}
-	if d.hostPath == nil {
+	if b.hostPath == nil {
 		return path, nil
 	}
-	return d.hostPath(path)
+	return b.hostPath(path)
 }
 
 // below returns the part of a path below a directory.

@@ -77,19 +77,19 @@ func (m machine) program() []byte {
 	return b.Bytes()
 }
 
-// pauseImage returns the image of a container that holds a network, and the
+// pause returns the image of a container that holds a network, and the
 // program in it, none if the image knows itself. The image is made when the
 // engine does not have it.
-func (d *Driver) pauseImage(ctx context.Context, cli *client.Client, alloc string) (name string, program []string, err error) {
-	if d.options.InfraImage == "" {
-		name, err = d.makePauseImage(ctx, cli)
+func (i *images) pause(ctx context.Context, cli *client.Client, alloc string) (name string, program []string, err error) {
+	if i.options.InfraImage == "" {
+		name, err = i.makePause(ctx, cli)
 		return name, []string{pauseProgram}, err
 	}
-	c := &taskConfig{Image: d.options.InfraImage, ImagePullTimeout: d.options.InfraImagePullTimeout}
-	return c.Image, nil, d.provideImage(ctx, cli, &drivers.TaskConfig{AllocID: alloc}, c)
+	c := &taskConfig{Image: i.options.InfraImage, ImagePullTimeout: i.options.InfraImagePullTimeout}
+	return c.Image, nil, i.provide(ctx, cli, &drivers.TaskConfig{AllocID: alloc}, c)
 }
 
-func (d *Driver) makePauseImage(ctx context.Context, cli *client.Client) (string, error) {
+func (i *images) makePause(ctx context.Context, cli *client.Client) (string, error) {
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
 		return "", engineError("cannot ask the engine for its machine", err)
@@ -99,7 +99,7 @@ func (d *Driver) makePauseImage(ctx context.Context, cli *client.Client) (string
 		return "", fmt.Errorf("cannot make the network of the group on a machine of kind %q: use network mode host", version.Arch)
 	}
 	name := "taskrun/pause:1-" + version.Arch
-	unlock, err := d.images.lock(ctx, name)
+	unlock, err := i.lock(ctx, name)
 	if err != nil {
 		return "", err
 	}

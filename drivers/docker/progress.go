@@ -14,14 +14,14 @@ import (
 
 // report tells how far a pull is until stop is called: live to who watches,
 // and as an event of the task now and then.
-func (d *Driver) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
+func (e *emitter) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
 	told := false
 	live := func() {
 		told = true
-		d.emitLive(cfg, p.live())
+		e.emitLive(cfg, p.live())
 	}
 	word := func() {
-		d.emit(cfg, "Docker image pull progress: "+p.String(), map[string]string{"image": p.image})
+		e.emit(cfg, "Docker image pull progress: "+p.String(), map[string]string{"image": p.image})
 	}
 	done := make(chan struct{})
 	var telling sync.WaitGroup
@@ -30,7 +30,7 @@ func (d *Driver) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
 		close(done)
 		telling.Wait()
 		if told {
-			d.emitLive(cfg, drivers.Progress{What: p.image, Over: true})
+			e.emitLive(cfg, drivers.Progress{What: p.image, Over: true})
 		}
 	}
 }

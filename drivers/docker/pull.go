@@ -15,20 +15,20 @@ import (
 )
 
 // pull fetches the task's image from its registry.
-func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
+func (i *images) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
 	failed := func(err error) error {
 		return drivers.Recoverable(fmt.Errorf("Failed to pull `%s`: %w", c.Image, err)) //nolint:staticcheck // Nomad's words
 	}
 	pullCtx, cancel := context.WithTimeoutCause(ctx, c.ImagePullTimeout, fmt.Errorf("it took longer than the image_pull_timeout of %v", c.ImagePullTimeout))
 	defer cancel()
-	auth, err := d.authFor(pullCtx, c)
+	auth, err := i.options.authFor(pullCtx, c)
 	if err != nil {
 		return drivers.Recoverable(fmt.Errorf("Failed to find docker auth for repo %q: %w", c.Image, causeOr(pullCtx, err))) //nolint:staticcheck // Nomad's words
 	}
-	d.emit(cfg, "Downloading image", map[string]string{"image": c.Image})
+	i.events.emit(cfg, "Downloading image", map[string]string{"image": c.Image})
 	pullCtx, stalled := context.WithCancelCause(pullCtx)
 	defer stalled(nil)
-	patience := d.options.PullActivityTimeout
+	patience := i.options.PullActivityTimeout
 	stall := time.AfterFunc(patience, func() { stalled(fmt.Errorf("nothing arrived for the pull_activity_timeout of %v", patience)) })
 	defer stall.Stop()
 
@@ -38,7 +38,7 @@ func (d *Driver) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 	}
 	defer stream.Close()
 	progress := newProgress(c.Image)
-	defer d.report(cfg, progress)()
+	defer i.events.report(cfg, progress)()
 	for message, err := range stream.JSONMessages(pullCtx) {
 		if err == nil && message.Error != nil {
 			err = message.Error

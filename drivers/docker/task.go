@@ -51,7 +51,7 @@ func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, err
 	if err != nil {
 		return nil, err
 	}
-	if err := d.provideImage(ctx, cli, cfg, c); err != nil {
+	if err := d.images.provide(ctx, cli, cfg, c); err != nil {
 		return nil, err
 	}
 	id, err := d.create(ctx, cli, cfg, c)
