@@ -71,6 +71,7 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 	flags.Var(&a.colour, "color", "use color: auto, always or never")
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
 	complete(root, "color", string(ui.ColourAuto), string(ui.ColourAlways), string(ui.ColourNever))
+	root.SetHelpCommand(a.helpCommand())
 	for _, group := range []struct {
 		id, title string
 		commands  []*cobra.Command

@@ -1,0 +1,121 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/help"
+)
+
+// helpCommand is cobra's help command, with topics. A topic wins over the
+// command of the same name, whose help is shown by "taskrun COMMAND --help".
+func (a *app) helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [TOPIC | COMMAND]",
+		Short: "Explain a topic or a command",
+		Long: `Explain a topic, or show the help of a command. Without an argument list
+commands and topics. On a terminal long texts are shown by $PAGER, or less.`,
+		Example: `  taskrun help
+  taskrun help stubs
+  taskrun help up`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return startingWith(helpNames(cmd.Root()), prefix), cobra.ShellCompDirectiveNoFileComp
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // works with any configuration
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.help(cmd, args) },
+	}
+}
+
+func (a *app) help(cmd *cobra.Command, args []string) error {
+	root := cmd.Root()
+	if len(args) == 0 {
+		if err := root.Help(); err != nil {
+			return err
+		}
+		_, err := io.WriteString(root.OutOrStdout(), topics())
+		return err
+	}
+	if t, ok := help.Find(args[0]); ok && len(args) == 1 {
+		return a.page(cmd.Context(), t.Text(a.streams.OutStyle(a.colour).Strong))
+	}
+	if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
+		return found.Help()
+	}
+	unknown := usageError("no topic or command %q", strings.Join(args, " "))
+	if near := nearHelp(root, args[0]); near != "" {
+		return unknown.withHint("did you mean %q?", near)
+	}
+	return unknown.withHint("topics: %s", strings.Join(help.Names(), ", "))
+}
+
+// topics lists the topics, one a line.
+func topics() string {
+	var out strings.Builder
+	out.WriteString("\nTopics:\n")
+	for _, t := range help.Topics() {
+		fmt.Fprintf(&out, "  %-12s %s\n", t.Name, t.Summary)
+	}
+	return out.String()
+}
+
+// helpNames returns everything that help explains.
+func helpNames(root *cobra.Command) []string {
+	names := help.Names()
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// nearHelp returns the topic or command nearest to a word, or "".
+func nearHelp(root *cobra.Command, word string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range helpNames(root) {
+		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	if near := all.SuggestionsFor(word); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// page shows a text on stdout: on a terminal by $PAGER, or less where there is
+// one, else as it is.
+func (a *app) page(ctx context.Context, text string) error {
+	show := func() error { _, err := io.WriteString(a.streams.Out, text); return err }
+	pager := a.streams.Env("PAGER")
+	if pager == "" {
+		pager = "less -R"
+	}
+	if !a.streams.OutTerm || pager == "cat" {
+		return show()
+	}
+	_, stop := a.signals() // Ctrl-C belongs to the pager
+	defer stop()
+	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.streams.Out, a.streams.Err
+	if a.streams.Env("LESS") == "" {
+		cmd.Env = append(slices.Clone(a.environ), "LESS=FR") // no pager for what fits on the screen
+	}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case !errors.As(err, &exit):
+		return err
+	case exit.ExitCode() == 127: // there is no such pager
+		return show()
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+// Package help holds the topics of "taskrun help" as Markdown, and lays them
+// out for a terminal.
+package help
+
+import (
+	"embed"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed *.md
+var files embed.FS
+
+// names are the topics in the order in which a new user may need them.
+var names = []string{
+	"jobs", "exec", "output", "exit-codes", "ci", "stubs", "rehearse",
+	"config", "drivers", "docker", "templates", "artifacts", "volumes", "ports",
+	"files", "updates", "api", "clusters", "security", "differences",
+}
+
+// Topic is one page of help.
+type Topic struct {
+	Name     string
+	Summary  string // of at most 60 characters
+	Markdown string
+}
+
+// Topics returns all topics in reading order.
+func Topics() []Topic {
+	topics := make([]Topic, 0, len(names))
+	for _, name := range names {
+		t, _ := Find(name) // a test finds them all
+		topics = append(topics, t)
+	}
+	return topics
+}
+
+// Find returns the topic of that name, and whether there is one.
+func Find(name string) (Topic, bool) {
+	if !slices.Contains(names, name) {
+		return Topic{}, false
+	}
+	text, err := files.ReadFile(name + ".md")
+	title, _, _ := strings.Cut(string(text), "\n")
+	_, summary, _ := strings.Cut(title, ": ")
+	return Topic{Name: name, Summary: summary, Markdown: string(text)}, err == nil
+}
+
+// Names returns the names of all topics in reading order.
+func Names() []string { return slices.Clone(names) }
+
+// link is a link of Markdown, with its words.
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^]]+)]\([^)]+\)`) })
+
+// Text lays a topic out for a terminal of 80 columns: headings pass through
+// bold, code is indented instead of fenced, tables are aligned, and links keep
+// only their words.
+func (t Topic) Text(bold func(string) string) string {
+	var out strings.Builder
+	var rows []string
+	fenced := false
+	for line := range strings.Lines(t.Markdown) {
+		line = strings.TrimSuffix(line, "\n")
+		if !fenced {
+			line = link().ReplaceAllString(line, "$1")
+		}
+		if !fenced && strings.HasPrefix(line, "|") {
+			rows = append(rows, line)
+			continue
+		}
+		if rows != nil {
+			out.WriteString(table(rows, bold))
+			rows = nil
+		}
+		switch heading := strings.TrimLeft(line, "#"); {
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+			continue
+		case fenced && line != "":
+			line = "    " + line
+		case !fenced && heading != line:
+			line = bold(strings.TrimSpace(heading))
+		}
+		out.WriteString(line + "\n")
+	}
+	if rows != nil {
+		out.WriteString(table(rows, bold))
+	}
+	return out.String()
+}
+
+// Examples returns the blocks of a topic that a user can run as they stand:
+// commands behind "$ " and what they print.
+func (t Topic) Examples() (blocks []string) {
+	var block *strings.Builder
+	for line := range strings.Lines(t.Markdown) {
+		switch {
+		case strings.TrimSpace(line) == "```console":
+			block = new(strings.Builder)
+		case strings.HasPrefix(line, "```") && block != nil:
+			blocks, block = append(blocks, block.String()), nil
+		case block != nil:
+			block.WriteString(line)
+		}
+	}
+	return blocks
+}
