@@ -32,13 +32,18 @@ update would do to its allocations: create them, destroy them, replace them
 (create/destroy update), change them while they run (in-place update), or leave
 them alone. Nothing changes.
 
+The numbers of a group are those of the first step. The rollout below shows all
+steps in their order: canaries and their promotion, then the other allocations,
+max_parallel at a time. It assumes that every allocation becomes healthy. System
+jobs of a cluster have none: their nodes are not known here.
+
 ` + fileHelp + `
 
 With --address the job is one of a Nomad cluster, where it may also be new.
 NOMAD_* variables are ignored.
 
 Output:
-  plain  a line for each difference
+  plain  a line for each difference, then the rollout
   json   one object of type "plan"
   quiet  nothing
 
@@ -80,14 +85,22 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}
-	plan, err := a.planOf(ctx, files[0], opts, remote)
+	server, err := a.serverFor(ctx, files[0], opts, remote)
+	if err != nil {
+		return err
+	}
+	plan, err := server.Plan(ctx, files[0].Job)
+	if err != nil {
+		return err
+	}
+	rollout, err := rolloutOf(ctx, server, files[0].Job, plan)
 	if err != nil {
 		return err
 	}
 	for _, line := range cluster.Unplaced(*files[0].Job.ID, plan.FailedTGAllocs) {
 		a.warn(errors.New(line))
 	}
-	if err := ui.WritePlan(a.streams, opts.mode, a.colour, time.Now(), plan); err != nil {
+	if err := ui.WritePlan(a.streams, opts.mode, a.colour, time.Now(), plan, rollout); err != nil {
 		return err
 	}
 	if moves(plan.Annotations) {
@@ -96,15 +109,11 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	return nil
 }
 
-// planOf asks who runs the job what the file would mean. In a cluster it may be
-// a new one.
-func (a *app) planOf(ctx context.Context, f jobFile, opts planOptions, remote bool) (*api.JobPlanResponse, error) {
+// serverFor returns the run of the job of a file, or the cluster, where the job
+// may be new.
+func (a *app) serverFor(ctx context.Context, f jobFile, opts planOptions, remote bool) (*client.Server, error) {
 	if remote {
-		s, err := opts.serverOf(f.Job)
-		if err != nil {
-			return nil, err
-		}
-		return s.Plan(ctx, f.Job)
+		return opts.serverOf(f.Job)
 	}
 	servers, err := a.localServers(ctx)
 	if err != nil {
@@ -122,7 +131,7 @@ func (a *app) planOf(ctx context.Context, f jobFile, opts planOptions, remote bo
 		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q does not run", *f.Job.ID)}).
 			withHint("start it with: taskrun up %s", f.name)
 	}
-	return job.Server.Plan(ctx, f.Job)
+	return job.Server, nil
 }
 
 func exists(jobs []client.Job, id string) bool {

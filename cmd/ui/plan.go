@@ -14,23 +14,25 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// WritePlan writes what another version of a job would change to stdout: as
-// indented lines, or as one object of kind "plan".
-func WritePlan(s *Streams, mode Mode, colour ColourMode, at time.Time, plan *api.JobPlanResponse) error {
+// WritePlan writes to stdout how another version of a job differs, and the steps
+// of its rollout: as indented lines, or as one object of kind "plan".
+func WritePlan(s *Streams, mode Mode, colour ColourMode, at time.Time, plan *api.JobPlanResponse, rollout []RolloutStep) error {
 	out := bufio.NewWriter(s.Out)
 	hideCredentials(plan.Diff)
 	switch mode {
 	case JSON:
 		writeJSON(out, struct {
 			jsonHead
-			Job    string                         `json:"job"`
-			Diff   *api.JobDiff                   `json:"diff"`
-			Groups map[string]*api.DesiredUpdates `json:"groups"`
-		}{head("plan", at), plan.Diff.ID, plan.Diff, plan.Annotations.DesiredTGUpdates})
+			Job     string                         `json:"job"`
+			Diff    *api.JobDiff                   `json:"diff"`
+			Groups  map[string]*api.DesiredUpdates `json:"groups"`
+			Rollout []RolloutStep                  `json:"rollout"`
+		}{head("plan", at), plan.Diff.ID, plan.Diff, plan.Annotations.DesiredTGUpdates, append([]RolloutStep{}, rollout...)})
 	case Quiet:
 	default:
 		w := planWriter{out, s.OutStyle(colour)}
 		w.job(plan.Diff)
+		w.rollout(plan.Diff.ID, rollout)
 	}
 	return out.Flush()
 }

@@ -20,7 +20,7 @@ func TestAPlanShowsNoCredentials(t *testing.T) {
 			Annotations: &api.PlanAnnotations{},
 		}
 		var out bytes.Buffer
-		if err := WritePlan(&Streams{Out: &out, Env: func(string) string { return "" }}, mode, ColourNever, time.Time{}, plan); err != nil {
+		if err := WritePlan(&Streams{Out: &out, Env: func(string) string { return "" }}, mode, ColourNever, time.Time{}, plan, nil); err != nil {
 			t.Fatal(err)
 		}
 		if text := out.String(); strings.Contains(text, "SECRET") || strings.Count(text, "https://host/x?token=xxxxx") != 3 {

@@ -31,12 +31,13 @@ type Place struct {
 
 // Rollout is a job on its way to its newest version.
 type Rollout struct {
-	Job        *api.Job                  // the newest version
-	Version    func(n uint64) *api.Job   // an earlier one that a place is of
-	Deployment *health.Deployment        // of the newest version; nil for none
-	Places     []Place                   // all that count, in any order
-	kinds      map[kindKey]Kind          // what a step from a version means
-	verdicts   map[string]health.Verdict // of allocations, by ID
+	Job        *api.Job                                // the newest version
+	Version    func(n uint64) *api.Job                 // an earlier one that a place is of
+	Deployment *health.Deployment                      // of the newest version; nil for none
+	Places     []Place                                 // all that count, in any order
+	given      func(group string, version uint64) Kind // what a step from a version means, where that is known
+	kinds      map[kindKey]Kind                        // and where it is compared
+	verdicts   map[string]health.Verdict               // of allocations, by ID
 }
 
 type kindKey struct {
@@ -81,14 +82,10 @@ func (r *Rollout) Next() (orders []Order, waits bool) {
 		}
 	}
 	places := map[string][]int{}
-	names := groupNames(r.Job, nil)
 	for i, p := range r.Places {
 		places[p.Group] = append(places[p.Group], i)
-		if r.Job.LookupTaskGroup(p.Group) == nil && !slices.Contains(names, p.Group) {
-			names = append(names, p.Group)
-		}
 	}
-	for _, name := range names {
+	for _, name := range r.names() {
 		p := groupPass{Rollout: r, name: name, places: places[name]}
 		p.run()
 		orders, waits = append(orders, p.orders...), waits || p.waits
@@ -96,8 +93,22 @@ func (r *Rollout) Next() (orders []Order, waits bool) {
 	return orders, waits
 }
 
+// names are the groups of the job, then those that only places have.
+func (r *Rollout) names() []string {
+	names := groupNames(r.Job, nil)
+	for _, p := range r.Places {
+		if !slices.Contains(names, p.Group) {
+			names = append(names, p.Group)
+		}
+	}
+	return names
+}
+
 // kindOf is what the step from a version to the newest means for a group.
 func (r *Rollout) kindOf(group string, version uint64) Kind {
+	if r.given != nil {
+		return r.given(group, version)
+	}
 	key := kindKey{group, version}
 	kind, ok := r.kinds[key]
 	if ok {

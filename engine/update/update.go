@@ -67,14 +67,18 @@ func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) 
 
 // Begin returns the deployment of a new version of a job; nil when it has none.
 func Begin(job *api.Job, version func(uint64) *api.Job, places []Place, now time.Time) *health.Deployment {
-	d := health.NewDeployment(job, now)
-	if d == nil || *job.Type == api.JobTypeSystem { // which has nowhere to put a canary
+	r := &Rollout{Job: job, Version: version, Places: places, kinds: map[kindKey]Kind{}}
+	return r.begin(now)
+}
+
+func (r *Rollout) begin(now time.Time) *health.Deployment {
+	d := health.NewDeployment(r.Job, now)
+	if d == nil || *r.Job.Type == api.JobTypeSystem { // which has nowhere to put a canary
 		return d
 	}
-	r := &Rollout{Job: job, Version: version, kinds: map[kindKey]Kind{}}
-	for _, p := range places {
+	for _, p := range r.Places {
 		if _, deployed := d.Groups[p.Group]; deployed && !p.Canary && p.State == Living && r.kindOf(p.Group, p.Version) == Destructive {
-			d.SetCanaries(p.Group, *job.LookupTaskGroup(p.Group).Update.Canary)
+			d.SetCanaries(p.Group, *r.Job.LookupTaskGroup(p.Group).Update.Canary)
 		}
 	}
 	return d

@@ -1,0 +1,102 @@
+package cmd
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+	"taskrun/engine/update"
+)
+
+// rolloutOf returns all steps of an update to a version of a job: the server
+// says what the update means for each group, and how far the job is. It is nil
+// when nothing would change, and for system jobs of a cluster, whose nodes are
+// not known here.
+func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.JobPlanResponse) ([]ui.RolloutStep, error) {
+	if plan.Diff.Type == "None" || s.Socket == "" && strings.HasPrefix(*job.Type, "sys") {
+		return nil, nil
+	}
+	allocs, _, err := s.Allocations(ctx, *job.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	deployment, _, err := s.Deployment(ctx, *job.ID, 0)
+	if err != nil {
+		return nil, err
+	}
+	places, newest := placesOf(allocs, deployment)
+	next := *job
+	next.Version = new(newest + 1)
+	updates := plan.Annotations.DesiredTGUpdates
+	steps := update.Steps(&next, places, func(group string, version uint64) update.Kind {
+		u := updates[group]
+		if u != nil && u.DestructiveUpdate+u.Canary > 0 && (u.InPlaceUpdate == 0 || version < newest) {
+			return update.Destructive
+		}
+		return update.InPlace
+	})
+	list := make([]ui.RolloutStep, len(steps))
+	for i, s := range steps {
+		list[i] = ui.RolloutStep{
+			Group: s.Group, Create: s.Create, Canary: s.Canary, Promote: s.Promote, Replace: s.Replace, InPlace: s.InPlace, Destroy: s.Destroy,
+		}
+		switch g := job.LookupTaskGroup(s.Group); {
+		case i == 0 || steps[i-1].Group != s.Group:
+		case len(s.Promote) > 0 && !*g.Update.AutoPromote:
+			list[i].After = ui.AfterPromotion
+		default:
+			list[i].After = ui.AfterHealthy
+		}
+	}
+	return list, nil
+}
+
+// placesOf returns the places of the allocations of a job that are to run, and
+// the newest version among them.
+func placesOf(allocs []*api.AllocationListStub, d *api.Deployment) (places []update.Place, newest uint64) {
+	type key struct {
+		group  string
+		index  int
+		canary bool
+	}
+	latest := map[key]*api.AllocationListStub{}
+	for _, a := range allocs {
+		newest = max(newest, a.JobVersion)
+		if a.DesiredStatus != api.AllocDesiredStatusRun {
+			continue
+		}
+		canary := false
+		if d != nil && d.TaskGroups[a.TaskGroup] != nil {
+			g := d.TaskGroups[a.TaskGroup]
+			canary = !g.Promoted && slices.Contains(g.PlacedCanaries, a.ID)
+		}
+		at := key{a.TaskGroup, indexOf(a.Name), canary}
+		if known := latest[at]; known == nil || known.CreateIndex < a.CreateIndex {
+			latest[at] = a
+		}
+	}
+	for at, a := range maps.All(latest) {
+		p := update.Place{Group: at.group, Index: at.index, Canary: at.canary, Version: a.JobVersion, Alloc: a.ID}
+		switch {
+		case a.ClientStatus == api.AllocClientStatusPending || a.ClientStatus == api.AllocClientStatusRunning:
+		case a.FollowupEvalID != "":
+			p.State = update.Waiting
+		default:
+			p.State = update.Over
+		}
+		places = append(places, p)
+	}
+	return places, newest
+}
+
+// indexOf returns the index in the name of an allocation, job.group[index].
+func indexOf(alloc string) int {
+	index, _ := strconv.Atoi(strings.TrimSuffix(alloc[strings.LastIndexByte(alloc, '[')+1:], "]"))
+	return index
+}
