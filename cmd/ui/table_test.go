@@ -228,22 +228,22 @@ func TestPlan(t *testing.T) {
     group same
 `
 	s, out, _ := Test()
-	if err := WritePlan(s, Plain, ColourNever, begin, plan); err != nil {
+	if err := WritePlan(s, Plain, ColourNever, begin, plan, nil); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	if err := WritePlan(s, Quiet, ColourNever, begin, plan); err != nil || out.Len() > 0 {
+	if err := WritePlan(s, Quiet, ColourNever, begin, plan, nil); err != nil || out.Len() > 0 {
 		t.Errorf("quietly: %q, %v", out, err)
 	}
-	if err := WritePlan(s, JSON, ColourNever, begin, plan); err != nil || !strings.HasPrefix(out.String(), `{"type":"plan","time":"2026-03-14T12:00:00Z","job":"j","diff":{`) ||
+	if err := WritePlan(s, JSON, ColourNever, begin, plan, nil); err != nil || !strings.HasPrefix(out.String(), `{"type":"plan","time":"2026-03-14T12:00:00Z","job":"j","diff":{`) ||
 		!strings.Contains(out.String(), `"groups":{"g":{`) {
 		t.Errorf("as an object: %q, %v", out, err)
 	}
 	out.Reset()
-	if err := WritePlan(s, Plain, ColourAlways, begin, plan); err != nil {
+	if err := WritePlan(s, Plain, ColourAlways, begin, plan, nil); err != nil {
 		t.Error(err)
 	}
 	style := newStyle(true)
