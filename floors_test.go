@@ -59,7 +59,13 @@ var floors = []floor{
 	{"engine/health", "engine/lifecycle", "", "pure: values in, decisions out"},
 	{"engine/store", leaves + " drivers jobspec/...", "", "keeps what recovery needs, runs nothing"},
 	{"engine/runner", leaves + " engine/lifecycle engine/restart engine/health engine/store drivers hooks jobspec/...", "drivers/... hooks/...", "knows drivers and hooks by their contracts"},
-	{"engine/httpapi", "engine engine/hoststats engine/update engine/execwire " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "sees the façade, and reads output where the leaves keep it"},
+	{"engine/httpapi/rest", "", "", "the ground of the API: requests and answers, no jobs"},
+	{"engine/httpapi/topic", "", "", "names of what queries ask for"},
+	{"engine/httpapi/feed", "", "", "the latest lines of the event stream"},
+	{"engine/httpapi/tracker", "engine engine/leaf/event engine/httpapi/topic engine/httpapi/feed", "drivers drivers/mock hooks/catalog jobspec/taskenv", "indexes and evaluations, made of the engine's events"},
+	{"engine/httpapi/render", "engine engine/leaf/* engine/httpapi/rest engine/httpapi/topic engine/httpapi/tracker jobspec/taskenv", "", "what the engine has, in the words of Nomad's API"},
+	{"engine/httpapi/*", "engine engine/hoststats engine/update engine/execwire " + leaves + " engine/httpapi/rest engine/httpapi/topic engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
+	{"engine/httpapi", "engine engine/httpapi/... " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "the server: who is let in, and which resource serves a path"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
@@ -118,10 +124,10 @@ var homes = []home{
 	{"github.com/docker/go-connections", "drivers/docker", "", "certificates of engines, as that API's client reads them"},
 	{"github.com/docker/go-units", "drivers/docker", "", "ulimits, as that API has them"},
 
-	{"github.com/gorilla/websocket", "engine/httpapi cmd/client", "", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
+	{"github.com/gorilla/websocket", "engine/httpapi/sessions cmd/client", "engine/httpapi", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
-	{"github.com/fsnotify/fsnotify", "cmd engine/httpapi", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
-	{"github.com/hashicorp/go-bexpr", "engine/httpapi", "", "the language of Nomad's filters"},
+	{"github.com/fsnotify/fsnotify", "cmd engine/httpapi/files", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
+	{"github.com/hashicorp/go-bexpr", "engine/httpapi/rest", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},
 	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config", "", "the language of job files, and of the config file"},

@@ -1,13 +1,19 @@
 package httpapi
 
-import "net"
+import (
+	"net"
+
+	"taskrun/engine"
+	"taskrun/engine/httpapi/render"
+	"taskrun/engine/httpapi/tracker"
+)
 
 // Die closes a listener as the death of its process does: the socket stays.
 func Die(l net.Listener) { _ = l.(*ownListener).Listener.Close() }
 
 // ReadPaths returns the paths of all GET routes; a star stands for an ID.
 func ReadPaths() (paths []string) {
-	for _, r := range routes {
+	for _, r := range routes(&render.Run{Engine: engine.New(engine.Config{}), Tracker: &tracker.Tracker{}}, &Config{}, nil) {
 		if r.method == "GET" {
 			paths = append(paths, r.path)
 		}

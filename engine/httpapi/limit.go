@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"taskrun/engine/httpapi/rest"
 )
 
 const (
@@ -135,7 +137,7 @@ func keepConn(ctx context.Context, conn net.Conn) context.Context {
 // admit gives the connection of a request that may be answered a slot for good.
 func admit(r *http.Request) error {
 	if c, ok := r.Context().Value(connKey{}).(*limitedConn); ok && !c.admit() {
-		return fail(http.StatusTooManyRequests, tooMany)
+		return rest.Fail(http.StatusTooManyRequests, tooMany)
 	}
 	return nil
 }

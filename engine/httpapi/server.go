@@ -14,14 +14,16 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
-	"taskrun/engine/hoststats"
+	"taskrun/engine/httpapi/jobs"
+	"taskrun/engine/httpapi/render"
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/sessions"
+	"taskrun/engine/httpapi/tracker"
 	"taskrun/engine/leaf/workload"
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
@@ -30,27 +32,22 @@ import (
 // What a client may send, and how slowly.
 const (
 	maxHeader  = 64 << 10 // bytes
-	maxBody    = 1 << 20  // bytes
 	headerTime = 10 * time.Second
-	bodyTime   = 10 * time.Second
 	idleTime   = 2 * time.Minute
 )
 
 // answerTime is how long what is being answered may take when the server ends.
 const answerTime = time.Second
 
-// errShutdown is why sessions end when the server does.
-var errShutdown = errors.New("the run has ended")
-
 // Order is what a client wants done with a job.
-type Order int
+type Order = jobs.Order
 
 // The orders whose jobs are checked.
 const (
-	OrderRegister Order = iota
-	OrderPlan
-	OrderValidate
-	OrderDispatch
+	OrderRegister = jobs.OrderRegister
+	OrderPlan     = jobs.OrderPlan
+	OrderValidate = jobs.OrderValidate
+	OrderDispatch = jobs.OrderDispatch
 )
 
 // Config is what a server tells of its surroundings.
@@ -76,22 +73,16 @@ type Config struct {
 // Server serves an engine. Its methods may be called from several goroutines
 // at once.
 type Server struct {
-	engine  *engine.Engine
-	cfg     Config
-	http    http.Server
-	started time.Time
-	ctx     context.Context // done: streams and sessions are to end
-	cancel  context.CancelCauseFunc
+	engine *engine.Engine
+	cfg    Config
+	http   http.Server
+	ctx    context.Context // done: streams and sessions are to end
+	cancel context.CancelCauseFunc
 
-	tracker     *tracker
-	submissions submissions
-	outputs     outputs
-	files       watches
-	jobs        chan struct{} // one for each request with a job
-	preparing   chan struct{} // one for each answer that is put together
-	unread      atomic.Int64  // bytes of answers
-	host        hoststats.Sampler
-	sessions    sync.WaitGroup // over connections that net/http knows nothing of
+	routes   []route
+	answers  *rest.Answers
+	tracker  *tracker.Tracker
+	sessions *sessions.Handler
 }
 
 // New returns a server of an engine, and follows the engine's events from then
@@ -100,12 +91,11 @@ func New(e *engine.Engine, cfg Config) *Server {
 	if cfg.Keys == nil {
 		cfg.Keys = workload.NewKeyring()
 	}
-	s := &Server{engine: e, cfg: cfg, started: time.Now(), tracker: newTracker(e, cfg.Node.ID), outputs: outputs{engine: e}}
-	s.jobs, s.preparing = make(chan struct{}, jobsAtOnce), make(chan struct{}, preparedAtOnce)
-	for id, source := range cfg.Sources {
-		s.submissions.keep(id, 0, source)
-	}
-	e.Variables().Stamp(s.tracker.stamp)
+	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
+	e.Variables().Stamp(s.tracker.Stamp)
+	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now()}
+	s.sessions = sessions.New(run)
+	s.routes = routes(run, &s.cfg, s.sessions)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{
 		Handler:           s,
@@ -138,13 +128,13 @@ func (s *Server) Serve(l net.Listener) error {
 // what else is being answered within a second or as long as it may linger. It
 // returns when nothing of it is left, or with an error when ctx ends first.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.cancel(errShutdown)
+	s.cancel(rest.ErrShutdown)
 	err := s.shutdownHTTP(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.sessions.Wait()
-		s.tracker.close()
+		s.tracker.Close()
 	}()
 	select {
 	case <-ended:
@@ -166,7 +156,7 @@ func (s *Server) shutdownHTTP(ctx context.Context) error {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := s.serve(w, r); err != nil {
-		writeError(w, err)
+		rest.WriteError(w, err)
 	}
 }
 
@@ -174,7 +164,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if r.Body != http.NoBody {
 		// Before anything refuses the request: net/http reads the rest of the
 		// body then, and would wait for it.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(rest.BodyTime))
 	}
 	caller, err := s.caller(r)
 	if err != nil {
@@ -191,18 +181,20 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := admit(r); err != nil {
 		return err
 	}
-	serve, route, id, err := find(r.Method, r.URL.Path)
+	route, id, err := find(s.routes, r.Method, r.URL.Path)
 	if err != nil {
 		return err
 	}
-	req := &request{Request: r, server: s, caller: caller, route: route, id: id, query: r.URL.Query(), header: w.Header()}
+	req := s.answers.Request(w, r, id)
 	if err := s.checkRegion(req); err != nil {
 		return err
 	}
-	if caller != nil && !caller.may(req) {
-		return fail(http.StatusForbidden, "Permission denied")
+	if caller != nil {
+		if req.MayRead = caller.mayRead; !caller.may(route.path, req) {
+			return rest.ErrDenied
+		}
 	}
-	return serve(s, w, req)
+	return route.handler(req)
 }
 
 // guard refuses what only a web page sends: a page must not be able to look
@@ -216,24 +208,24 @@ func guard(r *http.Request) error {
 	switch host {
 	case "127.0.0.1", "localhost", "[::1]", "::1":
 	default:
-		return fail(http.StatusForbidden, "Permission denied")
+		return rest.ErrDenied
 	}
 	if r.Header.Get("Origin") != "" {
-		return fail(http.StatusForbidden, "Permission denied")
+		return rest.ErrDenied
 	}
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 		return nil
 	default:
-		return fail(http.StatusForbidden, "Permission denied")
+		return rest.ErrDenied
 	}
 }
 
-func (s *Server) checkRegion(r *request) error {
-	switch region := r.query.Get("region"); region {
+func (s *Server) checkRegion(r *rest.Request) error {
+	switch region := r.Query.Get("region"); region {
 	case "", "global", s.cfg.Node.Region:
 		return nil
 	default:
-		return fail(http.StatusInternalServerError, "No path to region")
+		return rest.Fail(http.StatusInternalServerError, "No path to region")
 	}
 }

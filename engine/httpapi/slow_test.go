@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,6 +16,9 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
+	"taskrun/engine/httpapi/events"
+	"taskrun/engine/httpapi/feed"
+	"taskrun/engine/httpapi/rest"
 	"taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
 )
@@ -113,9 +115,9 @@ func TestSlowRequests(t *testing.T) {
 	}{
 		"nothing":       {"", "", headerTime},
 		"half a header": {"GET /v1/jobs HTTP/1.1\r\n" + hostLine + "X: ", "", headerTime},
-		"no body":       {"PUT /v1/search HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", bodyTime},
-		"no job":        {"PUT /v1/jobs HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", bodyTime},
-		"no path":       {"PUT /v1/nothing HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 404", bodyTime},
+		"no body":       {"PUT /v1/search HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", rest.BodyTime},
+		"no job":        {"PUT /v1/jobs HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 400", rest.BodyTime},
+		"no path":       {"PUT /v1/nothing HTTP/1.1\r\n" + hostLine + "Content-Length: 100\r\n\r\n{", "HTTP/1.1 404", rest.BodyTime},
 		"idle":          {"GET /v1/jobs HTTP/1.1\r\n" + hostLine + "\r\n", "HTTP/1.1 200", idleTime},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,44 +154,23 @@ func TestDrippingRequest(t *testing.T) {
 func TestAnswersThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	for path, within := range map[string]time.Duration{
-		"/v1/job/job": readTime, "/v1/event/stream": lineTime,
+		"/v1/job/job": rest.ReadTime, "/v1/event/stream": events.LineTime,
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			served(t, func(s *Server, p *pipes) {
+			served(t, func(_ *Server, p *pipes) {
 				conn := p.dial("GET " + path + " HTTP/1.1\r\n" + hostLine + "\r\n")
 				if _, err := io.ReadFull(conn, make([]byte, 12)); err != nil {
 					t.Fatal(err)
 				}
 				<-time.After(within + time.Second)
 				synctest.Wait()
-				if unread := s.unread.Load(); unread != 0 {
-					t.Errorf("%d bytes wait", unread)
-				}
 				if rest, _ := io.ReadAll(conn); len(rest) > 32<<10 {
 					t.Errorf("%d bytes were kept", len(rest))
 				}
 			})
 		})
 	}
-}
-
-// What nobody has read is no more than a bound, and others are told so.
-func TestManyAnswersThatNobodyReads(t *testing.T) {
-	t.Parallel()
-	served(t, func(s *Server, p *pipes) {
-		s.unread.Store(maxUnread)
-		defer s.unread.Store(0)
-		resp, err := http.ReadResponse(bufio.NewReader(p.dial("GET /v1/jobs HTTP/1.1\r\n"+hostLine+"Connection: close\r\n\r\n")), nil)
-		if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
-			t.Fatalf("%+v, %v", resp, err)
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		_ = resp.Body.Close()
-		if s.unread.Load() != maxUnread {
-			t.Error("it is counted")
-		}
-	})
 }
 
 // Who reads events too slowly is cut off before he keeps too many of them.
@@ -203,16 +184,16 @@ func TestAReaderOfEventsWhoFallsBehind(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i := range maxBehind + 2*fedEntries {
-			s.tracker.feed.add(uint64(i), occurrence{topic: api.TopicNode, kind: fmt.Sprint(i)})
+		for i := range events.MaxBehind + 2*feed.Kept {
+			s.tracker.Feed.Add(uint64(i), feed.Occurrence{Topic: api.TopicNode, Kind: fmt.Sprint(i)})
 		}
 		n := 0
-		for ; n < maxBehind; n++ {
+		for ; n < events.MaxBehind; n++ {
 			if _, err := r.ReadString('\n'); err != nil {
 				break
 			}
 		}
-		if n > maxBehind/2 {
+		if n > events.MaxBehind/2 {
 			t.Errorf("it has read %d lines more", n)
 		}
 	})

@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"taskrun/engine/httpapi/rest"
+
 	"github.com/gorilla/websocket"
 )
 
@@ -104,7 +106,7 @@ func TestTheTokenLiftsTheDeadlines(t *testing.T) {
 		send("GET /v1/node/pools?index=1000&wait=60s HTTP/1.1\r\n" + hostLine + tokenLine + "\r\n")
 		check("a blocking query")
 		send("PUT /v1/search HTTP/1.1\r\n" + hostLine + tokenLine + "Content-Length: 2\r\n\r\n{")
-		<-time.After(bodyTime - time.Second)
+		<-time.After(rest.BodyTime - time.Second)
 		send("}")
 		check("a slow body")
 

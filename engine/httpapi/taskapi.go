@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/leaf/workload"
 )
 
@@ -22,6 +24,7 @@ type caller struct {
 	claims workload.Claims
 	group  string
 	job    string // of its allocation; claims name the parent
+	engine *engine.Engine
 }
 
 // ServeTask answers what a task asks at its socket, until the listener is
@@ -102,28 +105,28 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	}
 	token := sentToken(r)
 	if token == "" {
-		return nil, fail(http.StatusUnauthorized, "Unauthorized")
+		return nil, rest.Fail(http.StatusUnauthorized, "Unauthorized")
 	}
 	claims, err := s.cfg.Keys.Verify(token, time.Now())
 	if err != nil {
-		return nil, fail(http.StatusForbidden, "Forbidden")
+		return nil, rest.Fail(http.StatusForbidden, "Forbidden")
 	}
 	a, ok := s.engine.Alloc(claims.Allocation)
 	if !ok || a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed {
-		return nil, fail(http.StatusForbidden, "Forbidden")
+		return nil, rest.Fail(http.StatusForbidden, "Forbidden")
 	}
-	return &caller{claims: claims, group: a.Group, job: *a.Job.ID}, nil
+	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, engine: s.engine}, nil
 }
 
 // callerRights tell what a task may read: what Nomad's default policy for
 // workloads allows, and its own job. The rest is denied.
-var callerRights = map[string]func(*caller, *request) bool{
+var callerRights = map[string]func(*caller, *rest.Request) bool{
 	"/v1/services":  anything,
 	"/v1/service/*": anything,
 
 	"/v1/vars": anything, // the list leaves out what it may not read
-	"/v1/var/*": func(c *caller, r *request) bool {
-		return c.mayRead(cmp.Or(r.query.Get("namespace"), api.DefaultNamespace), r.id)
+	"/v1/var/*": func(c *caller, r *rest.Request) bool {
+		return c.mayRead(cmp.Or(r.Query.Get("namespace"), api.DefaultNamespace), r.ID)
 	},
 
 	"/v1/job/*":             (*caller).ownsJob,
@@ -145,12 +148,12 @@ var callerRights = map[string]func(*caller, *request) bool{
 }
 
 // may reports whether a task may do what it asks for.
-func (c *caller) may(r *request) bool {
-	allowed := callerRights[r.route]
+func (c *caller) may(route string, r *rest.Request) bool {
+	allowed := callerRights[route]
 	return r.Method == http.MethodGet && allowed != nil && allowed(c, r)
 }
 
-func anything(*caller, *request) bool { return true }
+func anything(*caller, *rest.Request) bool { return true }
 
 // mayRead reports whether a variable belongs to the task.
 func (c *caller) mayRead(namespace, path string) bool {
@@ -160,11 +163,11 @@ func (c *caller) mayRead(namespace, path string) bool {
 	return namespace == c.claims.Namespace && slices.Contains(own, path)
 }
 
-func (c *caller) ownsJob(r *request) bool {
-	return (r.id == c.job || r.id == c.claims.Job) && r.inNamespace(c.claims.Namespace)
+func (c *caller) ownsJob(r *rest.Request) bool {
+	return (r.ID == c.job || r.ID == c.claims.Job) && r.InNamespace(c.claims.Namespace)
 }
 
-func (c *caller) ownsAlloc(r *request) bool {
-	a, ok := r.server.engine.Alloc(r.id)
+func (c *caller) ownsAlloc(r *rest.Request) bool {
+	a, ok := c.engine.Alloc(r.ID)
 	return ok && *a.Job.ID == c.job
 }

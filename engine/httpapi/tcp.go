@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"taskrun/engine/httpapi/rest"
 )
 
 // tokenListener accepts connections of any program of this machine; what they
@@ -65,7 +67,7 @@ func checkToken(r *http.Request) error {
 		return nil
 	}
 	if subtle.ConstantTimeCompare([]byte(sentToken(r)), []byte(want)) != 1 {
-		return fail(http.StatusForbidden, "Permission denied")
+		return rest.ErrDenied
 	}
 	return nil
 }

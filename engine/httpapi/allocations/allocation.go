@@ -1,0 +1,99 @@
+package allocations
+
+import (
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
+)
+
+// idLength is that of a whole ID.
+const idLength = 36
+
+// Get answers GET /v1/allocation/:id.
+func (h *Handler) Get(r *rest.Request) (any, error) {
+	if len(r.ID) != idLength {
+		return nil, rest.Fail(http.StatusInternalServerError, "alloc lookup failed: index error: UUID must be 36 characters")
+	}
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok || !r.InNamespace(*a.Job.Namespace) {
+		return nil, rest.Fail(http.StatusNotFound, "alloc not found")
+	}
+	alloc := h.run.Allocation(a)
+	alloc.Job = h.run.Job(a.Alloc.Job)
+	return alloc, nil
+}
+
+// stub is an allocation as lists show it.
+func (h *Handler) stub(a engine.Alloc) *api.AllocationListStub {
+	alloc := h.run.Allocation(a)
+	stub := alloc.Stub()
+	stub.AllocatedResources = nil // only if asked for
+	stub.JobType, stub.JobVersion = *a.Job.Type, *a.Job.Version
+	return stub
+}
+
+// stubs are those allocations that a request may see, with as much of them
+// as it wants to see.
+func (h *Handler) stubs(r *rest.Request, allocs []engine.Alloc) ([]*api.AllocationListStub, error) {
+	resources, err := r.Flag("resources")
+	if err != nil {
+		return nil, err
+	}
+	states := true
+	if r.Query.Get("task_states") != "" {
+		if states, err = r.Flag("task_states"); err != nil {
+			return nil, err
+		}
+	}
+	stubs := []*api.AllocationListStub{}
+	for _, a := range allocs {
+		if !r.InNamespace(*a.Job.Namespace) {
+			continue
+		}
+		stub := h.stub(a)
+		if resources {
+			stub.AllocatedResources = h.run.Allocation(a).AllocatedResources
+		}
+		if !states {
+			stub.TaskStates = nil
+		}
+		stubs = append(stubs, stub)
+	}
+	return stubs, nil
+}
+
+// Checks answers GET /v1/client/allocation/:id/checks.
+func (h *Handler) Checks(r *rest.Request) (any, error) {
+	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
+		return nil, rest.UnknownAlloc(r.ID)
+	}
+	return h.run.Engine.Services().Checks(r.ID), nil
+}
+
+// done is the answer to an order that was carried out.
+type done struct{ Index uint64 }
+
+// Restart answers PUT /v1/client/allocation/:id/restart: one task,
+// those that run, or with AllTasks also those that have ended.
+func (h *Handler) Restart(r *rest.Request) (any, error) {
+	var order api.AllocationRestartRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
+		return nil, rest.UnknownAlloc(r.ID)
+	}
+	var err error
+	switch {
+	case order.TaskName != "" && order.AllTasks:
+		err = rest.Fail(http.StatusBadRequest, "cannot restart all tasks and task %q at once", order.TaskName)
+	case order.TaskName != "":
+		err = h.run.Engine.RestartTask(r.Context(), r.ID, order.TaskName)
+	default:
+		err = h.run.Engine.RestartAlloc(r.Context(), r.ID, order.AllTasks)
+	}
+	return done{}, err
+}

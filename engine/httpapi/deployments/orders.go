@@ -1,0 +1,102 @@
+package deployments
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/update"
+)
+
+// deploymentChanged is an answer as it is on the wire.
+type deploymentChanged struct {
+	EvalID                                        string
+	EvalCreateIndex, DeploymentModifyIndex, Index uint64
+	RevertedJobVersion                            *uint64
+}
+
+// Promote answers PUT /v1/deployment/promote/:id.
+func (h *Handler) Promote(r *rest.Request) (any, error) {
+	var order api.DeploymentPromoteRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if !order.All && len(order.Groups) == 0 {
+		return nil, rest.Fail(http.StatusBadRequest, "either all groups or some have to be promoted")
+	}
+	if order.All {
+		order.Groups = nil
+	}
+	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Promote(r.ID, order.Groups) })
+}
+
+// Pause answers PUT /v1/deployment/pause/:id.
+func (h *Handler) Pause(r *rest.Request) (any, error) {
+	var order api.DeploymentPauseRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Pause(r.ID, order.Pause) })
+}
+
+// Fail answers PUT /v1/deployment/fail/:id. The request may have no
+// body.
+func (h *Handler) Fail(r *rest.Request) (any, error) {
+	return h.order(r, "", func() error { return h.run.Engine.Fail(r.ID) })
+}
+
+// SetHealth answers PUT /v1/deployment/allocation-health/:id.
+func (h *Handler) SetHealth(r *rest.Request) (any, error) {
+	var order api.DeploymentAllocHealthRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if len(order.HealthyAllocationIDs)+len(order.UnhealthyAllocationIDs) == 0 {
+		return nil, rest.Fail(http.StatusBadRequest, "must specify at least one healthy/unhealthy allocation ID")
+	}
+	return h.order(r, order.DeploymentID, func() error {
+		return h.run.Engine.SetHealth(r.ID, order.HealthyAllocationIDs, order.UnhealthyAllocationIDs)
+	})
+}
+
+// order has something done with the deployment of the path.
+func (h *Handler) order(r *rest.Request, named string, do func() error) (any, error) {
+	if named != "" && named != r.ID {
+		return nil, rest.Fail(http.StatusBadRequest, "Deployment ID does not match")
+	}
+	before, ok := h.findByID(r)
+	if !ok {
+		return nil, rest.Fail(http.StatusNotFound, "deployment not found")
+	}
+	if err := do(); err != nil {
+		return nil, err
+	}
+	answer := &deploymentChanged{}
+	if after := h.run.Engine.Deployments(before.Job); len(after) > 0 && after[len(after)-1].Version > before.Version {
+		answer.RevertedJobVersion = h.revertedTo(before.Job, after[len(after)-1].Version)
+	}
+	t := h.run.Tracker
+	answer.EvalID = t.Evaluate(tracker.TriggerDeployment, before.Job, before.ID+" "+strconv.FormatUint(t.Index(topic.JobDeployments(before.Job)), 10))
+	answer.EvalCreateIndex = t.Index(topic.Evaluation(answer.EvalID))
+	answer.Index, answer.DeploymentModifyIndex = answer.EvalCreateIndex, answer.EvalCreateIndex
+	r.SetIndex(answer.Index)
+	return answer, nil
+}
+
+// revertedTo is the earlier version that a new one is the same as.
+func (h *Handler) revertedTo(job string, number uint64) *uint64 {
+	versions, err := h.run.Engine.Versions(job)
+	if err != nil || len(versions) == 0 || *versions[0].Version != number {
+		return nil
+	}
+	for _, j := range versions[1:] {
+		if j.Stable != nil && *j.Stable && update.Same(j, versions[0]) {
+			return j.Version
+		}
+	}
+	return nil
+}

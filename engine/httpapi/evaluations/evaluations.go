@@ -1,0 +1,48 @@
+package evaluations
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/tracker"
+)
+
+// Count answers GET /v1/evaluations/count.
+func (h *Handler) Count(r *rest.Request) (any, error) {
+	list, err := rest.Filtered(r, h.run.Look().Evaluations(r, func(tracker.Evaluation) bool { return true }))
+	return struct{ Count int }{len(list)}, err
+}
+
+// List answers GET /v1/evaluations, by ID when a prefix is given and
+// by age otherwise.
+func (h *Handler) List(r *rest.Request) (any, error) {
+	prefix, job, status := rest.PlainID(r.Query.Get("prefix")), r.Query.Get("job"), r.Query.Get("status")
+	list := h.run.Look().Evaluations(r, func(e tracker.Evaluation) bool {
+		return strings.HasPrefix(rest.PlainID(e.ID), prefix) && (job == "" || e.Job == job) &&
+			(status == "" || status == api.EvalStatusComplete)
+	})
+	return rest.Page(r, list, func(e *api.Evaluation) string {
+		if prefix != "" {
+			return e.ID
+		}
+		return rest.ByAge(e.CreateIndex, e.ID)
+	})
+}
+
+// OfJob answers GET /v1/job/:id/evaluations; a job that is not known
+// has none.
+func (h *Handler) OfJob(r *rest.Request) (any, error) {
+	return h.run.Look().Evaluations(r, func(e tracker.Evaluation) bool { return e.Job == r.ID }), nil
+}
+
+// Get answers GET /v1/evaluation/:id.
+func (h *Handler) Get(r *rest.Request) (any, error) {
+	found := h.run.Look().Evaluations(r, func(e tracker.Evaluation) bool { return e.ID == r.ID })
+	if len(found) == 0 {
+		return nil, rest.Fail(http.StatusNotFound, "eval not found")
+	}
+	return found[0], nil
+}

@@ -1,0 +1,168 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+)
+
+// gatherTime is how long what happens to a file that is followed is gathered
+// before it is told.
+const gatherTime = 50 * time.Millisecond
+
+// What happens to a file that is followed, in Nomad's words.
+const (
+	fileDeleted   = "file deleted"
+	fileTruncated = "file truncated"
+)
+
+// fileStream sends a file as frames.
+type fileStream struct {
+	*rest.Frames
+	*place
+	wake   <-chan struct{} // something may have happened to the file
+	file   *os.File
+	offset int64
+}
+
+// Stream answers GET /v1/client/fs/stream/:id with frames: of what is in
+// the file and, unless the request says otherwise, of what is still to come,
+// until the client leaves or the file is gone.
+func (h *Handler) Stream(r *rest.Request) error {
+	follow := true
+	if r.Query.Get("follow") != "" {
+		var err error
+		if follow, err = r.Flag("follow"); err != nil {
+			return err
+		}
+	}
+	offset, err := r.Number("offset")
+	if err != nil {
+		return err
+	}
+	p, err := h.find(r)
+	if err != nil {
+		return err
+	}
+	defer p.root.Close()
+	f, info, err := p.open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	switch r.Query.Get("origin") {
+	case "", "start":
+	case "end":
+		offset = info.Size() - offset
+	default:
+		return rest.Fail(http.StatusBadRequest, "origin must be start or end")
+	}
+	stream := fileStream{Frames: r.Frames(false), place: p, file: f, offset: min(max(0, offset), info.Size())}
+	if follow {
+		// Before the first reading, so that nothing falls between the two.
+		var leave func()
+		stream.wake, leave = h.watches.follow(filepath.Join(p.root.Name(), filepath.Dir(p.name)))
+		defer leave()
+	}
+	stream.End(stream.run(r.Context(), follow), false)
+	return nil
+}
+
+func (s *fileStream) run(ctx context.Context, follow bool) error {
+	if err := s.send(""); err != nil || !follow {
+		return err
+	}
+	beat := time.NewTicker(rest.BeatTime)
+	defer beat.Stop()
+	var gathered <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return s.send("")
+		case <-s.wake:
+			if gathered == nil {
+				gathered = time.After(gatherTime)
+			}
+		case <-gathered:
+			gathered = nil
+			if gone, err := s.look(); err != nil || gone {
+				return err
+			}
+		case <-beat.C: // and not everything that happens is told
+			if err := s.Beat(); err != nil {
+				return err
+			}
+			if gone, err := s.look(); err != nil || gone {
+				return err
+			}
+		}
+	}
+}
+
+// look tells what has become of the file since the look before.
+func (s *fileStream) look() (gone bool, err error) {
+	event, err := s.changed()
+	if err != nil {
+		return false, err
+	}
+	return event == fileDeleted, s.send(event)
+}
+
+// changed tells what happened to the file besides that it grew.
+func (s *fileStream) changed() (event string, err error) {
+	info, err := s.file.Stat()
+	if err != nil {
+		return "", err
+	}
+	now, err := s.root.Lstat(s.name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(info, now):
+		return fileDeleted, nil
+	case err != nil:
+		return "", err
+	case info.Size() < s.offset:
+		s.offset = 0
+		return fileTruncated, nil
+	}
+	return "", nil
+}
+
+// send sends what there is behind the offset, then or before that an event.
+func (s *fileStream) send(event string) error {
+	if event == fileTruncated {
+		if err := s.Write(&api.StreamFrame{File: s.name, FileEvent: event}); err != nil {
+			return err
+		}
+	}
+	buf := make([]byte, frameSize)
+	for {
+		n, err := s.file.ReadAt(buf, s.offset)
+		if n > 0 {
+			s.offset += int64(n)
+			if err := s.Write(&api.StreamFrame{Data: buf[:n], File: s.name, Offset: s.offset}); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if event == fileDeleted {
+		if err := s.Write(&api.StreamFrame{File: s.name, FileEvent: event}); err != nil {
+			return err
+		}
+	}
+	return s.Flush()
+}

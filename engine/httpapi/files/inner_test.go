@@ -1,0 +1,130 @@
+package files
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
+)
+
+// source is a source of output that cannot be read.
+type source struct{ error }
+
+func (s source) ReadAt([]byte, int64) (int, error) { return 0, s.error }
+func (source) Retain()                             {}
+func (source) Release()                            {}
+
+// A frame says how much of an output in memory is left out.
+func TestOutputThatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		body event.Body
+		want string
+	}{
+		"overwritten": {event.Output{Length: 7, Source: source{event.ErrOverwritten}}, "7 bytes before these are left out: the reader was too slow"},
+		"a gap":       {event.Gap{Bytes: 5}, "5 bytes before these are left out: the reader was too slow"},
+		"unreadable":  {event.Output{Length: 7, Source: source{errors.New("no disk")}}, ""},
+	} {
+		var frames, plain bytes.Buffer
+		err := errors.Join(pass(&rest.Frames{W: &frames}, tt.body), pass(&rest.Frames{W: &plain, Plain: true}, tt.body))
+		if (err == nil) == (tt.want == "") || err != nil && !strings.Contains(err.Error(), "cannot read output: no disk") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if want := fmt.Sprintf(`{"FileEvent":%q}`, tt.want); tt.want != "" && frames.String() != want || plain.Len() > 0 {
+			t.Errorf("%s: %s, plain %q", name, &frames, &plain)
+		}
+	}
+}
+
+// What is wrong with a file has a status, and does not tell where it is.
+func TestFileErrors(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{
+		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.ENOENT}:  "404 open t/x: no such file or directory",
+		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.ENOTDIR}: "404 open t/x: not a directory",
+		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.EACCES}:  "403 open t/x: permission denied",
+		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.EIO}:     "500 open t/x: input/output error",
+	} {
+		answer := fileError(err, "/data/alloc")
+		if got := fmt.Sprint(rest.StatusOf(answer), " ", answer); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := rest.StatusOf(errors.New("x")); got != http.StatusInternalServerError {
+		t.Errorf("another error: %d", got)
+	}
+}
+
+// brokenAfter is a client that can be sent to a number of times.
+type brokenAfter int
+
+var errClientGone = errors.New("the client is gone")
+
+func (n *brokenAfter) Write(p []byte) (int, error) {
+	if *n--; *n < 0 {
+		return 0, errClientGone
+	}
+	return len(p), nil
+}
+
+// A frame of a file that cannot be sent ends the stream, whichever it is.
+func TestFramesThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for event, frames := range map[string]int{"": 1, fileTruncated: 2, fileDeleted: 2} {
+		for sent := range frames + 1 {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			client := brokenAfter(sent)
+			s := fileStream{
+				Frames: &rest.Frames{W: &client, Control: http.NewResponseController(httptest.NewRecorder())},
+				place:  &place{name: "x"}, file: f,
+			}
+			if err := s.send(event); errors.Is(err, errClientGone) != (sent < frames) {
+				t.Errorf("event %q after %d frames: %v", event, sent, err)
+			}
+		}
+	}
+}
+
+// When events of files are lost, everybody looks at his file.
+func TestLostFileEventsWakeAll(t *testing.T) {
+	t.Parallel()
+	var w watches
+	a, leaveA := w.follow(t.TempDir())
+	b, leaveB := w.follow(t.TempDir())
+	for range 2 { // the second is told again, though nobody has listened
+		w.watcher.Errors <- fsnotify.ErrEventOverflow
+	}
+	for _, wake := range []<-chan struct{}{a, b} {
+		select {
+		case <-wake:
+		case <-time.After(10 * time.Second):
+			t.Error("one was not woken")
+		}
+	}
+	leaveA()
+	leaveB()
+	if w.watcher != nil || len(w.waiting) > 0 {
+		t.Error("there is still a watcher")
+	}
+}

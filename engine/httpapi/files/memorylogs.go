@@ -1,0 +1,56 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/event"
+)
+
+// memoryLogs follows an output that the job keeps off the disk: what comes from
+// now on.
+func (h *Handler) memoryLogs(r *rest.Request, q logsQuery) error {
+	sub := h.engine.SubscribeTo(func(e event.Event) bool {
+		if e.Alloc == nil || e.Alloc.ID != q.alloc || e.Task != q.task {
+			return false
+		}
+		body, ok := e.Body.(event.Output)
+		return ok && body.Stream == q.stream
+	})
+	defer sub.Close()
+	out := r.Frames(q.plain)
+	err := out.Flush()
+	for err == nil {
+		e, ok := sub.Next(r.Context())
+		if !ok {
+			break
+		}
+		if err = pass(out, e.Body); err == nil && !sub.Ready() {
+			err = out.Flush()
+		}
+	}
+	out.End(err, true)
+	return nil
+}
+
+// pass writes a piece of output from memory, or that it is left out.
+func pass(out *rest.Frames, body event.Body) error {
+	var f api.StreamFrame
+	switch body := body.(type) {
+	case event.Output:
+		f.Data = make([]byte, body.Length)
+		_, err := body.Source.ReadAt(f.Data, body.Offset)
+		switch {
+		case errors.Is(err, event.ErrOverwritten):
+			f = api.StreamFrame{FileEvent: leftOut(body.Length)}
+		case err != nil:
+			return fmt.Errorf("cannot read output: %w", err)
+		}
+	case event.Gap:
+		f.FileEvent = leftOut(body.Bytes)
+	}
+	return out.Write(&f)
+}

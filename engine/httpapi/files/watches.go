@@ -1,0 +1,100 @@
+package files
+
+import (
+	"path/filepath"
+	"sync"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// watches wakes those who follow files when something happens in the files'
+// directories. There is a watcher while somebody follows one, and only then: a
+// user may not have many.
+type watches struct {
+	mu      sync.Mutex
+	watcher *fsnotify.Watcher
+	ended   chan struct{} // closed when the watcher is not read any more
+	waiting map[string]map[chan struct{}]bool
+}
+
+// follow returns a channel that gets a value when something has happened in a
+// directory. The caller must leave. Without a watcher nothing is told: who
+// follows a file looks at it now and then as well.
+func (w *watches) follow(dir string) (wake <-chan struct{}, leave func()) {
+	ch := make(chan struct{}, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watcher == nil {
+		watcher, err := fsnotify.NewWatcher()
+		if err != nil {
+			return ch, func() {}
+		}
+		w.watcher, w.ended, w.waiting = watcher, make(chan struct{}), map[string]map[chan struct{}]bool{}
+		go w.read(watcher, w.ended)
+	}
+	if w.waiting[dir] == nil {
+		w.waiting[dir] = map[chan struct{}]bool{}
+		_ = w.watcher.Add(dir) // else nothing is told
+	}
+	w.waiting[dir][ch] = true
+	return ch, func() { w.leave(dir, ch) }
+}
+
+func (w *watches) leave(dir string, ch chan struct{}) {
+	w.mu.Lock()
+	delete(w.waiting[dir], ch)
+	if len(w.waiting[dir]) == 0 {
+		delete(w.waiting, dir)
+		_ = w.watcher.Remove(dir) // it may be gone
+	}
+	if len(w.waiting) > 0 {
+		w.mu.Unlock()
+		return
+	}
+	watcher, ended := w.watcher, w.ended
+	w.watcher = nil
+	w.mu.Unlock()
+	_ = watcher.Close()
+	<-ended
+}
+
+func (w *watches) read(watcher *fsnotify.Watcher, ended chan<- struct{}) {
+	defer close(ended)
+	for {
+		select {
+		case e, ok := <-watcher.Events:
+			if !ok {
+				return
+			}
+			w.wake(filepath.Dir(e.Name))
+		case _, ok := <-watcher.Errors: // so much has happened that some was lost
+			if !ok {
+				return
+			}
+			w.wakeAll()
+		}
+	}
+}
+
+func (w *watches) wake(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	wake(w.waiting[dir])
+}
+
+func (w *watches) wakeAll() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, waiting := range w.waiting {
+		wake(waiting)
+	}
+}
+
+func wake(waiting map[chan struct{}]bool) {
+	for ch := range waiting {
+		select {
+		case ch <- struct{}{}:
+		default: // it is told already
+		}
+	}
+}

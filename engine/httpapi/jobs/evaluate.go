@@ -1,0 +1,43 @@
+package jobs
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+)
+
+// Evaluate answers PUT /v1/job/:id/evaluate. The engine always has a job as
+// it is to be, so all that an evaluation can do is to replace what has failed
+// sooner.
+func (h *Handler) Evaluate(r *rest.Request) (any, error) {
+	var order api.JobEvaluateRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if order.JobID != "" && order.JobID != r.ID {
+		return nil, rest.Fail(http.StatusBadRequest, "JobID not same as job name")
+	}
+	_, j, err := h.run.FindJob(r)
+	switch {
+	case err != nil:
+		return nil, errors.New("job not found") // with this status, as in Nomad
+	case j.IsPeriodic():
+		return nil, errors.New("can't evaluate periodic job")
+	case j.IsParameterized():
+		return nil, errors.New("can't evaluate parameterized job")
+	}
+	answer := &jobRegistered{EvalID: h.run.Tracker.Reevaluate(r.ID), JobModifyIndex: *j.JobModifyIndex}
+	if order.EvalOptions.ForceReschedule {
+		if _, err := h.run.Engine.Reschedule(r.ID); err != nil {
+			return nil, err
+		}
+	}
+	answer.EvalCreateIndex = h.run.Tracker.Index(topic.Evaluation(answer.EvalID))
+	answer.Index = answer.EvalCreateIndex
+	r.SetIndex(answer.Index)
+	return answer, nil
+}

@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"maps"
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/httpapi/tracker"
+)
+
+// Get answers GET /v1/job/:id.
+func (h *Handler) Get(r *rest.Request) (any, error) {
+	_, j, err := h.run.FindJob(r)
+	return j, err
+}
+
+// Summary answers GET /v1/job/:id/summary.
+func (h *Handler) Summary(r *rest.Request) (any, error) {
+	now, j, err := h.run.FindJob(r)
+	if err != nil {
+		return nil, err
+	}
+	return now.Summary(j), nil
+}
+
+// Dispatch answers PUT /v1/job/:id/dispatch.
+func (h *Handler) Dispatch(r *rest.Request) (any, error) {
+	var order api.JobDispatchRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if order.Priority < 0 || order.Priority > maxPriority {
+		return nil, rest.Fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
+	}
+	if err := h.checkDispatch(r.ID, order.Meta); err != nil {
+		return nil, err
+	}
+	id, again, err := h.run.Engine.Dispatch(r.ID, engine.Dispatch{
+		Payload: order.Payload, Meta: order.Meta, Prefix: order.IdPrefixTemplate, Priority: order.Priority,
+		Token: r.Query.Get("idempotency_token"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	answer := &api.JobDispatchResponse{DispatchedJobID: id}
+	if !again { // else there is nothing new to be evaluated
+		answer.EvalID = h.run.Tracker.Evaluate(tracker.TriggerRegister, id, tracker.Version(id, 0))
+	}
+	return answer, nil
+}
+
+// checkDispatch refuses to run a parameterized job that can no longer work.
+func (h *Handler) checkDispatch(id string, meta map[string]string) error {
+	job := h.run.Job(id)
+	if job == nil || !job.IsParameterized() {
+		return nil // which the engine says
+	}
+	child := *job
+	child.Meta = maps.Clone(job.Meta)
+	for key, value := range meta {
+		child.SetMeta(key, value)
+	}
+	if _, faults := h.checkJob(OrderDispatch, &child); len(faults) > 0 {
+		return rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	}
+	return nil
+}
+
+// maxPriority is the highest priority of a job, as in Nomad by default.
+const maxPriority = 100
+
+// Launch answers PUT /v1/job/:id/periodic/force.
+func (h *Handler) Launch(r *rest.Request) (any, error) {
+	if _, _, err := h.run.FindJob(r); err != nil {
+		return nil, err
+	}
+	id, err := h.run.Engine.Launch(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	evaluation := h.run.Tracker.Evaluate(tracker.TriggerRegister, id, tracker.Version(id, 0))
+	return struct {
+		EvalID                 string
+		EvalCreateIndex, Index uint64
+	}{evaluation, h.run.Tracker.Index(topic.Evaluation(evaluation)), h.run.Tracker.Index(topic.Job(id))}, nil
+}

@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+)
+
+// What a request with a job may bring. In memory a job is many times as large
+// as its text, and some of its blocks are a hundred times as large.
+const (
+	maxJob     = 8 << 20 // bytes of a request with a job
+	maxSource  = 1 << 20 // bytes of a job file, as in Nomad
+	maxBlocks  = 100_000 // objects and lists in a job
+	maxValues  = 1 << 20 // all that is in them
+	maxTasks   = 10_000  // groups and tasks in a job
+	jobsAtOnce = 2       // requests
+)
+
+// WithJob makes a handler of requests that bring a job, which are carried out
+// a few at a time.
+func (h *Handler) WithJob(do rest.Get) rest.Handler {
+	carryOut := rest.Write(do)
+	return func(r *rest.Request) error {
+		select {
+		case h.slots <- struct{}{}:
+			defer func() { <-h.slots }()
+		case <-r.Context().Done():
+			return r.Context().Err()
+		}
+		return carryOut(r)
+	}
+}
+
+// decodeJob reads a body with a job.
+func decodeJob(r *rest.Request, into any) error {
+	return r.ReadBody(maxJob, func(body io.Reader) error {
+		text, err := io.ReadAll(body)
+		if err != nil {
+			return err
+		}
+		if len(text) == 0 {
+			return rest.ErrNoBody
+		}
+		if blocks, values := count(text); blocks > maxBlocks || values > maxValues {
+			return fmt.Errorf("the job is too large: it has %d objects and lists with %d values, and %d with %d are the most", blocks, values, maxBlocks, maxValues)
+		}
+		return json.Unmarshal(text, into)
+	})
+}
+
+// count counts the objects and lists of a JSON text, and about how many values
+// are in them.
+func count(text []byte) (blocks, values int) {
+	inString := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inString = !inString
+		case !inString:
+			switch c {
+			case '{', '[':
+				blocks++
+			case ',':
+				values++
+			}
+		case c == '\\':
+			i++
+		}
+	}
+	return blocks, values
+}
+
+// checkSize refuses a job that would become too large when it is
+// canonicalised.
+func checkSize(job *api.Job) error {
+	n := 0
+	for _, g := range job.TaskGroups {
+		n++
+		if g != nil {
+			n += len(g.Tasks)
+		}
+	}
+	if n > maxTasks {
+		return rest.Fail(http.StatusBadRequest, "the job has %d groups and tasks: %d are the most", n, maxTasks)
+	}
+	return nil
+}

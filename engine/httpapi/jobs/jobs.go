@@ -1,0 +1,48 @@
+package jobs
+
+import (
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/render"
+	"taskrun/engine/httpapi/rest"
+)
+
+// List answers GET /v1/jobs, by ID.
+func (h *Handler) List(r *rest.Request) (any, error) {
+	withMeta, err := r.Flag("meta")
+	if err != nil {
+		return nil, err
+	}
+	prefix := r.Query.Get("prefix")
+	now := h.run.Look()
+	var jobs []*api.Job
+	for _, j := range now.Jobs {
+		if strings.HasPrefix(*j.ID, prefix) && r.InNamespace(*j.Namespace) {
+			jobs = append(jobs, j)
+		}
+	}
+	// Filters are for whole jobs, as in Nomad.
+	if jobs, err = rest.Page(r, jobs, func(j *api.Job) string { return *j.ID }); err != nil {
+		return nil, err
+	}
+	stubs := []*api.JobListStub{}
+	for _, j := range jobs {
+		stubs = append(stubs, jobStub(now, j, withMeta))
+	}
+	return stubs, nil
+}
+
+func jobStub(now *render.Snapshot, j *api.Job, withMeta bool) *api.JobListStub {
+	stub := &api.JobListStub{
+		ID: *j.ID, ParentID: *j.ParentID, Name: *j.Name, Namespace: *j.Namespace, Datacenters: j.Datacenters,
+		Type: *j.Type, Priority: *j.Priority, Periodic: j.IsPeriodic(), ParameterizedJob: j.IsParameterized(),
+		Stop: *j.Stop, Status: *j.Status, StatusDescription: *j.StatusDescription, JobSummary: now.Summary(j),
+		CreateIndex: *j.CreateIndex, ModifyIndex: *j.ModifyIndex, JobModifyIndex: *j.JobModifyIndex, SubmitTime: *j.SubmitTime,
+	}
+	if withMeta {
+		stub.Meta = j.Meta
+	}
+	return stub
+}

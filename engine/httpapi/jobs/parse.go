@@ -1,0 +1,50 @@
+package jobs
+
+import (
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/jobspec"
+)
+
+// Parse answers PUT /v1/jobs/parse with the job that a text describes. The
+// text cannot read files of this machine.
+func (h *Handler) Parse(r *rest.Request) (any, error) {
+	var order api.JobsParseRequest
+	if err := decodeJob(r, &order); err != nil {
+		return nil, err
+	}
+	if order.JobHCL == "" {
+		return nil, rest.Fail(http.StatusBadRequest, "Job spec is empty")
+	}
+	if len(order.JobHCL) > maxSource {
+		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: it is larger than %d MiB", maxSource>>20)
+	}
+	opts := jobspec.Options{NoFiles: true}
+	if order.Variables != "" {
+		opts.VarTexts = []jobspec.Source{{Name: "input.hclvars", Text: []byte(order.Variables)}}
+	}
+	file, problems := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(order.JobHCL)}, opts)
+	if problems.HasErrors() {
+		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", faults(problems))
+	}
+	if err := checkSize(file.Job); err != nil {
+		return nil, err
+	}
+	if order.Canonicalize {
+		file.Job.Canonicalize()
+	}
+	return file.Job, nil
+}
+
+// faults are the problems that keep a job from running.
+func faults(problems jobspec.Problems) (faults jobspec.Problems) {
+	for _, p := range problems {
+		if p.Severity == jobspec.Error {
+			faults = append(faults, p)
+		}
+	}
+	return faults
+}

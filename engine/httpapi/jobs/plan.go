@@ -1,0 +1,60 @@
+package jobs
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+)
+
+// jobPlanned is an api.JobPlanResponse as it is on the wire.
+type jobPlanned struct {
+	Annotations        *api.PlanAnnotations
+	FailedTGAllocs     map[string]*api.AllocationMetric
+	JobModifyIndex     uint64
+	CreatedEvals       []*api.Evaluation
+	Diff               *api.JobDiff
+	NextPeriodicLaunch *time.Time
+	Warnings           string
+	Index              uint64
+}
+
+// Plan answers PUT /v1/job/:id/plan: what a version of a job would change.
+func (h *Handler) Plan(r *rest.Request) (any, error) {
+	var order api.JobPlanRequest
+	if err := decodeJob(r, &order); err != nil {
+		return nil, err
+	}
+	switch {
+	case order.Job == nil:
+		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
+	case order.Job.ID == nil:
+		return nil, rest.Fail(http.StatusBadRequest, "Job must have a valid ID")
+	case *order.Job.ID != r.ID:
+		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")
+	}
+	warnings, faults := h.checkJob(OrderPlan, order.Job)
+	if len(faults) > 0 {
+		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	}
+	plan, err := h.run.Engine.Plan(order.Job)
+	if err != nil {
+		return nil, err
+	}
+	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings)}
+	if !order.Diff {
+		answer.Diff = &api.JobDiff{Type: plan.Diff.Type, ID: plan.Diff.ID}
+	}
+	if j := h.run.Job(r.ID); j != nil {
+		answer.JobModifyIndex, answer.Index = *j.JobModifyIndex, *j.ModifyIndex
+	}
+	if order.Job.IsPeriodic() {
+		if next, err := order.Job.Periodic.Next(time.Now()); err == nil && !next.IsZero() {
+			answer.NextPeriodicLaunch = &next
+		}
+	}
+	r.SetIndex(answer.Index)
+	return answer, nil
+}

@@ -1,0 +1,99 @@
+package jobs
+
+import (
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/tracker"
+)
+
+// jobRegistered is an answer as it is on the wire.
+type jobRegistered struct {
+	EvalID                          string
+	EvalCreateIndex, JobModifyIndex uint64
+	Warnings                        string
+	queryMeta
+}
+
+// Register answers PUT /v1/jobs and PUT /v1/job/:id: another version of a
+// job that runs. Others are refused.
+func (h *Handler) Register(r *rest.Request) (any, error) {
+	var order api.JobRegisterRequest
+	if err := decodeJob(r, &order); err != nil {
+		return nil, err
+	}
+	switch {
+	case order.Job == nil:
+		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
+	case order.Job.ID == nil:
+		return nil, rest.Fail(http.StatusBadRequest, "Job ID hasn't been provided")
+	case r.ID != "" && r.ID != *order.Job.ID:
+		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match name")
+	}
+	warnings, faults := h.checkJob(OrderRegister, order.Job)
+	if len(faults) > 0 {
+		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	}
+	id := *order.Job.ID
+	job := h.run.Job(id)
+	if err := enforceIndex(&order, job); err != nil {
+		return nil, err
+	}
+	if job == nil {
+		return nil, rest.Fail(http.StatusNotImplemented, "job %q is not one of this run, which takes no others: start it with taskrun up", id)
+	}
+	if order.PreserveCounts {
+		preserveCounts(order.Job, job)
+	}
+	plan, err := h.run.Engine.Update(order.Job)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Diff.Type != "None" {
+		h.submissions.keep(id, plan.Version, order.Submission)
+	}
+	answer := h.registered(r, id, plan.Version)
+	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed, so clients are not to wait for that
+		answer.EvalID, answer.EvalCreateIndex = "", 0
+	}
+	answer.Warnings = listed("warning", warnings)
+	return answer, nil
+}
+
+// registered answers an order that has come to a version of a job, perhaps to
+// the one that there was.
+func (h *Handler) registered(r *rest.Request, id string, number uint64) *jobRegistered {
+	answer := &jobRegistered{EvalID: h.run.Tracker.Evaluate(tracker.TriggerRegister, id, tracker.Version(id, number))}
+	answer.JobModifyIndex = h.run.Tracker.Registered(id)
+	answer.EvalCreateIndex, answer.Index = answer.JobModifyIndex, answer.JobModifyIndex
+	r.SetIndex(answer.Index)
+	return answer
+}
+
+// preserveCounts gives the groups of a version the counts that they have.
+func preserveCounts(next, now *api.Job) {
+	for _, g := range next.TaskGroups {
+		if was := now.LookupTaskGroup(*g.Name); was != nil {
+			g.Count = was.Count
+		}
+	}
+}
+
+// enforceIndex refuses a version that was made of another one than runs; the
+// texts are those that clients take apart.
+func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
+	const conflict = "Enforcing job modify index %d: job exists with conflicting job modify index: %d"
+	switch {
+	case !order.EnforceIndex:
+		return nil
+	case job == nil && order.JobModifyIndex != 0:
+		return rest.Fail(http.StatusInternalServerError, "Enforcing job modify index %d: job does not exist", order.JobModifyIndex)
+	case job != nil && order.JobModifyIndex == 0:
+		return rest.Fail(http.StatusInternalServerError, "Enforcing job modify index 0: job already exists")
+	case job != nil && order.JobModifyIndex != *job.JobModifyIndex:
+		return rest.Fail(http.StatusInternalServerError, conflict, order.JobModifyIndex, *job.JobModifyIndex)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package jobs
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
+)
+
+// ScaleStatus answers GET /v1/job/:id/scale.
+func (h *Handler) ScaleStatus(r *rest.Request) (any, error) {
+	now, j, err := h.run.FindJob(r)
+	if err != nil {
+		return nil, err
+	}
+	status := &api.JobScaleStatusResponse{
+		JobID: *j.ID, Namespace: *j.Namespace, JobCreateIndex: *j.CreateIndex, JobModifyIndex: *j.ModifyIndex,
+		JobStopped: *j.Stop, TaskGroups: map[string]api.TaskGroupScaleStatus{},
+	}
+	scalings := h.run.Engine.Scalings(r.ID)
+	for _, g := range j.TaskGroups {
+		group := api.TaskGroupScaleStatus{Desired: *g.Count, Events: scalings[*g.Name]}
+		for _, a := range now.Allocs[*j.ID] {
+			if a.Group != *g.Name || h.run.Tracker.Alloc(a.ID).Next != "" || a.Unwanted != "" {
+				continue
+			}
+			group.Placed++
+			if a.Status == api.AllocClientStatusRunning {
+				group.Running++
+			}
+			switch {
+			case a.Healthy == nil:
+			case *a.Healthy:
+				group.Healthy++
+			default:
+				group.Unhealthy++
+			}
+		}
+		status.TaskGroups[*g.Name] = group
+	}
+	return status, nil
+}
+
+// Scale answers PUT /v1/job/:id/scale.
+func (h *Handler) Scale(r *rest.Request) (any, error) {
+	var order api.ScalingRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	j := h.run.Job(r.ID)
+	group := order.Target["Group"]
+	switch {
+	case j == nil || !r.InNamespace(*j.Namespace):
+		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
+	case order.Target["Job"] != "" && order.Target["Job"] != r.ID:
+		return nil, rest.Fail(http.StatusBadRequest, "job ID in payload did not match URL")
+	case group == "":
+		return nil, rest.Fail(http.StatusBadRequest, "missing task group name for scaling action")
+	case order.JobModifyIndex != 0 && order.JobModifyIndex != *j.JobModifyIndex:
+		return nil, rest.Fail(http.StatusConflict, "job modify index conflict: the job is at %d", *j.JobModifyIndex)
+	}
+	plan, err := h.run.Engine.Scale(r.ID, engine.Scaling{
+		Group: group, Count: order.Count, Message: order.Message, Error: order.Error, Meta: order.Meta,
+	})
+	var wrong engine.ScaleError
+	switch {
+	case errors.As(err, &wrong):
+		return nil, rest.Fail(http.StatusBadRequest, "%v", err)
+	case err != nil:
+		return nil, err
+	case plan == nil: // it was noted
+		answer := &jobRegistered{JobModifyIndex: *j.JobModifyIndex}
+		answer.Index = *j.ModifyIndex
+		r.SetIndex(answer.Index)
+		return answer, nil
+	}
+	return h.registered(r, r.ID, plan.Version), nil
+}

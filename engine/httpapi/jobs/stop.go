@@ -1,0 +1,65 @@
+package jobs
+
+import (
+	"net/http"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/httpapi/tracker"
+)
+
+// jobStopped is an answer as it is on the wire, which differs from the client's
+// type in what surrounds it.
+type jobStopped struct {
+	EvalID                          string
+	EvalCreateIndex, JobModifyIndex uint64
+	VolumeEvalID                    string // there never is one
+	VolumeEvalIndex, Index          uint64
+	LastContact                     int
+	KnownLeader                     bool
+	NextToken                       string
+}
+
+// Stop answers DELETE /v1/job/:id, which returns before the job has ended.
+// There is no evaluation where there was nothing to stop.
+func (h *Handler) Stop(r *rest.Request) (any, error) {
+	purge, err := r.Flag("purge")
+	if err != nil {
+		return nil, err
+	}
+	if err := r.NoShutdownDelay(); err != nil {
+		return nil, err
+	}
+	answer := &jobStopped{}
+	_, j, err := h.run.FindJob(r)
+	if err != nil {
+		return answer, nil //nolint:nilerr // as in Nomad
+	}
+	if how := r.Query.Get("run"); how != "" {
+		return answer, h.stopRun(how)
+	}
+	stopped, err := h.run.Engine.StopJob(r.ID, purge)
+	if err != nil {
+		return nil, err
+	}
+	if stopped {
+		evaluation := h.run.Tracker.Evaluate(tracker.TriggerDeregister, r.ID, r.ID)
+		answer.Index = h.run.Tracker.Index(topic.Job(r.ID))
+		answer.JobModifyIndex = answer.Index
+		if !j.IsPeriodic() && !j.IsParameterized() {
+			answer.EvalID, answer.EvalCreateIndex = evaluation, answer.Index
+		}
+	}
+	r.SetIndex(answer.Index)
+	return answer, nil
+}
+
+// stopRun stops the whole run that a job belongs to: how is stop or kill. That
+// is a parameter of taskrun's own.
+func (h *Handler) stopRun(how string) error {
+	if h.cfg.StopRun == nil || how != "stop" && how != "kill" {
+		return rest.Fail(http.StatusBadRequest, "Failed to parse value of %q (%v): it is stop or kill", "run", how)
+	}
+	h.cfg.StopRun(how == "kill")
+	return nil
+}

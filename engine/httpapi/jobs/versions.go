@@ -1,0 +1,120 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/update"
+	"taskrun/jobspec"
+)
+
+// Versions answers GET /v1/job/:id/versions: the versions that are kept, the
+// newest first; with diffs also what each has changed.
+func (h *Handler) Versions(r *rest.Request) (any, error) {
+	_, newest, err := h.run.FindJob(r)
+	if err != nil {
+		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
+	}
+	if r.Query.Has("diff_version") || r.Query.Has("diff_tag") {
+		return nil, rest.Fail(http.StatusNotImplemented, "taskrun compares a version with the one before it alone: leave out diff_version and diff_tag")
+	}
+	withDiffs, err := r.Flag("diffs")
+	if err != nil {
+		return nil, err
+	}
+	kept, err := h.run.Engine.Versions(r.ID)
+	if err != nil {
+		return nil, rest.Fail(http.StatusNotFound, "job versions not found")
+	}
+	answer := struct {
+		Versions []*api.Job
+		Diffs    []*api.JobDiff
+		queryMeta
+	}{queryMeta: queryMeta{Index: *newest.ModifyIndex, KnownLeader: true}}
+	for i, j := range kept {
+		shown := *newest
+		if i > 0 {
+			shown = *j
+			index := h.run.Tracker.Adopted(tracker.Version(r.ID, *j.Version))
+			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
+			shown.Status, shown.Stop = newest.Status, new(false)
+			h.run.AddPolicies(&shown)
+			if withDiffs {
+				answer.Diffs = append(answer.Diffs, update.Diff(j, kept[i-1]))
+			}
+		}
+		answer.Versions = append(answer.Versions, &shown)
+	}
+	return answer, nil
+}
+
+// queryMeta is what Nomad's server repeats of an answer's headers in some
+// bodies.
+type queryMeta struct {
+	Index       uint64
+	LastContact int
+	KnownLeader bool
+	NextToken   string
+}
+
+// Validate answers PUT /v1/validate/job with what is wrong with a job; that
+// is no error of the request.
+func (h *Handler) Validate(r *rest.Request) (any, error) {
+	var order api.JobValidateRequest
+	if err := decodeJob(r, &order); err != nil {
+		return nil, err
+	}
+	if order.Job == nil {
+		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
+	}
+	answer := &api.JobValidateResponse{DriverConfigValidated: true}
+	var warnings []string
+	warnings, answer.ValidationErrors = h.checkJob(OrderValidate, order.Job)
+	answer.Warnings, answer.Error = listed("warning", warnings), listed("error", answer.ValidationErrors)
+	return answer, nil
+}
+
+// maxTexts is how many things a job is told that are wrong with it.
+const maxTexts = 100
+
+// checkJob makes of a job what would run, and says what is wrong with it.
+func (h *Handler) checkJob(order Order, job *api.Job) (warnings, faults []string) {
+	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
+		return nil, []string{err.Error()}
+	}
+	for _, p := range h.cfg.Preflight(order, job) {
+		if p.Severity == jobspec.Error {
+			faults = append(faults, p.Error())
+		} else {
+			warnings = append(warnings, p.Error())
+		}
+	}
+	return few(warnings), few(faults)
+}
+
+// few are the first of many texts.
+func few(texts []string) []string {
+	if more := len(texts) - maxTexts; more > 0 {
+		return append(texts[:maxTexts:maxTexts], fmt.Sprintf("and %d more", more))
+	}
+	return texts
+}
+
+// listed writes texts as one, as Nomad's server does; none is nothing.
+func listed(what string, texts []string) string {
+	switch len(texts) {
+	case 0:
+		return ""
+	case 1:
+		what = "1 " + what
+	default:
+		what = fmt.Sprintf("%d %ss", len(texts), what)
+	}
+	return what + ":\n\n* " + strings.Join(texts, "\n* ")
+}

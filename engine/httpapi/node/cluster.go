@@ -1,0 +1,86 @@
+package node
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+)
+
+// An engine is a cluster of one, which no other server can talk to: it has an
+// address of this machine without a port.
+const (
+	serverAddr = "127.0.0.1"
+	serverRPC  = serverAddr + ":0"
+)
+
+// Leader answers GET /v1/status/leader.
+func (h *Handler) Leader(*rest.Request) (any, error) { return serverRPC, nil }
+
+// Peers answers GET /v1/status/peers.
+func (h *Handler) Peers(*rest.Request) (any, error) {
+	return []string{serverRPC}, nil
+}
+
+// Servers answers GET /v1/agent/servers.
+func (h *Handler) Servers(*rest.Request) (any, error) {
+	return []string{serverRPC}, nil
+}
+
+// Members answers GET /v1/agent/members.
+func (h *Handler) Members(*rest.Request) (any, error) {
+	n := h.run.Machine
+	member := h.member()
+	return &api.ServerMembers{
+		ServerName: n.Name, ServerRegion: n.Region, ServerDC: n.Datacenter, Members: []*api.AgentMember{&member},
+	}, nil
+}
+
+func (h *Handler) member() api.AgentMember {
+	n := h.run.Machine
+	return api.AgentMember{
+		Name: n.Name, Addr: serverAddr, Status: "alive",
+		Tags: map[string]string{
+			"region": n.Region, "dc": n.Datacenter, "port": "0", "build": "taskrun " + h.version, "role": "taskrun",
+		},
+	}
+}
+
+// Health answers GET /v1/agent/health: whoever gets an answer talks to an
+// engine that works.
+func (h *Handler) Health(r *rest.Request) (any, error) {
+	ok := &api.AgentHealth{Ok: true, Message: "ok"}
+	switch kind := r.Query.Get("type"); kind {
+	case "":
+		return &api.AgentHealthResponse{Client: ok, Server: ok}, nil
+	case "client":
+		return &api.AgentHealthResponse{Client: ok}, nil
+	case "server":
+		return &api.AgentHealthResponse{Server: ok}, nil
+	default:
+		return nil, rest.Fail(http.StatusBadRequest, "invalid type %q: want client or server", kind)
+	}
+}
+
+// Namespaces answers GET /v1/namespaces.
+func (h *Handler) Namespaces(r *rest.Request) (any, error) {
+	list := []*api.Namespace{}
+	for _, n := range h.run.Namespaces() {
+		if strings.HasPrefix(n.Name, r.Query.Get("prefix")) {
+			list = append(list, n)
+		}
+	}
+	return rest.Page(r, list, func(n *api.Namespace) string { return n.Name })
+}
+
+// Namespace answers GET /v1/namespace/:name.
+func (h *Handler) Namespace(r *rest.Request) (any, error) {
+	for _, n := range h.run.Namespaces() {
+		if n.Name == r.ID {
+			return n, nil
+		}
+	}
+	return nil, rest.Fail(http.StatusNotFound, "Namespace not found")
+}

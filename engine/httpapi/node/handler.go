@@ -1,0 +1,21 @@
+// Package node serves the machine as a cluster of one: its node, its agent and
+// server, what they use, and the log of what happens.
+package node
+
+import (
+	"taskrun/engine/hoststats"
+	"taskrun/engine/httpapi/render"
+)
+
+// Handler serves the machine of a run.
+type Handler struct {
+	run     *render.Run
+	version string // of taskrun
+	dataDir string
+	host    hoststats.Sampler
+}
+
+// New returns a handler. Version is taskrun's, dataDir the directory of the runs.
+func New(run *render.Run, version, dataDir string) *Handler {
+	return &Handler{run: run, version: version, dataDir: dataDir}
+}

@@ -1,0 +1,50 @@
+package render
+
+import (
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+)
+
+// Allocation is an allocation with what Nomad's client has no fields for.
+type Allocation struct {
+	*api.Allocation
+	SharedResources *api.Resources
+	SigningKeyID    string // of its workload identities
+}
+
+// Allocation describes an allocation in Nomad's words, without its job.
+func (run *Run) Allocation(a engine.Alloc) *Allocation {
+	known := run.Tracker.Alloc(a.ID)
+	group := a.Job.LookupTaskGroup(a.Group)
+	alloc := &api.Allocation{
+		ID: a.ID, Name: a.Name, Namespace: *a.Job.Namespace, NodeID: run.Machine.ID, NodeName: run.Machine.Name,
+		JobID: a.Alloc.Job, TaskGroup: a.Group, Metrics: &api.AllocationMetric{},
+		DesiredStatus: api.AllocDesiredStatusRun, ClientStatus: a.Status, ClientDescription: a.Description,
+		TaskStates: a.Tasks, PreviousAllocation: a.Replaces, NextAllocation: known.Next, EvalID: known.Evaluation,
+		CreateIndex: known.Created, ModifyIndex: known.Modified, AllocModifyIndex: known.Created,
+		CreateTime: a.Created.UnixNano(), ModifyTime: a.Modified.UnixNano(),
+		NetworkStatus: &api.AllocNetworkStatus{},
+	}
+	if a.Modified.IsZero() {
+		alloc.ModifyTime = alloc.CreateTime
+	}
+	switch {
+	case a.Unwanted != "":
+		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, a.Unwanted
+	case known.Next != "" && *a.Job.Type != api.JobTypeSystem:
+		alloc.DesiredStatus, alloc.DesiredDescription = api.AllocDesiredStatusStop, "alloc was rescheduled because it failed"
+	}
+	alloc.DeploymentID = a.Deployment
+	if a.Deployment != "" && (a.Healthy != nil || a.Canary) {
+		alloc.DeploymentStatus = &api.AllocDeploymentStatus{
+			Healthy: a.Healthy, Canary: a.Canary, Timestamp: a.Modified, ModifyIndex: known.Modified,
+		}
+	}
+	addResources(alloc, group, a)
+	shared := &api.Resources{
+		CPU: new(0), Cores: new(0), MemoryMB: new(0), MemoryMaxMB: new(0), IOPS: new(0),
+		DiskMB: alloc.Resources.DiskMB, Networks: alloc.Resources.Networks,
+	}
+	return &Allocation{Allocation: alloc, SharedResources: shared, SigningKeyID: run.Keys.ID()}
+}

@@ -1,0 +1,39 @@
+package render
+
+import (
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/tracker"
+)
+
+// Deployments describes the deployments of a job in Nomad's words, oldest
+// first.
+func (now *Snapshot) Deployments(job string) (list []*api.Deployment) {
+	j := now.Job(job)
+	if j == nil {
+		return nil
+	}
+	for _, d := range now.run.Engine.Deployments(job) {
+		known := now.run.Tracker.Deployment(d.ID)
+		index := now.run.Tracker.Adopted(tracker.Version(job, d.Version))
+		changed := known.Changed
+		if changed.IsZero() {
+			changed = d.Began
+		}
+		described := &api.Deployment{
+			ID: d.ID, Namespace: *j.Namespace, JobID: job, JobVersion: d.Version,
+			JobModifyIndex: index, JobSpecModifyIndex: index, JobCreateIndex: *j.CreateIndex,
+			TaskGroups: map[string]*api.DeploymentState{}, Status: d.Status, StatusDescription: d.Description,
+			CreateIndex: known.Created, ModifyIndex: known.Modified, CreateTime: d.Began.UnixNano(), ModifyTime: changed.UnixNano(),
+		}
+		for name, g := range d.Groups {
+			described.TaskGroups[name] = &api.DeploymentState{
+				AutoRevert: g.AutoRevert, Promoted: g.Promoted, ProgressDeadline: g.Progress, RequireProgressBy: g.Deadline,
+				DesiredCanaries: g.Canaries, DesiredTotal: g.Desired, PlacedCanaries: g.PlacedCanaries, PlacedAllocs: g.Placed,
+				HealthyAllocs: len(g.Healthy), UnhealthyAllocs: len(g.Unhealthy),
+			}
+		}
+		list = append(list, described)
+	}
+	return list
+}

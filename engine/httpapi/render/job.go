@@ -1,0 +1,87 @@
+package render
+
+import (
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/httpapi/tracker"
+)
+
+// withState returns a copy of a job with what Nomad's server would have added.
+func (now *Snapshot) withState(j *api.Job) *api.Job {
+	job := *j
+	created, modified := uint64(topic.First), now.run.Tracker.Index(topic.Job(*j.ID))
+	if allocs := now.Allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
+		created = now.run.Tracker.Alloc(allocs[0].ID).Created
+	}
+	registered := max(created, now.run.Tracker.Registered(*j.ID))
+	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
+	job.Status, job.Stop = new(now.jobStatus(j)), new(now.run.Engine.Stopped(*j.ID))
+	now.run.AddPolicies(&job)
+	return &job
+}
+
+// jobStatus is the status of a job as Nomad's server decides it. A job one of
+// whose allocations will be replaced is pending meanwhile.
+func (now *Snapshot) jobStatus(j *api.Job) string {
+	if now.Over || now.run.Engine.Ended(*j.ID) {
+		return "dead"
+	}
+	if j.IsPeriodic() || j.IsParameterized() {
+		return "running"
+	}
+	status := "dead"
+	if len(now.Allocs[*j.ID]) == 0 {
+		status = "pending"
+	}
+	for _, a := range now.Allocs[*j.ID] {
+		if !tracker.Terminal(a.Status) {
+			return "running"
+		}
+		if now.run.Tracker.Alloc(a.ID).Awaited {
+			status = "pending"
+		}
+	}
+	return status
+}
+
+// Summary counts a job's allocations and the jobs that run in its name.
+func (now *Snapshot) Summary(j *api.Job) *api.JobSummary {
+	sum := &api.JobSummary{
+		JobID: *j.ID, Namespace: *j.Namespace, Summary: map[string]api.TaskGroupSummary{}, Children: &api.JobChildrenSummary{},
+		CreateIndex: *j.CreateIndex, ModifyIndex: *j.ModifyIndex,
+	}
+	if !j.IsPeriodic() && !j.IsParameterized() {
+		for _, g := range j.TaskGroups {
+			sum.Summary[*g.Name] = api.TaskGroupSummary{}
+		}
+	}
+	for _, a := range now.Allocs[*j.ID] {
+		g := sum.Summary[a.Group]
+		switch a.Status {
+		case api.AllocClientStatusRunning:
+			g.Running++
+		case api.AllocClientStatusComplete:
+			g.Complete++
+		case api.AllocClientStatusFailed:
+			g.Failed++
+		default:
+			g.Starting++
+		}
+		sum.Summary[a.Group] = g
+	}
+	for _, child := range now.Jobs {
+		if *child.ParentID != *j.ID {
+			continue
+		}
+		switch *child.Status {
+		case "running":
+			sum.Children.Running++
+		case "pending":
+			sum.Children.Pending++
+		default:
+			sum.Children.Dead++
+		}
+	}
+	return sum
+}

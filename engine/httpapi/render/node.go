@@ -1,0 +1,87 @@
+package render
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/topic"
+)
+
+// Node describes this machine. It has no address of its own: clients that ask
+// for one then stay on the connection that they have.
+func (run *Run) Node(ctx context.Context) *api.Node {
+	n := run.Machine
+	attributes := n.AllAttributes()
+	drivers := run.Engine.Drivers(ctx)
+	addDrivers(attributes, drivers)
+	number := func(name string) int64 {
+		v, _ := strconv.ParseInt(attributes[name], 10, 64) // 0 where it cannot be measured
+		return v
+	}
+	return &api.Node{
+		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
+		Attributes: attributes, Meta: n.Meta, CgroupParent: n.CgroupParent,
+		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
+		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: run.Began, Details: map[string]string{}, CreateIndex: topic.First}},
+		Drivers: drivers,
+		// Clients of Nomad before 1.0 look here.
+		Resources: &api.Resources{
+			CPU: new(int(number("cpu.totalcompute"))), MemoryMB: new(int(number("memory.totalbytes") >> 20)),
+			DiskMB: new(int(number("unique.storage.bytestotal") >> 20)), IOPS: new(0),
+		},
+		Reserved: &api.Resources{CPU: new(0), MemoryMB: new(0), DiskMB: new(0), IOPS: new(0)},
+		NodeResources: &api.NodeResources{
+			Cpu: api.NodeCpuResources{
+				CpuShares: number("cpu.totalcompute"), TotalCpuCores: uint16(number("cpu.numcores")),
+			},
+			Memory: api.NodeMemoryResources{MemoryMB: number("memory.totalbytes") >> 20},
+			Disk:   api.NodeDiskResources{DiskMB: number("unique.storage.bytestotal") >> 20},
+		},
+		ReservedResources: &api.NodeReservedResources{},
+		StatusUpdatedAt:   run.Began.Unix(),
+		CreateIndex:       topic.First, ModifyIndex: topic.First,
+	}
+}
+
+// addDrivers brings the attributes of a node up to what its drivers say now.
+func addDrivers(attributes map[string]string, drivers map[string]*api.DriverInfo) {
+	for name, d := range drivers {
+		own := "driver." + name
+		delete(attributes, own)
+		for attribute, value := range d.Attributes {
+			if attribute == own && value == "true" {
+				value = "1" // as Nomad has it here
+			}
+			attributes[attribute] = value
+		}
+	}
+}
+
+// Pools are Nomad's own, and that of this machine.
+func (run *Run) Pools() []*api.NodePool {
+	list := []*api.NodePool{
+		{Name: "all", Description: "Node pool with all nodes in the cluster.", CreateIndex: topic.First, ModifyIndex: topic.First},
+		{Name: "default", Description: "Default node pool.", CreateIndex: topic.First, ModifyIndex: topic.First},
+	}
+	if own := run.Machine.Pool; own != "" && own != "default" && own != "all" {
+		list = append(list, &api.NodePool{Name: own, CreateIndex: topic.First, ModifyIndex: topic.First})
+	}
+	return list
+}
+
+// Namespaces are those of the jobs that run, and the default one.
+func (run *Run) Namespaces() []*api.Namespace {
+	list := []*api.Namespace{{
+		Name: api.DefaultNamespace, Description: "Default shared namespace", CreateIndex: topic.First, ModifyIndex: topic.First,
+	}}
+	seen := map[string]bool{api.DefaultNamespace: true}
+	for _, j := range run.Engine.Jobs() {
+		if !seen[*j.Namespace] {
+			seen[*j.Namespace] = true
+			list = append(list, &api.Namespace{Name: *j.Namespace, CreateIndex: topic.First, ModifyIndex: topic.First})
+		}
+	}
+	return list
+}

@@ -1,0 +1,72 @@
+package render
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+)
+
+// Policies are the scaling blocks that a request may see. Nothing acts
+// on them by itself, here as in Nomad.
+func (now *Snapshot) Policies(r *rest.Request) (list []*api.ScalingPolicy) {
+	for _, j := range now.Jobs {
+		if !r.InNamespace(*j.Namespace) {
+			continue
+		}
+		for _, g := range j.TaskGroups {
+			if g.Scaling != nil {
+				list = append(list, g.Scaling)
+			}
+			for _, t := range g.Tasks {
+				list = append(list, t.ScalingPolicies...)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *api.ScalingPolicy) int { return cmp.Compare(a.ID, b.ID) })
+	return list
+}
+
+// AddPolicies replaces the scaling blocks of a job with the policies that
+// Nomad's server makes of them. It writes to the job alone, which is a copy.
+func (run *Run) AddPolicies(j *api.Job) {
+	j.TaskGroups = slices.Clone(j.TaskGroups)
+	scaled := func(t *api.Task) bool { return len(t.ScalingPolicies) > 0 }
+	for i, group := range j.TaskGroups {
+		if group.Scaling == nil && !slices.ContainsFunc(group.Tasks, scaled) {
+			continue
+		}
+		g := *group
+		if g.Scaling != nil {
+			g.Scaling = run.scalingPolicy(j, g.Scaling, "Group", *g.Name)
+		}
+		g.Tasks = slices.Clone(g.Tasks)
+		for k, task := range g.Tasks {
+			t := *task
+			t.ScalingPolicies = nil
+			for _, p := range task.ScalingPolicies {
+				t.ScalingPolicies = append(t.ScalingPolicies, run.scalingPolicy(j, p, "Group", *g.Name, "Task", t.Name))
+			}
+			g.Tasks[k] = &t
+		}
+		j.TaskGroups[i] = &g
+	}
+}
+
+// scalingPolicy describes a policy, whose target is given in pairs.
+func (run *Run) scalingPolicy(j *api.Job, p *api.ScalingPolicy, target ...string) *api.ScalingPolicy {
+	policy := *p
+	policy.Namespace = *j.Namespace
+	policy.Target = map[string]string{"Namespace": *j.Namespace, "Job": *j.ID}
+	for i := 0; i < len(target); i += 2 {
+		policy.Target[target[i]] = target[i+1]
+	}
+	if policy.Enabled == nil {
+		policy.Enabled = new(true)
+	}
+	policy.ID = run.Tracker.PolicyID(append([]string{*j.ID, p.Type}, target...)...)
+	policy.CreateIndex, policy.ModifyIndex = *j.CreateIndex, *j.JobModifyIndex
+	return &policy
+}

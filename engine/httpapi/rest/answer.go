@@ -1,0 +1,107 @@
+// Package rest is what the resources of Nomad's HTTP API have in common:
+// requests and their parameters, answers and errors, blocking queries, filters,
+// pages, and streams of frames. It knows no jobs and no engine.
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// preparedAtOnce is how many answers are put together at a time: each may
+	// take many times its size in memory meanwhile.
+	preparedAtOnce = 8
+	// maxUnread is how many bytes of answers may wait for clients to read them.
+	maxUnread = 64 << 20
+	// ReadTime is how long a client may take to read an answer that is no
+	// stream.
+	ReadTime = 30 * time.Second
+)
+
+// Answers bounds what the answers of a server take in memory. Its methods may be
+// called from several goroutines at once.
+type Answers struct {
+	preparing chan struct{} // one for each answer that is put together
+	unread    atomic.Int64  // bytes
+}
+
+// NewAnswers returns the bounds of a server.
+func NewAnswers() *Answers { return &Answers{preparing: make(chan struct{}, preparedAtOnce)} }
+
+// Request returns a request to a server, with the ID in its path.
+func (a *Answers) Request(w http.ResponseWriter, r *http.Request, id string) *Request {
+	return &Request{Request: r, Answer: w, ID: id, Query: r.URL.Query(), answers: a}
+}
+
+// JSON answers with an object, indented if the client asks for that.
+func (r *Request) JSON(status int, v any) error {
+	body, err := r.encode(v)
+	if err != nil {
+		return err
+	}
+	return r.send(status, body)
+}
+
+// Nothing answers without a body.
+func (r *Request) Nothing() error {
+	r.Answer.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// SetIndex tells the client the index of what it gets.
+func (r *Request) SetIndex(index uint64) {
+	r.Answer.Header().Set("X-Nomad-Index", strconv.FormatUint(index, 10))
+}
+
+// SetMeta tells the client what its library wants to know of an answer.
+func (r *Request) SetMeta(index uint64) {
+	r.SetIndex(index)
+	r.Answer.Header().Set("X-Nomad-KnownLeader", "true")
+	r.Answer.Header().Set("X-Nomad-LastContact", "0")
+}
+
+func (r *Request) encode(v any) ([]byte, error) {
+	if pretty, ok := r.Query["pretty"]; ok && pretty[0] != "0" {
+		return json.MarshalIndent(v, "", "    ")
+	}
+	return json.Marshal(v)
+}
+
+// prepare puts an answer together, a few at a time.
+func (r *Request) prepare(get Get) ([]byte, error) {
+	select {
+	case r.answers.preparing <- struct{}{}:
+		defer func() { <-r.answers.preparing }()
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	}
+	v, err := get(r)
+	if err != nil {
+		return nil, err
+	}
+	return r.encode(v)
+}
+
+// send sends an answer. What clients do not read is kept for a while and up to
+// a size.
+func (r *Request) send(status int, body []byte) error {
+	size := int64(len(body))
+	unread := r.answers.unread.Add(size)
+	defer r.answers.unread.Add(-size)
+	if unread > maxUnread && unread > size { // a single one may be larger
+		return Fail(http.StatusServiceUnavailable, "clients do not read their answers: try again later")
+	}
+	control := http.NewResponseController(r.Answer)
+	_ = control.SetWriteDeadline(time.Now().Add(ReadTime)) // else it takes as long as it takes
+	r.Answer.Header().Set("Content-Type", "application/json")
+	r.Answer.WriteHeader(status)
+	if _, err := r.Answer.Write(body); err == nil { // a client that is gone needs no answer
+		_ = control.SetWriteDeadline(time.Time{})
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package rest
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Page returns the part of a list that the request asks for, filtered and
+// sorted by a key, and tells where the next one begins; see
+// https://developer.hashicorp.com/nomad/api-docs#pagination.
+func Page[T any](r *Request, list []T, key func(T) string) ([]T, error) {
+	list, err := Filtered(r, list)
+	if err != nil {
+		return nil, err
+	}
+	perPage := 0
+	if raw := r.Query.Get("per_page"); raw != "" {
+		n, err := strconv.ParseInt(raw, 10, 32)
+		if err != nil || n < 0 {
+			return nil, Fail(http.StatusBadRequest, "Invalid per_page parameter: %q", raw)
+		}
+		perPage = int(n)
+	}
+	reverse, err := r.Flag("reverse")
+	if err != nil {
+		return nil, err
+	}
+	order := func(a, b string) int { return cmp.Compare(a, b) }
+	if reverse {
+		order = func(a, b string) int { return cmp.Compare(b, a) }
+	}
+	slices.SortStableFunc(list, func(a, b T) int { return order(key(a), key(b)) })
+	if token := r.Query.Get("next_token"); token != "" { // whose object may be gone
+		list = slices.DeleteFunc(list, func(v T) bool { return order(key(v), token) < 0 })
+	}
+	if perPage > 0 && len(list) > perPage {
+		r.Answer.Header().Set("X-Nomad-NextToken", key(list[perPage]))
+		list = list[:perPage]
+	}
+	if list == nil {
+		list = []T{} // never null
+	}
+	return list, nil
+}
+
+// ByAge is a key by which older objects come first.
+func ByAge(created uint64, id string) string { return fmt.Sprintf("%020d.%s", created, id) }
+
+// PlainID returns an ID, or the beginning of one, as its digits alone.
+func PlainID(id string) string { return strings.ToLower(strings.ReplaceAll(id, "-", "")) }

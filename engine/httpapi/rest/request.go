@@ -1,0 +1,106 @@
+package rest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+const (
+	maxBody = 1 << 20 // bytes
+	// BodyTime is how long a client may take to send a body.
+	BodyTime = 10 * time.Second
+)
+
+// Request is a request with its parts, and its answer.
+type Request struct {
+	*http.Request
+	Answer http.ResponseWriter
+	ID     string // in the path
+	Query  url.Values
+	// MayRead, if set, reports whether the client may read a variable.
+	MayRead func(namespace, path string) bool
+
+	answers *Answers
+}
+
+// Flag returns a boolean parameter; absent is false, and so is an empty one.
+func (r *Request) Flag(name string) (bool, error) {
+	raw := r.Query.Get(name)
+	if raw == "" {
+		return false, nil
+	}
+	v, err := strconv.ParseBool(raw)
+	if err != nil {
+		return false, Fail(http.StatusBadRequest, "Failed to parse value of %q (%v) as a bool: %v", name, raw, err)
+	}
+	return v, nil
+}
+
+// Number returns a parameter that is a number; absent is 0.
+func (r *Request) Number(name string) (int64, error) {
+	raw := r.Query.Get(name)
+	if raw == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(raw, 10, 64)
+	if err != nil {
+		return 0, Fail(http.StatusBadRequest, "error parsing %s: %v", name, err)
+	}
+	return n, nil
+}
+
+// InNamespace reports whether the request asks for objects of a namespace.
+// Locally there are no namespaces that would have to be kept apart: without
+// one it asks for all.
+func (r *Request) InNamespace(name string) bool {
+	switch asked := r.Query.Get("namespace"); asked {
+	case "", "*":
+		return true
+	default:
+		return asked == name
+	}
+}
+
+// Decode reads a JSON body of bounded size in bounded time.
+func (r *Request) Decode(into any) error { return r.DecodeUpTo(maxBody, into) }
+
+// DecodeUpTo is Decode with another size, in bytes.
+func (r *Request) DecodeUpTo(size int64, into any) error {
+	return r.ReadBody(size, func(body io.Reader) error {
+		err := json.NewDecoder(body).Decode(into)
+		if errors.Is(err, io.EOF) {
+			return ErrNoBody
+		}
+		return err
+	})
+}
+
+// ErrNoBody is what is wrong with a body that is not there.
+var ErrNoBody = errors.New("Request body is empty") //nolint:staticcheck // Nomad's words
+
+// ReadBody reads a body of bounded size in bounded time. An error of read is
+// answered with 400.
+func (r *Request) ReadBody(size int64, read func(io.Reader) error) error {
+	control := http.NewResponseController(r.Answer)
+	if err := control.SetReadDeadline(time.Now().Add(BodyTime)); err != nil {
+		return err
+	}
+	if err := read(http.MaxBytesReader(r.Answer, r.Body, size)); err != nil {
+		return Fail(http.StatusBadRequest, "%v", err)
+	}
+	return control.SetReadDeadline(time.Time{})
+}
+
+// NoShutdownDelay refuses to leave out a shutdown delay.
+func (r *Request) NoShutdownDelay() error {
+	asked, err := r.Flag("no_shutdown_delay")
+	if asked {
+		err = Fail(http.StatusBadRequest, "no_shutdown_delay is not supported by taskrun: remove it to stop with the job's shutdown_delay")
+	}
+	return err
+}

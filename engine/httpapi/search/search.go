@@ -1,0 +1,190 @@
+package search
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/hashicorp/nomad/api/contexts"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/httpapi/tracker"
+)
+
+const (
+	// maxMatches is how many IDs a search returns of each kind, as in Nomad.
+	maxMatches = 20
+	// minFuzzy is how long the text of a fuzzy search must be, as in Nomad.
+	minFuzzy = 2
+)
+
+// nothingOf are the kinds of what there is never anything of here.
+var nothingOf = []contexts.Context{
+	contexts.Plugins, contexts.Volumes, contexts.HostVolumes,
+	contexts.Quotas, contexts.Recommendations,
+}
+
+// searched is what may be found of a kind.
+type searched struct {
+	kind contexts.Context
+	ids  []string
+	uuid bool
+}
+
+// searchable returns the IDs of what a request may see.
+func (h *Handler) searchable(r *rest.Request) []searched {
+	var jobs, allocs, evaluations, deployments, variables, pools, namespaces []string
+	now := h.run.Look()
+	for _, j := range now.Jobs {
+		if !r.InNamespace(*j.Namespace) {
+			continue
+		}
+		jobs = append(jobs, *j.ID)
+		for _, a := range now.Allocs[*j.ID] {
+			allocs = append(allocs, a.ID)
+		}
+		for _, d := range h.run.Engine.Deployments(*j.ID) {
+			deployments = append(deployments, d.ID)
+		}
+	}
+	for _, e := range now.Evaluations(r, func(tracker.Evaluation) bool { return true }) {
+		evaluations = append(evaluations, e.ID)
+	}
+	for _, v := range h.run.Engine.Variables().All() {
+		if r.InNamespace(v.Namespace) {
+			variables = append(variables, v.Path)
+		}
+	}
+	for _, p := range h.run.Pools() {
+		pools = append(pools, p.Name)
+	}
+	for _, n := range h.run.Namespaces() {
+		namespaces = append(namespaces, n.Name)
+	}
+	var policies []string
+	for _, p := range now.Policies(r) {
+		policies = append(policies, p.ID)
+	}
+	all := []searched{
+		{contexts.Jobs, jobs, false},
+		{contexts.Allocs, allocs, true},
+		{contexts.Evals, evaluations, true},
+		{contexts.Deployments, deployments, true},
+		{contexts.ScalingPolicies, policies, true},
+		{contexts.Nodes, []string{h.run.Machine.ID}, true},
+		{contexts.NodePools, pools, false},
+		{contexts.Namespaces, namespaces, false},
+		{contexts.Variables, variables, false},
+	}
+	for _, kind := range nothingOf {
+		all = append(all, searched{kind: kind})
+	}
+	return all
+}
+
+// Search answers PUT /v1/search: the IDs that begin with a prefix.
+func (h *Handler) Search(r *rest.Request) (any, error) {
+	var order api.SearchRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	r.SetMeta(topic.First)
+	found := &api.SearchResponse{Matches: map[contexts.Context][]string{}, Truncations: map[contexts.Context]bool{}}
+	for _, of := range h.searchable(r) {
+		if !wants(order.Context, of.kind) {
+			continue
+		}
+		matches := []string{}
+		for _, id := range of.ids {
+			if strings.HasPrefix(id, order.Prefix) || of.uuid && strings.HasPrefix(rest.PlainID(id), rest.PlainID(order.Prefix)) {
+				matches = append(matches, id)
+			}
+		}
+		found.Truncations[of.kind] = len(matches) > maxMatches
+		found.Matches[of.kind] = matches[:min(len(matches), maxMatches)]
+	}
+	if len(found.Matches) == 0 {
+		return nil, rest.Fail(http.StatusBadRequest, "invalid context: %q", order.Context)
+	}
+	return found, nil
+}
+
+// wants reports whether a search is for things of a kind.
+func wants(asked, kind contexts.Context) bool {
+	return asked == kind || asked == contexts.All || asked == ""
+}
+
+// Fuzzy answers PUT /v1/search/fuzzy: the names in which a text is.
+func (h *Handler) Fuzzy(r *rest.Request) (any, error) {
+	var order api.FuzzySearchRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if len(order.Text) < minFuzzy {
+		return nil, rest.Fail(http.StatusBadRequest, "fuzzy search query must be at least %d characters, got %d", minFuzzy, len(order.Text))
+	}
+	r.SetMeta(topic.First)
+	found := &api.FuzzySearchResponse{Matches: map[contexts.Context][]api.FuzzyMatch{}, Truncations: map[contexts.Context]bool{}}
+	text := strings.ToLower(order.Text)
+	add := func(kind contexts.Context, name string, scope ...string) {
+		matches := found.Matches[kind]
+		switch {
+		case !wants(order.Context, kind) || !strings.Contains(strings.ToLower(name), text):
+		case len(matches) == maxMatches:
+			found.Truncations[kind] = true
+		default:
+			found.Matches[kind] = append(matches, api.FuzzyMatch{ID: name, Scope: scope})
+			found.Truncations[kind] = false
+		}
+	}
+	now := h.run.Look()
+	for _, j := range now.Jobs {
+		if r.InNamespace(*j.Namespace) {
+			addParts(j, add)
+			for _, a := range now.Allocs[*j.ID] {
+				add(contexts.Allocs, a.Name, *j.Namespace, a.ID)
+			}
+		}
+	}
+	add(contexts.Nodes, h.run.Machine.Name, h.run.Machine.ID)
+	for _, of := range h.searchable(r) {
+		switch of.kind {
+		case contexts.NodePools, contexts.Namespaces, contexts.Variables:
+			for _, id := range of.ids {
+				add(of.kind, id)
+			}
+		case contexts.Evals, contexts.Deployments, contexts.ScalingPolicies: // which have no names
+			for _, id := range of.ids {
+				if strings.HasPrefix(id, text) {
+					add(of.kind, id)
+				}
+			}
+		default: // is added by name above, or there is nothing of it
+		}
+	}
+	return found, nil
+}
+
+// addParts adds what has a name in a job, within what it is.
+func addParts(j *api.Job, add func(kind contexts.Context, name string, scope ...string)) {
+	namespace := *j.Namespace
+	add(contexts.Jobs, *j.Name, namespace, *j.ID)
+	for _, g := range j.TaskGroups {
+		add(contexts.Groups, *g.Name, namespace, *j.ID)
+		for _, s := range g.Services {
+			add(contexts.Services, s.Name, namespace, *j.ID, *g.Name)
+		}
+		for _, t := range g.Tasks {
+			add(contexts.Tasks, t.Name, namespace, *j.ID, *g.Name)
+			for _, s := range t.Services {
+				add(contexts.Services, s.Name, namespace, *j.ID, *g.Name, t.Name)
+			}
+			for key, kind := range map[string]contexts.Context{"command": contexts.Commands, "image": contexts.Images} {
+				if value, ok := t.Config[key].(string); ok {
+					add(kind, value, namespace, *j.ID, *g.Name, t.Name)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package services
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/leaf/service"
+)
+
+// List answers GET /v1/services: the names by namespace, each with the
+// tags of all its instances.
+func (h *Handler) List(r *rest.Request) (any, error) {
+	prefix := r.Query.Get("prefix")
+	var list []*api.ServiceRegistrationListStub
+	for _, instance := range h.run.Engine.Services().Services(service.All) {
+		if !strings.HasPrefix(instance.ServiceName, prefix) || !r.InNamespace(instance.Namespace) {
+			continue
+		}
+		i := slices.IndexFunc(list, func(l *api.ServiceRegistrationListStub) bool { return l.Namespace == instance.Namespace })
+		if i < 0 {
+			i = len(list)
+			list = append(list, &api.ServiceRegistrationListStub{Namespace: instance.Namespace})
+		}
+		named := list[i].Services
+		if n := len(named); n == 0 || named[n-1].ServiceName != instance.ServiceName {
+			list[i].Services = append(named, &api.ServiceRegistrationStub{ServiceName: instance.ServiceName, Tags: []string{}})
+		}
+		stub := list[i].Services[len(list[i].Services)-1]
+		for _, tag := range instance.Tags {
+			if !slices.Contains(stub.Tags, tag) {
+				stub.Tags = append(stub.Tags, tag)
+			}
+		}
+	}
+	return rest.Page(r, list, func(l *api.ServiceRegistrationListStub) string { return l.Namespace })
+}
+
+// Get answers GET /v1/service/:name with the instances of a service; an
+// unknown one has none.
+func (h *Handler) Get(r *rest.Request) (any, error) {
+	instances := h.registrations(r, service.Named(r.ID))
+	if choose := r.Query.Get("choose"); choose != "" {
+		return chosen(instances, choose)
+	}
+	return rest.Page(r, instances, func(i *api.ServiceRegistration) string { return i.ID })
+}
+
+// chosen returns the n instances that a key prefers, always the same for the
+// same key as long as they are there (rendezvous hashing).
+func chosen(instances []*api.ServiceRegistration, choose string) (any, error) {
+	count, key, ok := strings.Cut(choose, "|")
+	n, err := strconv.Atoi(count)
+	if !ok || err != nil || n < 1 || key == "" {
+		return nil, rest.Fail(http.StatusBadRequest, "malformed choose parameter")
+	}
+	rank := func(i *api.ServiceRegistration) string {
+		sum := sha256.Sum256([]byte(key + "\x00" + i.ID))
+		return string(sum[:])
+	}
+	slices.SortFunc(instances, func(a, b *api.ServiceRegistration) int { return strings.Compare(rank(a), rank(b)) })
+	return instances[:min(n, len(instances))], nil
+}
+
+// OfJob answers GET /v1/job/:id/services.
+func (h *Handler) OfJob(r *rest.Request) (any, error) {
+	if _, _, err := h.run.FindJob(r); err != nil {
+		return nil, err
+	}
+	ofJob := func(i *service.Instance) bool { return i.JobID == r.ID }
+	return rest.Page(r, h.registrations(r, ofJob), func(i *api.ServiceRegistration) string { return i.ID })
+}
+
+// OfAllocation answers GET /v1/allocation/:id/services.
+func (h *Handler) OfAllocation(r *rest.Request) (any, error) {
+	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
+		return nil, rest.Fail(http.StatusNotFound, "alloc not found")
+	}
+	return rest.Page(r, h.registrations(r, service.OfAlloc(r.ID)), func(i *api.ServiceRegistration) string { return i.ID })
+}
+
+// Delete answers DELETE /v1/service/:name/:id.
+func (h *Handler) Delete(r *rest.Request) (any, error) {
+	name, id, ok := strings.Cut(r.ID, "/")
+	if !ok {
+		return nil, rest.Fail(http.StatusBadRequest, "missing service ID")
+	}
+	found := h.registrations(r, service.Named(name))
+	if !slices.ContainsFunc(found, func(i *api.ServiceRegistration) bool { return i.ID == id }) {
+		return nil, rest.Fail(http.StatusNotFound, "service registration not found")
+	}
+	h.run.Engine.Services().Deregister(id)
+	return nil, nil
+}
+
+// registrations are copies of the services that a filter lets pass, with their
+// indexes.
+func (h *Handler) registrations(r *rest.Request, keep func(*service.Instance) bool) []*api.ServiceRegistration {
+	list := []*api.ServiceRegistration{}
+	for _, instance := range h.run.Engine.Services().Services(keep) {
+		if !r.InNamespace(instance.Namespace) {
+			continue
+		}
+		with := instance.ServiceRegistration
+		if with.Tags == nil {
+			with.Tags = []string{}
+		}
+		with.CreateIndex = h.run.Tracker.Index(topic.Service(with.ServiceName))
+		with.ModifyIndex = with.CreateIndex
+		list = append(list, &with)
+	}
+	return list
+}

@@ -1,0 +1,98 @@
+package sessions
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
+)
+
+// handshakeTime is how long a client may take to read the answer to its
+// handshake.
+const handshakeTime = 10 * time.Second
+
+// upgrader makes websockets. Requests with an Origin were refused before.
+var upgrader = websocket.Upgrader{
+	HandshakeTimeout: handshakeTime,
+	ReadBufferSize:   32 << 10,
+}
+
+// Exec answers GET /v1/client/allocation/:id/exec: it becomes a websocket, on
+// which a command runs; see session. As in Nomad, what is wrong with the
+// command is told as the reason why the websocket is closed.
+func (h *Handler) Exec(r *rest.Request) error {
+	return h.serve(r, func() (alloc, task string, command []string, err error) {
+		command, err = h.parseExec(r)
+		return r.ID, r.Query.Get("task"), command, err
+	})
+}
+
+// serve makes a websocket of a request, on which the command runs that find
+// returns.
+func (h *Handler) serve(r *rest.Request, find func() (alloc, task string, command []string, err error)) error {
+	if !websocket.IsWebSocketUpgrade(r.Request) {
+		return rest.Fail(http.StatusBadRequest, "cannot run a command: the request is no websocket handshake")
+	}
+	h.open.Add(1)
+	defer h.open.Done()
+	conn, err := upgrader.Upgrade(r.Answer, r.Request, nil)
+	if err != nil {
+		return nil // Upgrade has answered
+	}
+	c := newSession(r.Context(), conn)
+	c.run(func() error {
+		tty, err := strconv.ParseBool(r.Query.Get("tty"))
+		if err != nil && r.Query.Has("tty") {
+			return err
+		}
+		c.term = r.Query.Get("term") // not Nomad's: see drivers.TermStream
+		if strings.ContainsRune(c.term, 0) {
+			return rest.Fail(http.StatusBadRequest, "invalid kind of terminal")
+		}
+		alloc, task, command, err := find()
+		if err != nil {
+			return err
+		}
+		return h.run.Engine.Exec(c.ctx, alloc, task, command, tty, c)
+	})
+	return nil
+}
+
+// parseExec returns the command, or why it cannot be run.
+func (h *Handler) parseExec(r *rest.Request) (command []string, err error) {
+	if err := json.Unmarshal([]byte(r.Query.Get("command")), &command); err != nil {
+		return nil, err
+	}
+	if len(command) == 0 {
+		return nil, rest.Fail(http.StatusBadRequest, "command is not present")
+	}
+	if r.Query.Get("task") == "" {
+		return nil, rest.Fail(http.StatusBadRequest, "must provide task name")
+	}
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok {
+		return nil, rest.UnknownAlloc(r.ID)
+	}
+	return command, checkRuns(a, r.Query.Get("task"))
+}
+
+// checkRuns says why no command can be run in a task.
+func checkRuns(a engine.Alloc, task string) error {
+	state, ok := a.Tasks[task]
+	switch {
+	case !ok:
+		return rest.Fail(http.StatusInternalServerError, "task not found")
+	case state.State == "running":
+		return nil
+	case state.StartedAt.IsZero():
+		return rest.Fail(http.StatusNotFound, "task %q not started yet.", task)
+	default:
+		return rest.Fail(http.StatusNotFound, "task %q is not running.", task)
+	}
+}

@@ -1,0 +1,166 @@
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/execwire"
+	"taskrun/engine/httpapi/rest"
+)
+
+const (
+	// maxMessage is how large a message of a client may be, in bytes; Nomad's
+	// own carry 2 KiB of input.
+	maxMessage = 1 << 20
+	// pingTime is the time between pings. A client that is gone is seen by
+	// reading; by pings, when its command does not read what it sent.
+	pingTime = time.Second
+	// closeTime is how long a client may take to see that a session is over.
+	closeTime = time.Second
+	// maxReason is how long the reason of a close may be (RFC 6455, 5.5).
+	maxReason = 123
+)
+
+var errSessionOver = errors.New("the session is over")
+
+// session carries the messages of a command over a websocket. It implements
+// drivers.ExecStream.
+//
+// One goroutine reads the websocket, from the first to the last message: it
+// sees when the client goes away. A socket of this machine tells of that by
+// itself; no silence, not even of a stopped client, ends a session.
+type session struct {
+	conn   *websocket.Conn
+	term   string          // the kind of the client's terminal
+	out    []byte          // the latest message to the client
+	ctx    context.Context // done: the command is to be killed
+	cancel context.CancelCauseFunc
+
+	messages chan *api.ExecStreamingInput // closed when the client is gone
+	gone     error                        // why, once messages is closed
+	over     chan struct{}                // closed when the command has ended
+	children sync.WaitGroup
+}
+
+func newSession(ctx context.Context, conn *websocket.Conn) *session {
+	c := &session{conn: conn, messages: make(chan *api.ExecStreamingInput), over: make(chan struct{})}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	return c
+}
+
+// run has a command speak to the client, and tells the client how it ended.
+func (c *session) run(command func() error) {
+	defer c.cancel(nil)
+	defer c.conn.Close() // even in a panic, which net/http would keep from the client
+	c.children.Go(c.read)
+	c.children.Go(c.ping)
+	// A client that does not read must not hold up the end of the server.
+	defer context.AfterFunc(c.ctx, func() {
+		select {
+		case <-time.After(closeTime):
+			_ = c.conn.Close() // frees who writes
+		case <-c.over:
+		}
+	})()
+	err := command()
+	if c.ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+		err = context.Cause(c.ctx) // which says more
+	}
+	close(c.over)
+	cut := time.AfterFunc(closeTime, func() { _ = c.conn.Close() })
+	defer cut.Stop()
+	_ = c.conn.WriteControl(websocket.CloseMessage, closing(err), time.Now().Add(closeTime))
+	c.children.Wait() // until the client has hung up: it may still be reading
+}
+
+// closing is the message that closes a session.
+func closing(err error) []byte {
+	if err == nil {
+		return websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
+	}
+	code := websocket.ClosePolicyViolation
+	if rest.StatusOf(err) == http.StatusInternalServerError {
+		code = websocket.CloseInternalServerErr
+	}
+	reason := err.Error()
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "")
+	}
+	return websocket.FormatCloseMessage(code, reason)
+}
+
+// read reads until the client is gone. What comes after the end of the command
+// is for nobody.
+func (c *session) read() {
+	defer close(c.messages)
+	c.conn.SetReadLimit(maxMessage)
+	for {
+		m, err := c.next()
+		if err != nil {
+			c.gone = err
+			return
+		}
+		select {
+		case c.messages <- m:
+		case <-c.over:
+		}
+	}
+}
+
+func (c *session) next() (*api.ExecStreamingInput, error) {
+	_, body, err := c.conn.ReadMessage()
+	if err != nil {
+		return nil, err
+	}
+	return execwire.ParseInput(body)
+}
+
+// ping kills the command when a ping cannot be sent. A client that does not
+// read holds it up, which is no reason to end its session.
+func (c *session) ping() {
+	ticker := time.NewTicker(pingTime)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-c.over:
+			return
+		}
+		if err := c.conn.WriteControl(websocket.PingMessage, nil, time.Time{}); err != nil {
+			c.cancel(fmt.Errorf("the client is gone: %w", err))
+			return
+		}
+	}
+}
+
+// Recv returns what the client sends next, and an error when it is gone.
+func (c *session) Recv() (*api.ExecStreamingInput, error) {
+	select {
+	case m, ok := <-c.messages:
+		if !ok {
+			return nil, c.gone
+		}
+		return m, nil
+	case <-c.over:
+		return nil, errSessionOver
+	}
+}
+
+// Term implements drivers.TermStream.
+func (c *session) Term() string { return c.term }
+
+// Send sends a message to the client.
+func (c *session) Send(m *api.ExecStreamingOutput) (err error) {
+	if c.out, err = execwire.AppendOutput(c.out[:0], m); err != nil {
+		return err
+	}
+	return c.conn.WriteMessage(websocket.TextMessage, c.out)
+}

@@ -1,0 +1,134 @@
+package variables
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/leaf/variable"
+)
+
+// maxVariable is how large a variable may be on the wire, in bytes: what may be
+// in it, escaped.
+const maxVariable = 512 << 10
+
+// List answers GET /v1/vars: of each variable what is no secret.
+func (h *Handler) List(r *rest.Request) (any, error) {
+	namespace, prefix := cmp.Or(r.Query.Get("namespace"), api.DefaultNamespace), r.Query.Get("prefix")
+	list := []*api.VariableMetadata{}
+	for _, v := range h.store.All() {
+		if r.MayRead != nil && !r.MayRead(v.Namespace, v.Path) {
+			continue
+		}
+		if (namespace == "*" || v.Namespace == namespace) && strings.HasPrefix(v.Path, prefix) {
+			list = append(list, v.Metadata())
+		}
+	}
+	return rest.Page(r, list, func(v *api.VariableMetadata) string { return v.Namespace + "." + v.Path })
+}
+
+// Get answers GET /v1/var/:path.
+func (h *Handler) Get(r *rest.Request) (any, error) {
+	namespace, err := namespaceOf(r, "")
+	if err != nil {
+		return nil, err
+	}
+	v := h.store.Get(namespace, r.ID)
+	if v == nil {
+		return nil, rest.Fail(http.StatusNotFound, "variable not found")
+	}
+	return v, nil
+}
+
+// Put answers PUT /v1/var/:path, with cas only if the variable is as it
+// was then.
+func (h *Handler) Put(r *rest.Request) error {
+	for _, lock := range []string{"lock-acquire", "lock-renew", "lock-release"} {
+		if r.Query.Has(lock) {
+			return rest.Fail(http.StatusNotImplemented, "cannot lock variable %q: taskrun has no locks of variables", r.ID)
+		}
+	}
+	cas, err := checkAndSet(r)
+	if err != nil {
+		return err
+	}
+	var v api.Variable
+	if err := r.DecodeUpTo(maxVariable, &v); err != nil {
+		return err
+	}
+	if v.Path != "" && v.Path != r.ID {
+		return rest.Fail(http.StatusBadRequest, "the variable's path %q is not that of the request, %q", v.Path, r.ID)
+	}
+	v.Path = r.ID
+	if v.Namespace, err = namespaceOf(r, v.Namespace); err != nil {
+		return err
+	}
+	if err := variable.Check(&v); err != nil {
+		return rest.Fail(http.StatusBadRequest, "%v", err)
+	}
+	now, err := h.store.Put(&v, cas)
+	if err != nil {
+		return writeConflict(r, err, now, &v)
+	}
+	r.SetIndex(now.ModifyIndex)
+	return r.JSON(http.StatusOK, now)
+}
+
+// Delete answers DELETE /v1/var/:path; one that is not there is gone.
+func (h *Handler) Delete(r *rest.Request) error {
+	cas, err := checkAndSet(r)
+	if err != nil {
+		return err
+	}
+	namespace, err := namespaceOf(r, "")
+	if err != nil {
+		return err
+	}
+	was, err := h.store.Delete(namespace, r.ID, cas)
+	if err != nil {
+		return writeConflict(r, err, was, &api.Variable{Namespace: namespace, Path: r.ID})
+	}
+	r.SetIndex(h.index(topic.Variable(r.ID)))
+	r.Answer.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// writeConflict answers with the variable that there is, or one without
+// anything.
+func writeConflict(r *rest.Request, err error, now, wanted *api.Variable) error {
+	if !errors.Is(err, variable.ErrConflict) {
+		return err
+	}
+	if now == nil {
+		now = &api.Variable{Namespace: wanted.Namespace, Path: wanted.Path}
+	}
+	return r.JSON(http.StatusConflict, now)
+}
+
+// checkAndSet returns the index that a variable has to have; nil: any.
+func checkAndSet(r *rest.Request) (*uint64, error) {
+	if !r.Query.Has("cas") {
+		return nil, nil
+	}
+	index, err := strconv.ParseUint(r.Query.Get("cas"), 10, 64)
+	if err != nil {
+		return nil, rest.Fail(http.StatusBadRequest, "cannot parse cas: %v", err)
+	}
+	return &index, nil
+}
+
+// namespaceOf is the namespace of one variable: that of the request, or
+// else the one in its body, or else the default one.
+func namespaceOf(r *rest.Request, body string) (string, error) {
+	namespace := cmp.Or(r.Query.Get("namespace"), body, api.DefaultNamespace)
+	if namespace == "*" {
+		return "", rest.Fail(http.StatusBadRequest, "a variable is in one namespace, not in all")
+	}
+	return namespace, nil
+}
