@@ -153,3 +153,16 @@ type Fingerprint struct {
 	// "driver.<name>": "1".
 	Attributes map[string]string
 }
+
+// Healthy is the fingerprint of a driver that can be used.
+func Healthy(driver string) Fingerprint {
+	return Fingerprint{Health: HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver." + driver: "1"}}
+}
+
+// Steady is the Fingerprint of a driver whose health never changes.
+func Steady(ctx context.Context, f Fingerprint) (<-chan Fingerprint, error) {
+	ch := make(chan Fingerprint, 1)
+	ch <- f
+	context.AfterFunc(ctx, func() { close(ch) })
+	return ch, nil
+}

@@ -17,6 +17,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/rawexec"
+	"taskrun/drivers/schema"
 )
 
 // Kind is what makes one such driver.
@@ -39,8 +40,8 @@ type Kind struct {
 // goroutines at once. Shutdown must be called in the end.
 type Driver struct {
 	*rawexec.Driver
-	kind   Kind
-	schema hcldec.ObjectSpec
+	kind    Kind
+	options hcldec.ObjectSpec
 }
 
 var (
@@ -55,17 +56,10 @@ var (
 
 // New returns a driver without tasks.
 func New(kind Kind) *Driver {
-	schema := hcldec.ObjectSpec{}
-	for name, option := range kind.Options {
-		schema[name] = option
-	}
-	for _, name := range []string{"work_dir", "pid_mode", "ipc_mode"} {
-		schema[name] = &hcldec.AttrSpec{Name: name, Type: cty.String}
-	}
-	for _, name := range []string{"args", "cap_add", "cap_drop"} {
-		schema[name] = &hcldec.AttrSpec{Name: name, Type: cty.List(cty.String)}
-	}
-	return &Driver{Driver: rawexec.New(rawexec.Config{}), kind: kind, schema: schema}
+	options := schema.Join(kind.Options,
+		schema.Optional(cty.String, "work_dir", "pid_mode", "ipc_mode"),
+		schema.Optional(schema.Texts, "args", "cap_add", "cap_drop"))
+	return &Driver{Driver: rawexec.New(rawexec.Config{}), kind: kind, options: options}
 }
 
 // Isolation are the options that are known and not carried out, for there is
@@ -76,14 +70,11 @@ func Isolation() []string { return []string{"pid_mode", "ipc_mode", "cap_add", "
 func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name, Version: "0.1.0"} }
 
 // TaskConfigSchema describes the config block.
-func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.schema }
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.options }
 
 // Fingerprint tells whether the driver can be used; that never changes.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	ch := make(chan drivers.Fingerprint, 1)
-	ch <- d.kind.Fingerprint()
-	context.AfterFunc(ctx, func() { close(ch) })
-	return ch, nil
+	return drivers.Steady(ctx, d.kind.Fingerprint())
 }
 
 // pluginOptions are those of raw_exec's that Nomad's driver has as well.

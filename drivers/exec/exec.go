@@ -5,23 +5,19 @@
 package exec
 
 import (
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/schema"
 )
 
 // New returns a driver without tasks.
 func New() *bare.Driver {
 	return bare.New(bare.Kind{
-		Name:    "exec",
-		Options: hcldec.ObjectSpec{"command": &hcldec.AttrSpec{Name: "command", Type: cty.String, Required: true}},
-		Command: func(config cty.Value) (string, []string, error) { return bare.Text(config, "command"), nil, nil },
-		Fingerprint: func() drivers.Fingerprint {
-			return drivers.Fingerprint{
-				Health: drivers.HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver.exec": "1"},
-			}
-		},
+		Name:        "exec",
+		Options:     schema.Required(cty.String, "command"),
+		Command:     func(config cty.Value) (string, []string, error) { return bare.Text(config, "command"), nil, nil },
+		Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("exec") },
 	})
 }

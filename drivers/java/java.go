@@ -8,19 +8,16 @@ import (
 	"fmt"
 	"os/exec"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/schema"
 )
 
 // New returns a driver without tasks.
 func New() *bare.Driver {
-	options := hcldec.ObjectSpec{"jvm_options": &hcldec.AttrSpec{Name: "jvm_options", Type: cty.List(cty.String)}}
-	for _, name := range []string{"class", "class_path", "jar_path"} {
-		options[name] = &hcldec.AttrSpec{Name: name, Type: cty.String}
-	}
+	options := schema.Join(schema.Optional(schema.Texts, "jvm_options"), schema.Optional(cty.String, "class", "class_path", "jar_path"))
 	return bare.New(bare.Kind{Name: "java", Options: options, Command: command, Fingerprint: fingerprint})
 }
 
@@ -56,9 +53,7 @@ func fingerprint() drivers.Fingerprint {
 			Health: drivers.HealthUndetected, HealthDescription: "there is no java in PATH: install a Java runtime",
 		}
 	}
-	f := drivers.Fingerprint{
-		Health: drivers.HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver.java": "1"},
-	}
+	f := drivers.Healthy("java")
 	if version := versionOf(path); version != "" {
 		f.Attributes["driver.java.version"] = version
 	}

@@ -7,39 +7,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/gocty"
 
 	"taskrun/drivers"
+	"taskrun/drivers/schema"
 )
 
-// schema names the options of a task's config block, those of Nomad's
+// taskSchema names the options of a task's config block, those of Nomad's
 // mock_driver; see
 // https://github.com/hashicorp/nomad/blob/main/contributing/mock-driver.md.
-var schema = func() hcldec.ObjectSpec {
-	task := commandSchema()
-	attributes(task, cty.String,
-		"start_error", "start_block_for", "kill_after", "plugin_exit_after", "driver_ip", "driver_port_map")
-	attributes(task, cty.Bool, "start_error_recoverable", "driver_advertise")
-	task["exec_command"] = &hcldec.BlockSpec{TypeName: "exec_command", Nested: commandSchema()}
-	return task
-}()
+var taskSchema = schema.Join(commandSchema,
+	schema.Optional(cty.String, "start_error", "start_block_for", "kill_after", "plugin_exit_after", "driver_ip", "driver_port_map"),
+	schema.Optional(cty.Bool, "start_error_recoverable", "driver_advertise"),
+	schema.Block("exec_command", commandSchema))
 
 // commandSchema names what a task and its exec_command have in common.
-func commandSchema() hcldec.ObjectSpec {
-	spec := hcldec.ObjectSpec{}
-	attributes(spec, cty.String, "run_for", "exit_err_msg", "signal_error",
-		"stdout_string", "stdout_repeat_duration", "stderr_string", "stderr_repeat_duration")
-	attributes(spec, cty.Number, "exit_code", "exit_signal", "stdout_repeat", "stderr_repeat")
-	return spec
-}
-
-func attributes(spec hcldec.ObjectSpec, ty cty.Type, names ...string) {
-	for _, name := range names {
-		spec[name] = &hcldec.AttrSpec{Name: name, Type: ty}
-	}
-}
+var commandSchema = schema.Join(
+	schema.Optional(cty.String, "run_for", "exit_err_msg", "signal_error",
+		"stdout_string", "stdout_repeat_duration", "stderr_string", "stderr_repeat_duration"),
+	schema.Optional(cty.Number, "exit_code", "exit_signal", "stdout_repeat", "stderr_repeat"))
 
 // config is the script of a task.
 type config struct {

@@ -49,7 +49,7 @@ func (d *Driver) Info() drivers.Info {
 }
 
 // TaskConfigSchema describes the config block.
-func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema }
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
+	"taskrun/drivers/schema"
 )
 
 // options are those of the driver, for all its tasks.
@@ -27,11 +28,10 @@ var isolations = []drivers.FSIsolation{
 
 // ConfigSchema describes the options of the driver.
 func (d *Driver) ConfigSchema() hcldec.Spec {
-	spec := hcldec.ObjectSpec{}
-	attributes(spec, cty.String, "fs_isolation")
-	attributes(spec, cty.Bool, "shutdown_periodic_after")
-	attributes(spec, cty.Number, "shutdown_periodic_duration")
-	return spec
+	return schema.Join(
+		schema.Optional(cty.String, "fs_isolation"),
+		schema.Optional(cty.Bool, "shutdown_periodic_after"),
+		schema.Optional(cty.Number, "shutdown_periodic_duration"))
 }
 
 // SetConfig takes the options: fs_isolation, what Capabilities says;
@@ -63,34 +63,27 @@ func (d *Driver) SetConfig(config cty.Value) error {
 // Fingerprint says that the driver is healthy, until it falls away as its
 // options tell.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	healthy := drivers.Fingerprint{
-		Health:            drivers.HealthHealthy,
-		HealthDescription: "Healthy",
-		Attributes:        map[string]string{"driver.mock_driver": "1"},
-	}
+	healthy := drivers.Healthy("mock_driver")
 	disabled := drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}
-	ch := make(chan drivers.Fingerprint, 2) // for all that will ever be said
 	left := time.Until(d.options.disabledAt)
 	switch {
 	case d.options.disabledAt.IsZero():
-		ch <- healthy
-		context.AfterFunc(ctx, func() { close(ch) })
+		return drivers.Steady(ctx, healthy)
 	case left <= 0:
-		ch <- disabled
-		context.AfterFunc(ctx, func() { close(ch) })
-	default:
-		ch <- healthy
-		go func() {
-			defer close(ch)
-			timer := time.NewTimer(left)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-				ch <- disabled
-				<-ctx.Done()
-			case <-ctx.Done():
-			}
-		}()
+		return drivers.Steady(ctx, disabled)
 	}
+	ch := make(chan drivers.Fingerprint, 2) // for all that will ever be said
+	ch <- healthy
+	go func() {
+		defer close(ch)
+		timer := time.NewTimer(left)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			ch <- disabled
+			<-ctx.Done()
+		case <-ctx.Done():
+		}
+	}()
 	return ch, nil
 }

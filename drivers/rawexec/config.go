@@ -5,22 +5,20 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/gocty"
+
+	"taskrun/drivers/schema"
 )
 
-// schema names the options of a task's config block; see
+// taskSchema names the options of a task's config block; see
 // https://developer.hashicorp.com/nomad/docs/drivers/raw_exec#task-configuration.
-var schema = hcldec.ObjectSpec{
-	"command":            &hcldec.AttrSpec{Name: "command", Type: cty.String, Required: true},
-	"args":               &hcldec.AttrSpec{Name: "args", Type: cty.List(cty.String)},
-	"work_dir":           &hcldec.AttrSpec{Name: "work_dir", Type: cty.String},
-	"denied_envvars":     &hcldec.AttrSpec{Name: "denied_envvars", Type: cty.List(cty.String)},
-	"oom_score_adj":      &hcldec.AttrSpec{Name: "oom_score_adj", Type: cty.Number},
-	"cgroup_v1_override": &hcldec.AttrSpec{Name: "cgroup_v1_override", Type: cty.List(cty.Map(cty.String))},
-	"cgroup_v2_override": &hcldec.AttrSpec{Name: "cgroup_v2_override", Type: cty.String},
-}
+var taskSchema = schema.Join(
+	schema.Required(cty.String, "command"),
+	schema.Optional(cty.String, "work_dir", "cgroup_v2_override"),
+	schema.Optional(cty.Number, "oom_score_adj"),
+	schema.Optional(schema.Texts, "args", "denied_envvars"),
+	schema.Optional(schema.TextMap, "cgroup_v1_override"))
 
 // taskConfig is a config block.
 type taskConfig struct {

@@ -58,7 +58,7 @@ func (d *Driver) Info() drivers.Info {
 }
 
 // TaskConfigSchema describes the config block.
-func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema }
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
@@ -68,18 +68,10 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 // Fingerprint says that the driver is healthy, or disabled; that never
 // changes.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	ch := make(chan drivers.Fingerprint, 1)
 	if d.config.Disabled {
-		ch <- drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}
-	} else {
-		ch <- drivers.Fingerprint{
-			Health:            drivers.HealthHealthy,
-			HealthDescription: "Healthy",
-			Attributes:        map[string]string{"driver.raw_exec": "1"},
-		}
+		return drivers.Steady(ctx, drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"})
 	}
-	context.AfterFunc(ctx, func() { close(ch) })
-	return ch, nil
+	return drivers.Steady(ctx, drivers.Healthy("raw_exec"))
 }
 
 // StartTask starts the command. There is never a network.

@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/gocty"
+
+	"taskrun/drivers/schema"
 )
 
 // Config is the configuration of the driver, for all tasks; see
@@ -25,12 +27,10 @@ type Config struct {
 	DeniedEnvvars []string
 }
 
-var configSchema = hcldec.ObjectSpec{
-	"enabled":          &hcldec.AttrSpec{Name: "enabled", Type: cty.Bool},
-	"denied_host_uids": &hcldec.AttrSpec{Name: "denied_host_uids", Type: cty.String},
-	"denied_host_gids": &hcldec.AttrSpec{Name: "denied_host_gids", Type: cty.String},
-	"denied_envvars":   &hcldec.AttrSpec{Name: "denied_envvars", Type: cty.List(cty.String)},
-}
+var configSchema = schema.Join(
+	schema.Optional(cty.Bool, "enabled"),
+	schema.Optional(cty.String, "denied_host_uids", "denied_host_gids"),
+	schema.Optional(schema.Texts, "denied_envvars"))
 
 // ConfigSchema describes the options of the driver.
 func (d *Driver) ConfigSchema() hcldec.Spec { return configSchema }

@@ -72,13 +72,7 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 
 // Fingerprint says that the driver is there, whether it is or not.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
-	ch := make(chan drivers.Fingerprint, 1)
-	ch <- drivers.Fingerprint{
-		Health: drivers.HealthHealthy, HealthDescription: "Healthy",
-		Attributes: map[string]string{"driver." + d.role.Name: "1"},
-	}
-	context.AfterFunc(ctx, func() { close(ch) })
-	return ch, nil
+	return drivers.Steady(ctx, drivers.Healthy(d.role.Name))
 }
 
 // StartTask starts a task that plays its script, whatever its config says.
