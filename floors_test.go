@@ -50,7 +50,6 @@ var floors = []floor{
 	{"engine/leaf/variable", "", "", "variables in memory; whoever reads them comes to it"},
 	{"engine/leaf/workload", "engine/leaf/event", "", "who a task is, and the tokens that prove it; their IDs are those of events"},
 	{"engine/hoststats", "", "", "measures the machine, knows no jobs"},
-	{"engine/leaf/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
 	{"engine/restart", "", "", "pure: values in, decisions out"},
 	{"engine/update", "engine/health", "", "pure: versions of a job and the health of what runs in, decisions out"},
@@ -71,6 +70,8 @@ var floors = []floor{
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
 	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},
 	{"hooks/artifact/unpack", "engine/leaf/event", "", "archives know no tasks; sizes are written as events write them"},
+	{"hooks/services", "hooks hooks/services/check drivers jobspec/... " + leaves, "", "an implementation; probes are a matter of their own"},
+	{"hooks/services/check", "drivers", "", "probes: they ask, and decide nothing but what was answered"},
 	{"hooks/*", "hooks drivers jobspec/... " + leaves, "", "an implementation: its contract and the leaves"},
 	{"hooks", "drivers engine/leaf/allocdir engine/leaf/event jobspec/...", "", "a contract; mounts, devices and networks are words of drivers, and directories are reached through descriptors"},
 

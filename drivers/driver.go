@@ -2,11 +2,24 @@
 // task: Nomad's driver plugin contract without the plugin.
 // See https://developer.hashicorp.com/nomad/docs/concepts/plugins/task-drivers.
 //
-// Required methods stand in Driver. What only some drivers can do is an
-// optional interface (Configurable, Recoverer, Signaler, Execer, StreamExecer,
-// RawExecer, StatsCollector, EventSource, Shutdowner) that the runner asks for.
-// A driver leaves out what it cannot do: no method says that it is not
-// supported, whoever asks does.
+// Driver has the methods that every driver needs. A driver that can do more
+// implements one of these interfaces, and leaves out the others:
+//
+//	Configurable    has options of its own, for all its tasks
+//	Unheeder        knows options of Nomad's driver that have no effect here
+//	Recoverer       finds the tasks of an earlier process again
+//	Signaler        sends signals to a task
+//	Execer          runs a command in a task and captures its output
+//	StreamExecer    runs a command in a task with streams or a terminal
+//	RawExecer       speaks the messages of such a session itself
+//	StatsCollector  measures what a task uses
+//	MemoryEnforcer  holds tasks to their memory limits
+//	EventSource     reports events of its tasks
+//	NetworkManager  makes the network that the tasks of a group share
+//	HostPathUser    gives tasks paths of this machine
+//	Lasting         has tasks that outlive the program that started them
+//	Finder          finds what it has made and not removed
+//	Shutdowner      cleans up at the end of the run
 //
 // Everything here may be called from several goroutines at once.
 package drivers

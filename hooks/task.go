@@ -22,6 +22,23 @@
 //	Update     killed                 event, and on
 //	Stop       never                  event, and on
 //
+// A hook implements the interfaces of the phases that it needs:
+//
+//	TaskPrestart         before each start; gives variables, mounts, devices, output
+//	TaskPoststart        after each start
+//	TaskPrekill          before a kill or a restart by order
+//	TaskExited           after each end
+//	TaskUpdate           when the job has changed under the running task
+//	TaskStop             once, when the task will never run again
+//	TaskShutdown         when the engine ends and leaves the task running
+//	AllocPrerun          before any task starts
+//	AllocPrekill         before the tasks are killed as a group
+//	AllocPreTaskRestart  before the tasks are restarted together
+//	AllocUpdate          when the job has changed under the running allocation
+//	AllocPostrun         when every task has ended for good
+//	AllocDestroy         when nothing of the allocation is to be kept
+//	AllocShutdown        when the engine ends and leaves the tasks running
+//
 // A hook that is Done is not called before later starts; its variables, mounts
 // and devices stay. State is what a hook wants to be told before the next
 // start; it is replaced as a whole. When the engine ends and leaves the tasks

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/check"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
+	"taskrun/hooks/services/check"
 )
 
 // localhost is where services without a port are reached.

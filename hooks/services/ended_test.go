@@ -8,9 +8,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/check"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
+	"taskrun/hooks/services/check"
 )
 
 // No command is run in a task that has ended, though a check of the group's

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"taskrun/engine/leaf/check"
+	"taskrun/hooks/services/check"
 )
 
 // lookTime is how long after a restart an unhealthy check can cause another

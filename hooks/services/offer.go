@@ -11,9 +11,9 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/check"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
+	"taskrun/hooks/services/check"
 	"taskrun/jobspec/taskenv"
 )
 

@@ -10,11 +10,11 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/check"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 	"taskrun/hooks/services"
+	"taskrun/hooks/services/check"
 	"taskrun/jobspec/taskenv"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/check"
 	"taskrun/hooks"
 	"taskrun/hooks/services"
+	"taskrun/hooks/services/check"
 )
 
 // The hooks have the names of those of Nomad's client.

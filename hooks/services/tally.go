@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/check"
+	"taskrun/hooks/services/check"
 )
 
 // tally counts which checks of an allocation pass, those of its tasks

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/check"
+	"taskrun/hooks/services/check"
 )
 
 func TestRestart(t *testing.T) {

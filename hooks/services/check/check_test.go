@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/check"
+	"taskrun/hooks/services/check"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
