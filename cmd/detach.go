@@ -63,7 +63,7 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 		return err // a run that nobody can reach would run for ever
 	}
 	words, err := keeper.Detach(keeper.Detached{
-		Args: a.args, Env: append([]string{detachedVar + "=" + path}, a.environ...), Dir: dir, Log: log, RecordDir: sockets,
+		Args: a.engineArgs(path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
 	})
 	if err != nil {
 		return a.notDetached(err, log.Name())

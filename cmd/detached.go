@@ -24,10 +24,6 @@ import (
 	"taskrun/jobspec/standin"
 )
 
-// detachedVar is the variable with the file that a run in the background finds
-// its jobs in.
-const detachedVar = "TASKRUN_DETACHED"
-
 // The files that the keeper of a run holds for the engines to come.
 const (
 	heldRun   = "run"
@@ -76,9 +72,10 @@ func (d *detachedRun) read(f *os.File) error {
 	return nil
 }
 
-// runDetached is the engine of a run in the background.
-func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, opts upOptions, dataDir string) error {
-	err := a.runUnderKeeper(ctx, watch, opts, dataDir)
+// runDetached is the engine of a run in the background, whose first engine finds
+// its jobs in a file.
+func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
+	err := a.runUnderKeeper(ctx, watch, path, opts, dataDir)
 	var exit *exitError
 	if err != nil && !(errors.As(err, &exit) && exit.err == nil) {
 		told := &toldError{Code: exitCode(err), Text: err.Error()}
@@ -90,7 +87,7 @@ func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, opts upOptio
 	return err
 }
 
-func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, opts upOptions, dataDir string) error {
+func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
 	a.jsonErrors = false
 	resumed, err := watch.Resumed()
 	if err != nil {
@@ -99,9 +96,9 @@ func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, opts upOp
 	var d detachedRun
 	file := watch.Held(heldRun)
 	if !resumed {
-		file, err = os.OpenFile(a.handedOver, os.O_RDWR, 0)
+		file, err = os.OpenFile(path, os.O_RDWR, 0)
 		if err == nil {
-			err = os.Remove(a.handedOver)
+			err = os.Remove(path)
 		}
 	}
 	switch {

@@ -221,7 +221,7 @@ func crash(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("there are %d runs", len(runs))
 	}
 	parent := fmt.Sprintf("\nPPid:\t%d\n", runs[0].PID)
-	for _, pid := range processes(func(args string) bool { return strings.HasPrefix(args, "taskrun up -d") }) {
+	for _, pid := range processes(func(args string) bool { return strings.HasPrefix(args, "taskrun engine ") }) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if bytes.Contains(status, []byte(parent)) {
 			ts.Check(syscall.Kill(pid, syscall.SIGKILL))

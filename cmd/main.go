@@ -18,16 +18,12 @@ func Main() int {
 	if keeper.Main(cleanUp) {
 		return exitOK
 	}
-	handedOver := os.Getenv(detachedVar)
-	_ = os.Unsetenv(detachedVar) // no task should know; cannot fail
 	a := &app{
-		handedOver: handedOver,
-		args:       os.Args[1:],
-		streams:    ui.System(),
-		environ:    os.Environ(),
-		drivers:    sync.OnceValue(catalog.New),
-		signals:    watchSignals,
-		colour:     ui.ColourAuto,
+		streams: ui.System(),
+		environ: os.Environ(),
+		drivers: sync.OnceValue(catalog.New),
+		signals: watchSignals,
+		colour:  ui.ColourAuto,
 	}
 	return a.run(context.Background(), os.Args[1:])
 }

@@ -20,11 +20,8 @@ import (
 type app struct {
 	streams *ui.Streams
 	environ []string // "K=V"
-	args    []string // of the command line
-	// handedOver is where a run in the background finds its jobs.
-	handedOver string
-	drivers    func() map[string]drivers.Driver
-	signals    func() (signals <-chan os.Signal, stop func())
+	drivers func() map[string]drivers.Driver
+	signals func() (signals <-chan os.Signal, stop func())
 
 	// Flags of every command.
 	colour     ui.ColourMode
@@ -91,7 +88,7 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(a.localCommand())
+	root.AddCommand(a.localCommand(), a.engineCommand())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.SetUsageFunc(usage)

@@ -103,23 +103,16 @@ completed does not count as failed.`,
 	}
 	flags := cmd.Flags()
 	opts.jobOptions.bind(flags)
-	opts.machineOptions.bind(flags)
+	opts.bindEngine(flags)
 	opts.bindStubs(flags)
 	opts.bindStrict(flags)
-	opts.bindMaxAllocs(flags)
 	opts.at.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
-	opts.bindTimeout(flags)
-	flags.Var(&opts.until, "until", "stop and exit with 0 once every task has run this long without a restart, or every deployment is healthy")
-	flags.BoolVar(&opts.failFast, "fail-fast", false, "stop at the first failed allocation")
-	flags.StringVar(&opts.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its exit code: [JOB/][GROUP/]TASK")
-	flags.BoolVar(&opts.enforce, "enforce-memory", false, "kill tasks that use more memory than their limit, with cgroups")
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")
 	flags.BoolVar(&opts.wait, "wait", false, "with --detach: return once every deployment is healthy, or every task has run for 10s")
-	flags.BoolVar(&opts.now, "now", false, "launch periodic jobs at once, and then on schedule")
 	// The old spellings of rehearse and update.
 	flags.BoolVar(&opts.rehearse, "rehearse", false, "dry run: do everything except start tasks; see: taskrun rehearse")
 	opts.bindOffline(flags)
@@ -140,7 +133,7 @@ func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
 	switch remote, err := opts.at.remote(machineFlags...); {
 	case err != nil:
 		return err
-	case remote && a.handedOver == "":
+	case remote:
 		return a.upCluster(ctx, args, opts)
 	}
 	return a.upHere(ctx, args, opts)
@@ -156,10 +149,6 @@ func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 		return err
 	}
 	defer removeData()
-	watch := keeper.New()
-	if watch.Detached() {
-		return a.runDetached(ctx, watch, opts, dataDir)
-	}
 	if err := opts.checkDetached(); err != nil {
 		return err
 	}
@@ -191,7 +180,7 @@ func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 	if err != nil {
 		return err
 	}
-	r, stop := a.newRun(files, warnings, opts, p, background{dataDir: dataDir, watch: watch, began: time.Now(), port: port})
+	r, stop := a.newRun(files, warnings, opts, p, background{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
 	defer stop()
 	code, err := r.run(ctx, jobs(files))
 	if err != nil {

@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/drivers/process/keeper"
+)
+
+// engineCommand is the engine of a run in the background, which "up --detach"
+// starts under a keeper. It reads its jobs from a file.
+func (a *app) engineCommand() *cobra.Command {
+	var opts upOptions
+	cmd := &cobra.Command{
+		Use:    "engine FILE",
+		Short:  "Run the engine of a run in the background",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			collectRarely()
+			watch := keeper.New()
+			if !watch.Detached() {
+				return usageError("cannot run an engine without its keeper").withHint("start both with: taskrun up --detach FILE")
+			}
+			dataDir, err := a.dataDir(opts.dataDir)
+			if err != nil {
+				return err
+			}
+			return a.runDetached(cmd.Context(), watch, args[0], opts, dataDir)
+		},
+	}
+	opts.bindEngine(cmd.Flags())
+	return cmd
+}
+
+// bindEngine adds the flags that an engine goes by, beside its jobs.
+func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
+	o.machineOptions.bind(flags)
+	o.bindMaxAllocs(flags)
+	o.bindTimeout(flags)
+	flags.Var(&o.until, "until", "stop and exit with 0 once every task has run this long without a restart, or every deployment is healthy")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed allocation")
+	flags.StringVar(&o.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its exit code: [JOB/][GROUP/]TASK")
+	flags.BoolVar(&o.enforce, "enforce-memory", false, "kill tasks that use more memory than their limit, with cgroups")
+	flags.BoolVar(&o.now, "now", false, "launch periodic jobs at once, and then on schedule")
+}
+
+// engineArgs is the command line of an engine that goes by the flags of another
+// command.
+func (a *app) engineArgs(file string, flags *pflag.FlagSet) []string {
+	args := []string{"engine", file}
+	if a.configFile != "" {
+		args = append(args, "--config="+a.configFile)
+	}
+	a.engineCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		if value := flags.Lookup(f.Name).Value.String(); value != f.DefValue {
+			args = append(args, "--"+f.Name+"="+value)
+		}
+	})
+	return args
+}
