@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 )
@@ -125,91 +127,50 @@ func (a *app) attach(ctx context.Context, job string, opts attachOptions) error 
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	v, err := a.findRun(ctx, job, opts.dataDir)
+	summary, err := a.attachHere(ctx, job, opts)
 	if err != nil {
-		return stopped(ctx, err)
-	}
-	jobs, err := v.submitted(ctx)
-	if err != nil {
-		return stopped(ctx, err)
-	}
-	f, err := v.follow()
-	if err != nil {
-		return err
-	}
-	var summary *ui.Summary
-	err = impatient(ctx, func() error {
-		s, err := a.showRun(ctx, f, jobs, opts)
-		summary = s
-		return errors.Join(err, f.close())
-	})
-	if err != nil {
-		var sig *stopError
-		if errors.As(context.Cause(ctx), &sig) {
-			a.say("the run goes on; stop it with: taskrun stop %s", v.jobs[0])
-		}
 		return stopped(ctx, err)
 	}
 	return silent(summary.ExitCode)
 }
 
-// say tells the user something on stderr.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.colour).Note("▸ "+fmt.Sprintf(format, args...)))
-}
-
-// submitted are the jobs of the run as they were submitted.
-func (v *liveRun) submitted(ctx context.Context) (jobs []*api.Job, err error) {
-	for _, id := range v.jobs {
-		j, err := v.server.Job(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		jobs = append(jobs, j)
-	}
-	return jobs, nil
-}
-
-// showRun shows a run until it ends.
-func (a *app) showRun(ctx context.Context, f *followed, jobs []*api.Job, opts attachOptions) (*ui.Summary, error) {
-	past, err := f.past()
+// attachHere shows a run of this machine until it ends, and returns how it did.
+func (a *app) attachHere(ctx context.Context, job string, opts attachOptions) (*ui.Summary, error) {
+	d, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
 		return nil, err
 	}
-	f.whole = opts.history || opts.mode == ui.JSON
-	begin := time.Unix(0, *jobs[0].SubmitTime)
-	if len(past) > 0 && past[0].Time.Before(begin) {
-		begin = past[0].Time // by an earlier engine
+	defer d.Close()
+	jobs, err := d.Jobs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	began, err := d.Began() // under an earlier engine, perhaps
+	if err != nil {
+		return nil, err
+	}
+	if submitted := time.Unix(0, *jobs[0].SubmitTime); submitted.Before(began) {
+		began = submitted
 	}
 	options := ui.Options{
-		Mode: opts.mode, Colour: a.colour, Time: opts.time, Jobs: jobs, Begin: begin,
-		Version: f.self.Version, DataDir: f.self.DataDir, Socket: f.server.Socket, PID: f.self.PID,
+		Mode: opts.mode, Colour: a.colour, Time: opts.time, Jobs: jobs, Begin: began,
+		Version: d.Self.Version, DataDir: d.Self.DataDir, Socket: d.Server.Socket, PID: d.Self.PID,
 	}
-	if !f.whole {
-		options.Past = past
-	}
-	if !f.whole {
-		options.Said = soFar(past, jobs, time.Since(begin))
+	if !opts.history && opts.mode != ui.JSON {
+		if options.Past, err = d.Past(ctx); err != nil {
+			return nil, err
+		}
+		options.Said = soFar(options.Past, jobs, time.Since(began))
 	}
 	display := ui.New(a.streams, options)
-	events := f.bus.Subscribe(true)
-	if !f.whole {
-		f.mute(past)
-		past = nil
+	if err := follow(ctx, outside(d, display, true)); err != nil {
+		var sig *stopError
+		if errors.As(context.Cause(ctx), &sig) {
+			a.say("the run goes on; stop it with: taskrun stop %s", d.IDs[0])
+		}
+		return nil, err
 	}
-	shown := make(chan struct{})
-	go func() {
-		defer close(shown)
-		display.Run(ctx, events)
-	}()
-	summary, err := f.run(ctx, past)
-	f.bus.Close()
-	<-shown
-	select {
-	case broken := <-display.Broken():
-		return nil, errors.Join(broken, err)
-	default:
-	}
+	summary, err := readSummary(d.Self.Runs[d.IDs[0]])
 	if err != nil {
 		return nil, err
 	}
@@ -217,11 +178,34 @@ func (a *app) showRun(ctx context.Context, f *followed, jobs []*api.Job, opts at
 	return summary, nil
 }
 
-// mute takes in the past without publishing it.
-func (f *followed) mute(past []event.Event) {
-	for _, e := range past {
-		f.look(e)
+// outside is the loop of a command that only looks at a run.
+func outside(s source.Source, screen source.Screen, output bool) *source.Loop {
+	return &source.Loop{
+		Source: s, Screen: screen, Output: output,
+		Decider: verdict.New(verdict.Policy{Outlives: true}, nil),
 	}
+}
+
+// follow follows a run until it ends or ctx does, which leaves it.
+func follow(ctx context.Context, loop *source.Loop) error {
+	err := loop.Run(ctx)
+	if shown := loop.Shown(ctx); ctx.Err() != nil && (err != nil || !shown) {
+		return context.Cause(ctx)
+	}
+	if err != nil || loop.Screen == nil {
+		return err
+	}
+	select {
+	case broken := <-loop.Screen.Broken():
+		return broken
+	default:
+		return nil
+	}
+}
+
+// say tells the user something on stderr.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.colour).Note("▸ "+fmt.Sprintf(format, args...)))
 }
 
 // soFar tells in a line what the past has come to.

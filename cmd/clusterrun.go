@@ -27,14 +27,7 @@ type clusterRun struct {
 	words    string // flags by which another command finds the cluster
 	warnings []ui.Diagnostic
 
-	display *ui.Display
-	verdict *verdict.Verdict
-	mode    ui.Mode
-	alone   bool       // the jobs are only looked at, and never stopped
-	stops   chan error // how a stop went
-	left    error      // why the run was left, nil while it is not
-	leave   context.CancelFunc
-	question
+	alone bool // the jobs are only looked at, and never stopped
 }
 
 func (r *clusterRun) ids() (ids []string) {
@@ -74,155 +67,47 @@ func (r *clusterRun) farewell(mode ui.Mode) {
 func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options ui.Options) error {
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
-	r.mode, r.stops = options.Mode, make(chan error, len(r.jobs))
-	p.Outlives = true
-	if !r.alone && r.streams.InTerm && r.streams.ErrTerm {
-		p.First = verdict.Ask
-	}
-	r.display, r.verdict = ui.New(r.streams, options), verdict.New(p, options.Jobs, past...)
-	shown, decided := r.run.Subscribe(true), r.run.Subscribe(false)
-	following, leave := context.WithCancel(ctx)
-	defer leave()
-	r.leave = leave
-	lost := make(chan error, 1)
-	go func() {
-		err := r.run.Follow(following)
-		r.run.Close()
-		lost <- err
-	}()
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		r.display.Run(ctx, shown)
-	}()
-	events := each(ctx, decided)
-	r.follow(events, options.Begin)
-	err := <-lost
-	return r.end(over, err)
-}
-
-// follow carries out what the verdict and the user want until there are no more
-// events.
-func (r *clusterRun) follow(events <-chan event.Event, begin time.Time) {
 	signals, unwatch := r.signals()
 	defer unwatch()
-	var timeout <-chan time.Time
-	if d := r.verdict.Timeout; d > 0 {
-		timeout = time.After(d - time.Since(begin))
+	p.Outlives = true
+	display := ui.New(r.streams, options)
+	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
+	if !r.alone && r.streams.InTerm && r.streams.ErrTerm {
+		p.First, loop.Question = verdict.Ask, &question{streams: r.streams, run: r.run, jobs: r.ids()}
 	}
-	until := time.NewTimer(time.Hour)
-	defer until.Stop()
-	for {
-		until.Stop()
-		if at, ok := r.verdict.Due(); ok {
-			until.Reset(time.Until(at))
-		}
-		select {
-		case e, ok := <-events:
-			if !ok {
-				return
-			}
-			r.obey(r.verdict.Observe(e))
-		case now := <-until.C:
-			r.obey(r.verdict.Tick(now))
-		case <-timeout:
-			r.obey(r.verdict.Overdue())
-		case err := <-r.display.Broken():
-			r.broken(err)
-		case sig := <-signals:
-			r.interrupted(sig)
-		case answer := <-r.answers:
-			r.answered(answer)
-		case err := <-r.stops:
-			if err != nil {
-				r.leaveFor(&exitError{code: exitInternal, err: err})
-			}
-		}
+	v := verdict.New(p, options.Jobs, past...)
+	loop.Decider = v
+	if p.Timeout > 0 {
+		loop.Timeout = max(1, p.Timeout-time.Since(options.Begin))
 	}
-}
-
-func (r *clusterRun) obey(d verdict.Decision) {
-	if d.Action == verdict.Stop {
-		r.stopJobs()
-	}
-	if d.Say != "" {
-		r.display.Say(d.Say)
-	}
-}
-
-// stopJobs stops the jobs, and goes on meanwhile.
-func (r *clusterRun) stopJobs() {
-	for _, t := range r.jobs {
-		go func() { r.stops <- t.stop() }()
-	}
-}
-
-// The pauses between two attempts to stop a job.
-const (
-	firstStopPause = time.Second
-	lastStopPause  = 30 * time.Second
-)
-
-// stop stops the job. A cluster that cannot be reached is asked again, for a
-// minute.
-func (t *target) stop() error {
-	for pause := firstStopPause; ; pause *= 2 {
-		err := t.server.Deregister(context.Background(), *t.job.ID, client.Deregistration{})
-		var refused *client.RefusedError
-		if err == nil || errors.As(err, &refused) || pause > lastStopPause {
-			return err
-		}
-		<-time.After(pause)
-	}
-}
-
-// broken takes in that stdout cannot be written to any more. Nobody looks at
-// the jobs now; that is no reason to stop them.
-func (r *clusterRun) broken(err error) {
-	r.verdict.Closed(err)
-	r.leaveFor(silent(r.verdict.Left()))
-}
-
-// leaveFor ends the showing, with an error that has the exit code.
-func (r *clusterRun) leaveFor(why error) {
-	if r.left == nil {
-		r.left = why
-		r.forget()
-		r.leave()
-	}
-}
-
-// end shows how the run ended, unless it was left.
-func (r *clusterRun) end(over <-chan struct{}, lost error) error {
-	if r.left != nil {
-		select {
-		case <-over:
-		case <-time.After(source.ReadTime): // a reader of stdout that is slow
-		}
-		r.farewell(r.mode)
-		return r.left
-	}
-	<-over
-	if lost != nil {
+	lost := loop.Run(ctx)
+	shown := loop.Shown(ctx)
+	var left *source.LeftError
+	switch {
+	case errors.As(lost, &left):
+		r.farewell(options.Mode)
+		return silent(left.Code)
+	case !shown:
+		return silent(v.Left())
+	case lost != nil:
 		return (&exitError{code: exitInternal, err: lost}).withHint("%s", joined(client.Remedy(lost), r.goesOn()))
 	}
-	if err := r.unplaced(); err != nil {
+	if err := r.unplaced(v); err != nil {
 		return err
 	}
-	code := r.verdict.Code()
-	r.display.End(ui.Result{ExitCode: code, Cause: r.verdict.Cause.Text, Time: time.Now()})
+	display.End(ui.Result{ExitCode: v.Code(), Cause: v.Cause.Text, Time: time.Now()})
 	select {
-	case err := <-r.display.Broken():
+	case err := <-display.Broken():
 		return err
 	default:
 	}
-	return silent(code)
+	return silent(v.Code())
 }
 
 // unplaced is the error of a run of which nothing was: a cluster does not run a
 // batch job again that has ended in it, unless that has changed.
-func (r *clusterRun) unplaced() error {
-	if len(r.verdict.Run.Allocs) > 0 || r.verdict.Stopping() {
+func (r *clusterRun) unplaced(v *verdict.Verdict) error {
+	if len(v.Run.Allocs) > 0 || v.Stopping() {
 		return nil
 	}
 	for _, t := range r.jobs {

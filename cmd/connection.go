@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/source"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/runtimedir"
 )
@@ -144,17 +145,7 @@ func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := a.liveSockets(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	servers := make([]*client.Server, len(sockets))
-	for i, socket := range sockets {
-		if servers[i], err = local(socket); err != nil {
-			return nil, err
-		}
-	}
-	return servers, nil
+	return source.Servers(ctx, dir)
 }
 
 // noRun says that there is nothing to look for a task in.

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
@@ -115,13 +115,13 @@ func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, w
 	if err != nil {
 		return err
 	}
-	job, v := *input.Jobs[0].ID, newLiveRun(server, &run.Self)
+	job, v := *input.Jobs[0].ID, source.NewDirectory(server, &run.Self)
 	d := ui.Detached{
-		Version: currentVersion().Version, PID: v.self.PID, Socket: v.server.Socket, DataDir: v.self.DataDir,
-		Log: filepath.Join(v.self.Runs[job], logFile),
+		Version: currentVersion().Version, PID: v.Self.PID, Socket: v.Server.Socket, DataDir: v.Self.DataDir,
+		Log: v.Log(job),
 	}
 	for _, j := range input.Jobs {
-		d.Jobs = append(d.Jobs, ui.DetachedJob{Job: *j.ID, RunDir: v.self.Runs[*j.ID]})
+		d.Jobs = append(d.Jobs, ui.DetachedJob{Job: *j.ID, RunDir: v.Self.Runs[*j.ID]})
 	}
 	if opts.wait {
 		if err := a.await(ctx, v, opts); err != nil {

@@ -15,11 +15,11 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/preflight"
+	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
-	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
 	"taskrun/jobspec/standin"
 )
@@ -164,7 +164,7 @@ func (r *run) stand(d *detachedRun, file *os.File, failure error) error {
 	for i, run := range r.engine.Runs() {
 		d.Dirs[run.JobID] = run.Dir
 		place, err := os.Stat(d.Log)
-		target := filepath.Join(run.Dir, logFile)
+		target := filepath.Join(run.Dir, source.LogFile)
 		if err == nil && place.Mode().IsRegular() {
 			err = os.Link(d.Log, target)
 		}
@@ -297,21 +297,11 @@ func (r *run) recall() {
 
 // replay lets the verdict see what happened in a run that has ended.
 func (r *run) replay(dir string) {
-	events, err := readEvents(dir)
+	events, err := source.History(dir)
 	if err != nil {
 		r.display.Say(err.Error())
 	}
 	for _, e := range events {
 		r.verdict.Observe(e)
 	}
-}
-
-// readEvents returns the history of a run.
-func readEvents(dir string) (events []event.Event, err error) {
-	h, err := openHistory(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer h.close()
-	return h.next()
 }

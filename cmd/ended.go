@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/allocdir"
@@ -49,14 +50,14 @@ func (a *app) endedRuns(ctx context.Context, dataDir, job string) (ended []*ende
 			continue
 		}
 		dir := allocdir.RunDir(dataDir, job, runs[len(runs)-1])
-		if slices.ContainsFunc(live, func(v *liveRun) bool { return v.self.Runs[job] == dir }) {
+		if slices.ContainsFunc(live, func(d *source.Directory) bool { return d.Self.Runs[job] == dir }) {
 			continue
 		}
 		r := &endedRun{job: job, dir: dir}
 		if r.summary, err = readSummary(dir); err != nil {
 			return nil, err
 		}
-		if r.events, err = readEvents(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if r.events, err = source.History(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, err
 		}
 		ended = append(ended, r)

@@ -2,13 +2,13 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/engine/leaf/event"
 )
@@ -71,101 +71,79 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
+	find := a.eventsHere
 	if remote {
-		return stopped(ctx, a.clusterEvents(ctx, job, opts))
+		find = a.eventsOfCluster
 	}
-	v, missing := a.findRun(ctx, job, opts.dataDir)
+	return stopped(ctx, find(ctx, job, opts))
+}
+
+// eventsHere shows what has happened in a run of this machine.
+func (a *app) eventsHere(ctx context.Context, job string, opts eventsOptions) error {
+	d, missing := a.findRun(ctx, job, opts.dataDir)
 	if missing != nil {
-		err := a.endedEvents(ctx, job, opts, missing)
-		return stopped(ctx, err)
+		past, err := a.endedEvents(ctx, job, opts, missing)
+		if err != nil {
+			return err
+		}
+		return a.showEvents(ctx, source.NewReplay(past), nil, began(past), opts)
 	}
-	jobs, err := v.submitted(ctx)
-	if err != nil {
-		return stopped(ctx, err)
-	}
-	f, err := v.follow()
+	defer d.Close()
+	d.Detail = source.Events
+	jobs, err := d.Jobs(ctx)
 	if err != nil {
 		return err
 	}
-	f.silent = true
-	past, err := f.past()
-	if err == nil {
-		err = a.showEvents(ctx, jobs, past, opts, func(bus *event.Bus) error {
-			if !opts.follow {
-				return nil
-			}
-			done := forward(f.bus.Subscribe(false), bus)
-			_, err := f.run(ctx, nil)
-			f.bus.Close()
-			<-done
-			return err
-		})
+	begin, err := d.Began()
+	if err != nil {
+		return err
 	}
-	return stopped(ctx, errors.Join(err, f.close()))
+	if opts.follow {
+		return a.showEvents(ctx, d, jobs, begin, opts)
+	}
+	past, err := d.Past(ctx)
+	if err != nil {
+		return err
+	}
+	return a.showEvents(ctx, source.NewReplay(past), jobs, begin, opts)
 }
 
-// forward publishes what is subscribed to on another bus, until its end.
-func forward(from *event.Subscription, to *event.Bus) (done <-chan struct{}) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer from.Close()
-		for e, ok := from.Next(context.Background()); ok; e, ok = from.Next(context.Background()) {
-			to.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
-		}
-	}()
-	return ended
+// began is when the first event happened; now, when there is none.
+func began(past []event.Event) time.Time {
+	if len(past) == 0 {
+		return time.Now()
+	}
+	return past[0].Time
 }
 
-// endedEvents shows the events of a run that has ended, if there is one.
-func (a *app) endedEvents(ctx context.Context, job string, opts eventsOptions, missing error) error {
+// endedEvents returns the events of a run that has ended, if there is one.
+func (a *app) endedEvents(ctx context.Context, job string, opts eventsOptions, missing error) ([]event.Event, error) {
 	if job == "" && exitCode(missing) == exitUsage {
-		return missing // there are several
+		return nil, missing // there are several
 	}
 	dataDir, err := a.dataDir(opts.dataDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	runs, err := a.endedRuns(ctx, dataDir, job)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := latestOf(runs)
-	if r == nil && job != "" {
-		return &exitError{code: exitFailed, err: fmt.Errorf("job %q neither runs nor has run", job), hint: "see: taskrun ps"}
+	switch {
+	case r != nil:
+		return r.events, nil
+	case job != "":
+		return nil, (&exitError{code: exitFailed, err: fmt.Errorf("job %q neither runs nor has run", job)}).withHint("see: taskrun ps")
 	}
-	if r == nil {
-		return missing
-	}
-	return a.showEvents(ctx, nil, r.events, opts, func(*event.Bus) error { return nil })
+	return nil, missing
 }
 
-// showEvents shows the past, and what more publishes.
-func (a *app) showEvents(ctx context.Context, jobs []*api.Job, past []event.Event, opts eventsOptions, more func(*event.Bus) error) error {
-	begin := time.Now()
-	if len(past) > 0 {
-		begin = past[0].Time
-	}
+// showEvents shows what happens in a run that began at a time.
+func (a *app) showEvents(ctx context.Context, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	streams := *a.streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // here they are what is asked for
-	display := ui.New(&streams, ui.Options{Mode: opts.mode, Colour: a.colour, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true})
-	var bus event.Bus
-	events := bus.Subscribe(false)
-	shown := make(chan struct{})
-	go func() {
-		defer close(shown)
-		display.Run(ctx, events)
-	}()
-	for _, e := range past {
-		bus.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
-	}
-	err := more(&bus)
-	bus.Close()
-	<-shown
-	select {
-	case broken := <-display.Broken():
-		return errors.Join(broken, err)
-	default:
-		return err
-	}
+	return follow(ctx, outside(s, ui.New(&streams, ui.Options{
+		Mode: opts.mode, Colour: a.colour, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true,
+	}), false))
 }

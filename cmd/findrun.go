@@ -4,50 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"taskrun/cmd/client"
-	"taskrun/engine/leaf/allocdir"
+	"taskrun/cmd/source"
 )
-
-// liveRun is a run that is served here.
-type liveRun struct {
-	server *client.Server
-	self   *client.Self
-	jobs   []string // IDs, sorted
-}
-
-func newLiveRun(s *client.Server, self *client.Self) *liveRun {
-	return &liveRun{server: s, self: self, jobs: slices.Sorted(maps.Keys(self.Runs))}
-}
-
-// logs is the directory with the output of an allocation.
-func (v *liveRun) logs(job, alloc string) string {
-	if v.self.Runs[job] == "" { // it runs in the name of another one
-		for _, parent := range v.jobs {
-			if strings.HasPrefix(job, parent+"/") {
-				job = parent
-			}
-		}
-	}
-	return allocdir.SharedOf(filepath.Join(v.self.Runs[job], "alloc", alloc)).Logs
-}
 
 // findRun returns the run of a job or, without one, the only run there is. Of
 // several of the same job it is that of a data directory, if one is given.
-func (a *app) findRun(ctx context.Context, job, dataDir string) (*liveRun, error) {
+func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
 	runs, err := a.liveRuns(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	var found []*liveRun
+	var found []*source.Directory
 	for _, r := range runs {
-		names = append(names, r.jobs...)
-		if job == "" || slices.Contains(r.jobs, job) {
+		names = append(names, r.IDs...)
+		if job == "" || slices.Contains(r.IDs, job) {
 			found = append(found, r)
 		}
 	}
@@ -55,7 +29,7 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*liveRun, error
 		if dataDir, err = a.dataDir(dataDir); err != nil {
 			return nil, err
 		}
-		found = slices.DeleteFunc(found, func(r *liveRun) bool { return r.self.DataDir != dataDir })
+		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return r.Self.DataDir != dataDir })
 	}
 	slices.Sort(names)
 	running := "running are: " + strings.Join(names, ", ")
@@ -76,7 +50,7 @@ func (a *app) findRun(ctx context.Context, job, dataDir string) (*liveRun, error
 }
 
 // liveRuns asks every engine of this user what it runs.
-func (a *app) liveRuns(ctx context.Context) (runs []*liveRun, err error) {
+func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error) {
 	servers, err := a.localServers(ctx)
 	if err != nil {
 		return nil, err
@@ -88,7 +62,7 @@ func (a *app) liveRuns(ctx context.Context) (runs []*liveRun, err error) {
 			problems = errors.Join(problems, err)
 			continue
 		}
-		runs = append(runs, newLiveRun(s, self))
+		runs = append(runs, source.NewDirectory(s, self))
 	}
 	if len(runs) == 0 && problems != nil {
 		return nil, problems

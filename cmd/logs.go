@@ -141,11 +141,6 @@ type logsSession struct {
 	view     *ui.Logs
 }
 
-type outputKey struct {
-	alloc, task string
-	stream      event.Stream
-}
-
 // of returns the tasks whose output is to be shown.
 func (l *logsSession) of(tasks []*client.Task) []*client.Task {
 	return slices.DeleteFunc(l.selected.Of(tasks), func(t *client.Task) bool {
@@ -227,7 +222,8 @@ func (l *logsSession) followCluster(ctx context.Context, s *client.Server) error
 
 // wants reports whether an output is to be shown.
 func (l *logsSession) wants(t *client.Task, stream event.Stream) bool {
-	return slices.Contains(l.opts.streams(), stream) && len(l.of([]*client.Task{t})) > 0
+	ofJob := l.opts.job == "" || t.Alloc.JobID == l.opts.job
+	return ofJob && slices.Contains(l.opts.streams(), stream) && len(l.of([]*client.Task{t})) > 0
 }
 
 // pieceSize is how much output is read at a time, in bytes.

@@ -106,7 +106,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
 	}
 	if b.detached {
-		r.display = &runLog{}
+		r.display = newRunLog()
 		r.say(warnings)
 	} else {
 		r.display = ui.New(a.streams, ui.Options{

@@ -12,14 +12,8 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
-)
-
-// What is kept of a run in its directory, beside what the engine keeps.
-const (
-	summaryFile = "summary.json"
-	eventsFile  = "events.json" // the history, see engine/store
-	logFile     = "taskrun.log" // of a run in the background: what taskrun had to say
 )
 
 // record writes down how the run ended, for every job.
@@ -48,7 +42,7 @@ func writeSummary(dir string, s *ui.Summary) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, summaryFile)
+	path := filepath.Join(dir, source.SummaryFile)
 	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
 		return err
 	}
@@ -57,7 +51,7 @@ func writeSummary(dir string, s *ui.Summary) error {
 
 // readSummary returns how a run ended, nil when it has not, or was killed.
 func readSummary(dir string) (*ui.Summary, error) {
-	text, err := os.ReadFile(filepath.Join(dir, summaryFile))
+	text, err := os.ReadFile(filepath.Join(dir, source.SummaryFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

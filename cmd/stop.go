@@ -3,11 +3,12 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
 )
 
 type stopOptions struct {
@@ -89,86 +90,54 @@ func (a *app) stop(ctx context.Context, job string, opts stopOptions) error {
 			return usageError("cannot use --%s: it is for a cluster, and there is no --address", name)
 		}
 	}
-	v, err := a.findRun(ctx, job, opts.dataDir)
+	d, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
 		return err
 	}
-	jobs, kill := v.jobs, opts.kill
+	defer d.Close()
+	d.Detail = source.End
+	jobs := d.IDs
 	if job != "" {
 		jobs = []string{job}
 	}
-	if kill && len(jobs) < len(v.jobs) {
-		return usageError("cannot kill job %q alone: other jobs of its run go on", job).withHint("stop it without --kill, or the whole run without a name")
+	if len(jobs) < len(d.IDs) {
+		if opts.kill {
+			return usageError("cannot kill job %q alone: other jobs of its run go on", job).withHint("stop it without --kill, or the whole run without a name")
+		}
+		d.Only = jobs
 	}
-	f, err := v.follow()
+	policy := verdict.Policy{Outlives: true}
+	if !opts.kill && d.Only == nil {
+		policy.First = verdict.Kill
+	}
+	signals, unwatch := a.signals()
+	defer unwatch()
+	if err := d.Stop(ctx, opts.kill); err != nil {
+		return err
+	}
+	loop := &source.Loop{
+		Source: d, Decider: verdict.New(policy, nil), Signals: signals, Codes: stopSignals,
+		Say: func(text string) { a.say("%s", text) },
+	}
+	err = loop.Run(ctx)
+	var left *source.LeftError
+	switch {
+	case errors.As(err, &left):
+		return silent(left.Code)
+	case err != nil:
+		return err
+	}
+	if opts.mode == ui.JSON {
+		if err := opts.done(a, jobs...); err != nil {
+			return err
+		}
+	}
+	if ended, err := d.Ended(); err != nil || !ended { // other jobs go on
+		return err
+	}
+	summary, err := readSummary(d.Self.Runs[jobs[0]])
 	if err != nil {
 		return err
 	}
-	f.silent = true
-	signals, unwatch := a.signals()
-	defer unwatch()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if err := v.stop(ctx, jobs, kill); err != nil {
-		return errors.Join(err, f.close())
-	}
-	type end struct {
-		summary *ui.Summary
-		err     error
-	}
-	ended := make(chan end, 1)
-	go func() {
-		s, err := f.jobEnd(ctx, jobs)
-		ended <- end{s, err}
-	}()
-	for {
-		select {
-		case sig := <-signals:
-			if kill {
-				cancel(&stopError{sig, stopSignals[sig]})
-				continue
-			}
-			kill = true
-			if len(jobs) < len(v.jobs) {
-				cancel(&stopError{sig, stopSignals[sig]})
-				continue
-			}
-			a.say("killing, again to leave it")
-			if err := v.stop(ctx, jobs, true); err != nil {
-				a.warn(err)
-			}
-		case e := <-ended:
-			if err := errors.Join(e.err, f.close()); err != nil {
-				return stopped(ctx, err)
-			}
-			if opts.mode == ui.JSON {
-				if err := opts.done(a, jobs...); err != nil {
-					return err
-				}
-			}
-			if e.summary != nil {
-				return silent(e.summary.ExitCode)
-			}
-			return nil
-		}
-	}
-}
-
-// stop stops jobs of the run. It has ended when nothing answers any more.
-func (v *liveRun) stop(ctx context.Context, jobs []string, kill bool) error {
-	for _, job := range jobs {
-		var err error
-		if len(jobs) == len(v.jobs) {
-			err = v.server.StopRun(ctx, job, kill)
-		} else {
-			err = v.server.Stop(ctx, job)
-		}
-		if err == nil {
-			continue
-		}
-		if s, _ := readSummary(v.self.Runs[job]); s == nil {
-			return fmt.Errorf("%w; what taskrun had to say is in %s", err, v.log(job))
-		}
-	}
-	return nil
+	return silent(summary.ExitCode)
 }

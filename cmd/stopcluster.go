@@ -2,12 +2,15 @@ package cmd
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
-	"taskrun/engine/leaf/event"
+	"taskrun/cmd/source"
+	"taskrun/cmd/verdict"
+	"taskrun/engine/fold"
 )
 
 // stopCluster stops a job of a cluster and waits for its end. Who does not want
@@ -32,27 +35,19 @@ func (a *app) stopCluster(ctx context.Context, id string, opts stopOptions) erro
 	if opts.detach || j.Launches() { // what it has launched goes on
 		return opts.done(a, id)
 	}
-	events, failed := run.Subscribe(false), make(chan bool, 1)
-	go func() {
-		some := false
-		for e, ok := events.Next(context.Background()); ok; e, ok = events.Next(context.Background()) {
-			s, ok := e.Body.(event.AllocStatus)
-			some = some || ok && s.Status == api.AllocClientStatusFailed
-		}
-		failed <- some
-	}()
-	err = run.Follow(ctx)
-	run.Close()
-	some := <-failed
-	switch {
+	v := verdict.New(verdict.Policy{Outlives: true}, nil)
+	switch err := follow(ctx, &source.Loop{Source: run, Decider: v}); {
 	case err != nil && ctx.Err() != nil:
 		a.say("it is stopping, and not waited for any more")
 		return stopped(ctx, err)
 	case err != nil:
 		return err
 	}
-	if err := opts.done(a, id); err != nil || !some {
+	if err := opts.done(a, id); err != nil {
 		return err
 	}
-	return silent(exitFailed)
+	if slices.ContainsFunc(v.Run.Allocs, func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed }) {
+		return silent(exitFailed)
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
@@ -64,27 +65,22 @@ func (a *app) attachCluster(ctx context.Context, id string, opts attachOptions) 
 	return r.show(ctx, past, verdict.Policy{}, options)
 }
 
-// clusterEvents shows what has happened to a job in a cluster, as far as that
+// eventsOfCluster shows what has happened to a job in a cluster, as far as that
 // knows it.
-func (a *app) clusterEvents(ctx context.Context, id string, opts eventsOptions) error {
+func (a *app) eventsOfCluster(ctx context.Context, id string, opts eventsOptions) error {
 	t, err := a.clusterJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}
 	run := cluster.New([]cluster.Job{{Job: t.job, Server: t.server}})
 	run.Silent = true
+	jobs := []*api.Job{t.job}
+	if opts.follow {
+		return a.showEvents(ctx, run, jobs, time.Unix(0, *t.job.SubmitTime), opts)
+	}
 	past, err := run.Past(ctx)
 	if err != nil {
 		return err
 	}
-	return a.showEvents(ctx, []*api.Job{t.job}, past, opts, func(bus *event.Bus) error {
-		if !opts.follow {
-			return nil
-		}
-		done := forward(run.Subscribe(false), bus)
-		err := run.Follow(ctx)
-		run.Close()
-		<-done
-		return err
-	})
+	return a.showEvents(ctx, source.NewReplay(past), jobs, began(past), opts)
 }

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -259,4 +261,25 @@ func (f *followed) over() bool {
 		a := f.known[s.ID]
 		return !f.Over[s.ID] && (a == nil || !ended(s) || a.status.Status != s.ClientStatus)
 	})
+}
+
+// The pauses between two attempts to stop a job.
+const (
+	firstStopPause = time.Second
+	lastStopPause  = 30 * time.Second
+)
+
+// stop stops the job. A cluster that cannot be reached is asked again, for a
+// minute.
+func (f *followed) stop(ctx context.Context) error {
+	for pause := firstStopPause; ; pause *= 2 {
+		err := f.Server.Deregister(ctx, *f.ID, client.Deregistration{})
+		var refused *client.RefusedError
+		if err == nil || errors.As(err, &refused) || pause > lastStopPause {
+			return err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
 }

@@ -227,7 +227,6 @@ func TestSay(t *testing.T) {
 	r := New(nil)
 	sub := r.bus.Subscribe(false)
 	r.say("hello")
-	r.Close()
 	e, ok := sub.Next(t.Context())
 	if notice, is := e.Body.(event.Notice); !ok || !is || notice.Text != "hello" {
 		t.Errorf("%+v", e)

@@ -11,6 +11,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -31,7 +32,8 @@ type Run struct {
 	bus    event.Bus
 	pieces *event.Pieces
 	link   link
-	jobs   []*followed
+	own    []*followed // that were given
+	jobs   []*followed // and those that run in their names
 	wake   chan struct{}
 	fails  chan error
 
@@ -48,8 +50,9 @@ func New(jobs []Job) *Run {
 	}
 	r.link.say = r.say
 	for _, j := range jobs {
-		r.jobs = append(r.jobs, newFollowed(j, ""))
+		r.own = append(r.own, newFollowed(j, ""))
 	}
+	r.jobs = slices.Clone(r.own)
 	return r
 }
 
@@ -62,9 +65,6 @@ func (r *Run) Hold() { r.gate.Lock() }
 
 // Resume lets events pass again.
 func (r *Run) Resume() { r.gate.Unlock() }
-
-// Close ends the subscriptions when they were read.
-func (r *Run) Close() { r.bus.Close() }
 
 // Past returns what has happened until now, as far as the cluster knows it, and
 // does not publish it any more. Of output, what comes from now on follows.
@@ -102,8 +102,9 @@ func (r *Run) Registered(j Job) {
 }
 
 // Follow publishes what happens until all jobs are over, or ctx is, or the
-// cluster is out of reach.
+// cluster is out of reach. Then it ends the subscriptions.
 func (r *Run) Follow(ctx context.Context) error {
+	defer r.bus.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	r.outputs = newOutputs(ctx)
@@ -145,6 +146,17 @@ func (r *Run) Follow(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// Stop stops the jobs; a cluster kills none.
+func (r *Run) Stop(ctx context.Context, _ bool) error {
+	failures := make([]error, len(r.own))
+	var stopping sync.WaitGroup
+	for i, f := range r.own {
+		stopping.Go(func() { failures[i] = f.stop(ctx) })
+	}
+	stopping.Wait()
+	return errors.Join(failures...)
 }
 
 // watch asks all that is to be known of a job, as long as it is not over.

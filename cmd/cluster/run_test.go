@@ -370,7 +370,6 @@ func TestHold(t *testing.T) {
 	}
 	r.Resume()
 	<-said
-	r.Close()
 	if e, ok := sub.Next(t.Context()); !ok || line(e) != "notice: hello" {
 		t.Errorf("%+v", e)
 	}

@@ -234,7 +234,6 @@ func watch(t *testing.T, r *Run) *watched {
 	w := &watched{Run: r, sub: r.Subscribe(true), ended: make(chan error, 1)}
 	go func() {
 		err := r.Follow(t.Context())
-		r.Close()
 		w.ended <- err
 	}()
 	synctest.Wait()

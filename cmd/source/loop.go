@@ -145,14 +145,14 @@ func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure 
 	if l.Timeout != 0 {
 		timeout = time.After(l.Timeout)
 	}
-	var answers <-chan string
-	if l.Question != nil {
-		answers = l.Question.Answers()
-	}
 	due := time.NewTimer(time.Hour)
 	defer due.Stop()
 	l.obey(ctx, l.Decider.Tick(time.Now()))
 	for events != nil || ended != nil {
+		var answers <-chan string
+		if l.Question != nil {
+			answers = l.Question.Answers()
+		}
 		due.Stop()
 		if at, ok := l.Decider.Due(); ok {
 			due.Reset(time.Until(at))

@@ -1,4 +1,4 @@
-package cmd
+package source
 
 import (
 	"bytes"
@@ -10,6 +10,9 @@ import (
 
 	"taskrun/engine/leaf/event"
 )
+
+// eventsFile is the history of a run in its directory, see package engine/store.
+const eventsFile = "events.json"
 
 // history reads the events of a run from its directory as they come.
 type history struct {
@@ -24,6 +27,16 @@ func openHistory(dir string) (*history, error) {
 		return nil, fmt.Errorf("cannot read what happened in a run: %w", err)
 	}
 	return &history{file: f, allocs: map[string]*event.Alloc{}}, nil
+}
+
+// History returns the events of the run in a directory until now.
+func History(dir string) ([]event.Event, error) {
+	h, err := openHistory(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer h.file.Close()
+	return h.next()
 }
 
 // next returns what was written since the last call.
@@ -53,5 +66,3 @@ func (h *history) next() (events []event.Event, err error) {
 		events = append(events, e)
 	}
 }
-
-func (h *history) close() { h.file.Close() }

@@ -1,0 +1,330 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+)
+
+// Files in the directory of a run, beside what the engine keeps there.
+const (
+	SummaryFile = "summary.json" // how the run ended
+	LogFile     = "taskrun.log"  // of a run in the background: messages of taskrun
+)
+
+// Detail is how much of a run Follow publishes.
+type Detail int
+
+// The details, from the most on.
+const (
+	All     Detail = iota
+	Events         // no output
+	Outputs        // no events; see Want and Tail
+	End            // nothing
+)
+
+// Directory is a run of another process of this machine. Events come from the
+// history in its directories and output from its files, which both outlive an
+// engine; the engine only tells when there is more of them.
+type Directory struct {
+	Server *client.Server
+	Self   *client.Self
+	IDs    []string // of its jobs, sorted
+
+	Detail Detail
+	// Only are the jobs that Stop stops and whose end Follow awaits, while others
+	// of the run go on; nil: all.
+	Only []string
+	// Want says which outputs are wanted of those that exist, and Tail from which
+	// of their last lines on; negative: all. They are for Detail Outputs.
+	Want func(t *client.Task, stream event.Stream) bool
+	Tail int
+
+	bus       event.Bus
+	histories []*history
+	past      []event.Event // that is still to be published
+	mu        sync.Mutex    // over the map of outputs
+	outputs   map[outputKey]*output
+	wake      chan struct{}
+	atEnd     bool // outputs begin with what is still to come
+	pieces    *event.Pieces
+	stopped   <-chan struct{}
+}
+
+// NewDirectory returns the run that an engine serves. Nothing is opened yet.
+func NewDirectory(s *client.Server, self *client.Self) *Directory {
+	return &Directory{
+		Server: s, Self: self, IDs: slices.Sorted(maps.Keys(self.Runs)),
+		outputs: map[outputKey]*output{}, wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces),
+	}
+}
+
+// Log is the file with messages of taskrun about a run in the background.
+func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[job], LogFile) }
+
+// logs is the directory with the output of an allocation.
+func (d *Directory) logs(job, alloc string) string {
+	if d.Self.Runs[job] == "" { // it runs in the name of another one
+		for _, parent := range d.IDs {
+			if strings.HasPrefix(job, parent+"/") {
+				job = parent
+			}
+		}
+	}
+	return allocdir.SharedOf(filepath.Join(d.Self.Runs[job], "alloc", alloc)).Logs
+}
+
+// Jobs returns the jobs of the run as they were submitted.
+func (d *Directory) Jobs(ctx context.Context) (jobs []*api.Job, err error) {
+	for _, id := range d.IDs {
+		j, err := d.Server.Job(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		jobs = append(jobs, j)
+	}
+	return jobs, nil
+}
+
+// Ended reports whether the run has ended: how it did is in its directories
+// then.
+func (d *Directory) Ended() (bool, error) {
+	for _, dir := range d.Self.Runs {
+		_, err := os.Stat(filepath.Join(dir, SummaryFile))
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Stop stops or kills the jobs. One that ends meanwhile is no error.
+func (d *Directory) Stop(ctx context.Context, kill bool) error {
+	for _, job := range d.concerned() {
+		var err error
+		if d.Only == nil {
+			err = d.Server.StopRun(ctx, job, kill)
+		} else {
+			err = d.Server.Stop(ctx, job)
+		}
+		if err == nil {
+			continue
+		}
+		if _, failure := os.Stat(filepath.Join(d.Self.Runs[job], SummaryFile)); failure != nil {
+			return fmt.Errorf("%w; messages of taskrun are in %s", err, d.Log(job))
+		}
+	}
+	return nil
+}
+
+func (d *Directory) concerned() []string {
+	if d.Only != nil {
+		return d.Only
+	}
+	return d.IDs
+}
+
+// Subscribe returns what Follow publishes.
+func (d *Directory) Subscribe(output bool) *event.Subscription { return d.bus.Subscribe(output) }
+
+// Began returns the time of the first event, and now when there is none yet.
+func (d *Directory) Began() (time.Time, error) {
+	err := d.load()
+	if err != nil || len(d.past) == 0 {
+		return time.Now(), err
+	}
+	return d.past[0].Time, nil
+}
+
+// Past returns what has happened until now; of output, Follow publishes what
+// comes from now on.
+func (d *Directory) Past(context.Context) ([]event.Event, error) {
+	err := d.load()
+	past := d.past
+	d.past, d.atEnd = nil, true
+	for _, e := range past {
+		d.look(e)
+	}
+	d.atEnd = false
+	return past, err
+}
+
+// load reads what has happened since the last call, to be published.
+func (d *Directory) load() (err error) {
+	if d.Detail > Events {
+		return nil
+	}
+	if d.histories == nil {
+		for _, job := range d.IDs {
+			h, err := openHistory(d.Self.Runs[job])
+			if err != nil {
+				return err
+			}
+			d.histories = append(d.histories, h)
+		}
+	}
+	var events []event.Event
+	for _, h := range d.histories {
+		more, failure := h.next()
+		events, err = append(events, more...), errors.Join(err, failure)
+	}
+	slices.SortStableFunc(events, func(a, b event.Event) int { return a.Time.Compare(b.Time) })
+	d.past = append(d.past, events...)
+	return err
+}
+
+// publish passes on what was loaded, each event behind what its task has written
+// before.
+func (d *Directory) publish() {
+	for _, e := range d.past {
+		d.look(e)
+		d.bus.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
+	}
+	d.past = nil
+}
+
+// Follow publishes what happens until the run has ended. An engine that was
+// killed and does not come back is the error client.ErrGone.
+func (d *Directory) Follow(ctx context.Context) error {
+	defer d.bus.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.stopped = ctx.Done()
+	if err := d.load(); err != nil {
+		return err
+	}
+	d.publish()
+	watching := make(chan error, 1)
+	go func() { watching <- d.watch(ctx) }()
+	for {
+		select {
+		case <-d.wake:
+			if err := d.pump(); err != nil {
+				cancel()
+				<-watching //nolint:errcheck // the other error is the first
+				return err
+			}
+		case err := <-watching:
+			if err != nil {
+				return err
+			}
+			return d.pumpAll()
+		}
+	}
+}
+
+// Close closes all files. It must be called in the end.
+func (d *Directory) Close() {
+	for _, h := range d.histories {
+		h.file.Close()
+	}
+	for _, o := range d.outputs {
+		o.close()
+	}
+}
+
+// pump publishes what is new: of no output so much that others have to wait.
+func (d *Directory) pump() error {
+	d.mu.Lock()
+	keys := slices.SortedFunc(maps.Keys(d.outputs), outputKey.compare)
+	d.mu.Unlock()
+	for _, key := range keys {
+		more, err := d.read(key, maxPieces)
+		if err != nil {
+			return err
+		}
+		if more {
+			d.alert()
+		}
+	}
+	err := d.load()
+	d.publish()
+	return err
+}
+
+// pumpAll publishes the rest when nothing is written any more.
+func (d *Directory) pumpAll() error {
+	for {
+		if err := d.pump(); err != nil {
+			return err
+		}
+		select {
+		case <-d.wake:
+		default:
+			return nil
+		}
+	}
+}
+
+// alert has Follow look for what is new.
+func (d *Directory) alert() {
+	select {
+	case d.wake <- struct{}{}:
+	default: // it will already
+	}
+}
+
+// watch alerts until the run has ended, through as many engines as it has. Of a
+// run that was killed it returns client.ErrGone.
+func (d *Directory) watch(ctx context.Context) error {
+	for {
+		if d.watchEngine(ctx) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		back := comesBack(ctx, d.Server.Socket)
+		ended, err := d.Ended()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case ended || err != nil:
+			return err
+		case !back:
+			return client.ErrGone
+		}
+		d.hold() // the last engine may not have announced everything
+		d.alert()
+	}
+}
+
+// watchEngine alerts as long as the engine answers, and reports whether the jobs
+// have ended that are awaited while others go on.
+func (d *Directory) watchEngine(ctx context.Context) (ended bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var watching sync.WaitGroup
+	if d.Only != nil {
+		watching.Go(func() {
+			if d.Server.AwaitEnd(ctx, d.Only) {
+				ended = true
+				cancel()
+			}
+		})
+	}
+	if d.Detail == All || d.Detail == Outputs {
+		watching.Go(func() { d.listen(ctx) })
+	}
+	d.Server.Changes(ctx, d.IDs, d.alert)
+	cancel()
+	watching.Wait()
+	return ended
+}

@@ -1,0 +1,188 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/tasklog"
+)
+
+const (
+	// maxPieces is how many pieces of output may wait to be shown.
+	maxPieces = 64
+	// pieceSize is how much output is read at a time, in bytes.
+	pieceSize = 64 << 10
+)
+
+type outputKey struct {
+	alloc, task string
+	stream      event.Stream
+}
+
+func (k outputKey) compare(o outputKey) int {
+	if c := strings.Compare(k.alloc+k.task, o.alloc+o.task); c != 0 {
+		return c
+	}
+	return int(k.stream) - int(o.stream)
+}
+
+// output is one output of a task of a directory.
+type output struct {
+	alloc  *event.Alloc
+	tail   []byte          // that is published before the files
+	files  *tasklog.Reader // nil: there are none
+	told   int64           // bytes that are left out and were reported
+	failed error
+}
+
+func (o *output) close() {
+	if o.files != nil {
+		_ = o.files.Close() // they were only read
+	}
+}
+
+// look opens the output of a task that starts, and publishes that of others
+// before what happens to them.
+func (d *Directory) look(e event.Event) {
+	body, ok := e.Body.(event.TaskEvent)
+	if !ok || d.Detail != All {
+		return
+	}
+	for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+		key := outputKey{e.Alloc.ID, e.Task, stream}
+		switch {
+		case d.outputs[key] != nil && d.atEnd: // what it wrote is past
+		case d.outputs[key] != nil:
+			_, _ = d.read(key, 0) // pump reports its error
+		case body.Type == api.TaskStarted:
+			d.open(e.Alloc, key)
+		}
+	}
+}
+
+// open begins with an output. The files of an allocation that was removed are
+// gone, and a task whose output is kept off the disk has none.
+func (d *Directory) open(alloc *event.Alloc, key outputKey) {
+	o := &output{alloc: alloc}
+	dir := d.logs(alloc.Job, alloc.ID)
+	switch {
+	case d.atEnd:
+		o.files, o.failed = tasklog.OpenReader(dir, key.task, key.stream, 0, io.SeekEnd)
+	case d.Detail == Outputs && d.Tail >= 0:
+		o.tail, o.files, o.failed = tasklog.FollowTail(dir, key.task, key.stream, d.Tail)
+	default:
+		o.files, o.failed = tasklog.OpenReader(dir, key.task, key.stream, 0, io.SeekStart)
+	}
+	if errors.Is(o.failed, fs.ErrNotExist) {
+		o.failed = nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.outputs[key] = o
+}
+
+func (d *Directory) output(key outputKey) *output {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.outputs[key]
+}
+
+// read publishes what an output has more, in so many pieces at most, and
+// reports whether there may be yet more; 0 pieces mean all.
+func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
+	o := d.output(key)
+	if len(o.tail) > 0 {
+		d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, o.tail, d.stopped)
+		o.tail = nil
+	}
+	if o.files == nil || o.failed != nil {
+		return false, o.failed
+	}
+	for i := 1; ; i++ {
+		buf := make([]byte, pieceSize)
+		n, err := o.files.Read(buf)
+		if skipped := o.files.Skipped(); skipped > o.told {
+			d.bus.Publish(o.alloc, key.task, event.Gap{Stream: key.stream, Bytes: skipped - o.told})
+			o.told = skipped
+		}
+		if n > 0 {
+			d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, buf[:n], d.stopped)
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			o.failed = fmt.Errorf("cannot read %s of task %q: %w", key.stream, key.task, err)
+			return false, o.failed
+		case i == pieces:
+			return true, nil
+		}
+	}
+}
+
+// listen alerts when tasks of the engine have written, until it does not answer
+// any more or ctx has ended.
+func (d *Directory) listen(ctx context.Context) {
+	var listening sync.WaitGroup
+	defer listening.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	heard := map[outputKey]bool{}
+	// Its error says that the engine has ended.
+	_ = d.Server.Watch(ctx, "", func(tasks []*client.Task) {
+		for _, t := range tasks {
+			for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+				key := outputKey{t.Alloc.ID, t.Name, stream}
+				if heard[key] || !t.Started() || d.Want != nil && !d.Want(t, stream) {
+					continue
+				}
+				heard[key] = true
+				alloc := &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
+				if d.Detail == Outputs && d.output(key) == nil {
+					d.open(alloc, key)
+					d.alert()
+				}
+				if !t.Ended() {
+					listening.Go(func() {
+						t.Hear(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
+					})
+				}
+			}
+		}
+	})
+}
+
+// hold keeps rotation from taking what is in the files now.
+func (d *Directory) hold() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.outputs {
+		if o.files != nil {
+			o.files.Hold()
+		}
+	}
+}
+
+// written takes in that a task has written: into files or, where the job keeps
+// its output off the disk, the output itself.
+func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, missing string) {
+	if missing != "" {
+		d.bus.Publish(alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, missing)})
+	}
+	if len(output) > 0 {
+		d.pieces.Publish(&d.bus, alloc, key.task, key.stream, output, d.stopped)
+	}
+	if o := d.output(key); o != nil && o.files != nil {
+		o.files.Hold() // what is announced, rotation does not take
+	}
+	d.alert()
+}
