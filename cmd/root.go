@@ -116,7 +116,7 @@ func (a *app) configure(cmd *cobra.Command) error {
 		}
 	}
 	plugins, err := config.Apply(cmd.Flags(), config.Sources{
-		Env: a.streams.Env, File: path, Keys: optionNames(cmd.Root()), Drivers: a.driverOptions,
+		Env: a.streams.Env, File: path, Keys: func() []string { return optionNames(cmd.Root()) }, Drivers: a.driverOptions,
 	})
 	if err != nil {
 		return err

@@ -11,7 +11,6 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -21,7 +20,9 @@ import (
 type Sources struct {
 	Env  func(string) string // empty values count as unset
 	File string              // path of the config file; may be empty
-	Keys []string            // the keys that a config file may have
+	// Keys returns the keys that a config file may have. It is called when there
+	// is a file.
+	Keys func() []string
 	// Drivers returns the options of every driver, nil for one without any. It
 	// is called when the file has some.
 	Drivers func() Schemas
@@ -59,12 +60,16 @@ func fromEnv(flag string, env func(string) string) (name, value string) {
 // A flag that may be repeated takes one value a line in the environment, and a
 // list in the file. An unknown key in the file is an error.
 func Apply(flags *pflag.FlagSet, src Sources) ([]Plugin, error) {
-	file, err := readFile(src.File, src.Keys)
+	var keys []string
+	if src.File != "" {
+		keys = src.Keys()
+	}
+	file, err := readFile(src.File, keys)
 	if err != nil {
 		return nil, err
 	}
 	flags.VisitAll(func(f *pflag.Flag) {
-		if err != nil || f.Changed || !slices.Contains(src.Keys, f.Name) {
+		if err != nil || f.Changed || !isOption(f) {
 			return
 		}
 		if name, v := fromEnv(f.Name, src.Env); v != "" {
@@ -85,13 +90,15 @@ func Apply(flags *pflag.FlagSet, src Sources) ([]Plugin, error) {
 func Options(flags *pflag.FlagSet) []string {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) {
-		switch f.Name {
-		case "help", "version", "config":
-		default:
+		if isOption(f) {
 			names = append(names, f.Name)
 		}
 	})
 	return names
+}
+
+func isOption(f *pflag.Flag) bool {
+	return f.Name != "help" && f.Name != "version" && f.Name != "config"
 }
 
 func set(f *pflag.Flag, origin string, values []string) error {

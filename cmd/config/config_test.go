@@ -48,7 +48,7 @@ func apply(t *testing.T, args []string, env map[string]string, file string) (opt
 		t.Fatal(err)
 	}
 	_, err := Apply(flags, Sources{
-		Env: func(name string) string { return env[name] }, File: file, Keys: append(Options(flags), "of-another-command"),
+		Env: func(name string) string { return env[name] }, File: file, Keys: func() []string { return append(Options(flags), "of-another-command") },
 	})
 	return o, err
 }
@@ -223,7 +223,7 @@ func TestVariablesAsNomadSpellsThem(t *testing.T) {
 	} {
 		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 		value := flags.String(tt.flag, "default", "")
-		_, err := Apply(flags, Sources{Env: func(name string) string { return tt.env[name] }, Keys: []string{tt.flag}})
+		_, err := Apply(flags, Sources{Env: func(name string) string { return tt.env[name] }})
 		if err != nil || *value != tt.want {
 			t.Errorf("%s by %v: %q, %v, want %q", tt.flag, tt.env, *value, err, tt.want)
 		}
@@ -242,7 +242,7 @@ func TestFlagsOfTheCommandLineAlone(t *testing.T) {
 	if got := Options(flags); len(got) != 1 || got[0] != "other" {
 		t.Errorf("options %q", got)
 	}
-	if _, err := Apply(flags, Sources{Env: func(string) string { return "changed" }, Keys: Options(flags)}); err != nil {
+	if _, err := Apply(flags, Sources{Env: func(string) string { return "changed" }}); err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range values {
@@ -254,7 +254,7 @@ func TestFlagsOfTheCommandLineAlone(t *testing.T) {
 	wrong := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	wrong.Bool("a", false, "")
 	wrong.Bool("b", false, "")
-	_, err := Apply(wrong, Sources{Env: func(name string) string { return name }, Keys: []string{"a", "b"}})
+	_, err := Apply(wrong, Sources{Env: func(name string) string { return name }})
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot use TASKRUN_A: ") {
 		t.Errorf("error %v", err)
 	}

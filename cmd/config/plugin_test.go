@@ -30,7 +30,7 @@ func plugins(t *testing.T, name, text string) ([]Plugin, error) {
 	var o options
 	flags := flagsOf(&o)
 	return Apply(flags, Sources{
-		Env: func(string) string { return "" }, File: write(t, name, text), Keys: Options(flags), Drivers: testDrivers,
+		Env: func(string) string { return "" }, File: write(t, name, text), Keys: func() []string { return Options(flags) }, Drivers: testDrivers,
 	})
 }
 
@@ -206,7 +206,7 @@ func TestWrongOptionsOfDrivers(t *testing.T) {
 func TestDriversAreNotAskedWithoutNeed(t *testing.T) {
 	t.Parallel()
 	_, err := Apply(pflag.NewFlagSet("test", pflag.ContinueOnError), Sources{
-		Env: func(string) string { return "" }, File: write(t, "config.hcl", ""), Drivers: func() Schemas {
+		Env: func(string) string { return "" }, File: write(t, "config.hcl", ""), Keys: func() []string { return nil }, Drivers: func() Schemas {
 			t.Error("they were")
 			return nil
 		},
