@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,8 @@ func (a *app) version(opts versionOptions) error {
 	return err
 }
 
-func currentVersion() versionInfo {
+// currentVersion returns what this program is.
+var currentVersion = sync.OnceValue(func() versionInfo {
 	info := versionInfo{
 		Version: version, Nomad: taskenv.NomadVersion,
 		Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
@@ -78,7 +80,7 @@ func currentVersion() versionInfo {
 		}
 	}
 	return info
-}
+})
 
 func (v versionInfo) revision() string {
 	switch {

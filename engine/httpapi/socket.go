@@ -133,6 +133,9 @@ func probe(path string) (alive bool, err error) {
 
 // dial reports whether somebody listens to a socket, or has died who did.
 func dial(path string) (alive, dead bool, err error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return false, false, nil // as for nearly every new run, and ten times as fast
+	}
 	conn, err := net.DialTimeout("unix", path, connectTime)
 	switch {
 	case err == nil:
