@@ -1,8 +1,8 @@
 package files
 
 import (
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"mime"
@@ -43,87 +43,25 @@ func newFileInfo(info fs.FileInfo) fileInfo {
 	}
 }
 
-// place is a file or directory in an allocation's directory.
-type place struct {
-	root *os.Root
-	name string // below the root; no symbolic link unless somebody has just made it one
-}
-
-// find finds what a request names, and opens the allocation's directory.
-// Nothing outside of it can be reached, by no symbolic link either, and no
-// directory of secrets.
+// find finds what a request names. Nothing outside of the allocation's directory
+// can be reached, and no directory of secrets. The caller closes it.
 func (h *Handler) find(r *rest.Request) (*place, error) {
 	a, ok := h.engine.Alloc(r.ID)
 	if !ok {
 		return nil, rest.UnknownAlloc(r.ID)
 	}
-	name := strings.TrimLeft(r.Query.Get("path"), "/")
-	if name == "" {
-		name = "."
-	}
+	name := cmp.Or(strings.TrimLeft(r.Query.Get("path"), "/"), ".")
 	if !filepath.IsLocal(name) {
 		return nil, errEscapes
 	}
-	dir, err := filepath.EvalSymlinks(a.Dir)
+	p, err := find(a.Dir, name)
 	if err != nil {
-		return nil, fileError(err, a.Dir)
+		return nil, err
 	}
-	resolved, err := filepath.EvalSymlinks(filepath.Join(dir, name))
-	if err != nil {
-		return nil, fileError(err, a.Dir)
+	if p.secret() {
+		return nil, errors.Join(rest.Fail(http.StatusForbidden, "Reading secret file prohibited: %s", name), p.Close())
 	}
-	inside, err := filepath.Rel(dir, resolved)
-	if err != nil || !filepath.IsLocal(inside) {
-		return nil, errEscapes
-	}
-	if _, below, _ := strings.Cut(inside, "/"); below != "" {
-		if first, _, _ := strings.Cut(below, "/"); first == "secrets" || first == "private" {
-			return nil, rest.Fail(http.StatusForbidden, "Reading secret file prohibited: %s", name)
-		}
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, fileError(err, a.Dir)
-	}
-	return &place{root, inside}, nil
-}
-
-var errEscapes = rest.Fail(http.StatusBadRequest, "Path escapes the alloc directory")
-
-// fileError answers with what is wrong with a file, without the place where
-// allocations are kept.
-func fileError(err error, dir string) error {
-	code := http.StatusInternalServerError
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		code = http.StatusNotFound
-	case errors.Is(err, fs.ErrPermission):
-		code = http.StatusForbidden
-	}
-	return rest.Fail(code, "%s", strings.ReplaceAll(err.Error(), dir+"/", ""))
-}
-
-// open opens a regular file. Anything else is not opened: a pipe's reader
-// would take what is not meant for it.
-func (p *place) open() (*os.File, fs.FileInfo, error) {
-	info, err := p.root.Lstat(p.name)
-	if err != nil {
-		return nil, nil, fileError(err, p.root.Name())
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, rest.Fail(http.StatusBadRequest, "%s is no regular file", p.name)
-	}
-	f, err := p.root.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, nil, fileError(err, p.root.Name())
-	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", p.name)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return p, nil
 }
 
 // List answers GET /v1/client/fs/ls/:id.
@@ -132,7 +70,7 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.root.Close()
+	defer p.Close()
 	entries, err := p.entries()
 	if err != nil {
 		return nil, err
@@ -148,22 +86,18 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 
 // entries are those of a directory, by name.
 func (p *place) entries() ([]fs.DirEntry, error) {
-	info, err := p.root.Lstat(p.name)
-	if err == nil && !info.IsDir() {
-		err = &fs.PathError{Op: "readdir", Path: p.name, Err: syscall.ENOTDIR}
+	if !p.info.IsDir() {
+		return nil, fileError("readdir", p.name, syscall.ENOTDIR)
 	}
+	dir, _, err := p.openFile()
 	if err != nil {
-		return nil, fileError(err, p.root.Name())
-	}
-	dir, err := p.root.OpenFile(p.name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fileError(err, p.root.Name())
+		return nil, err
 	}
 	defer dir.Close()
 	entries, err := dir.ReadDir(maxEntries + 1)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, fileError(err, p.root.Name())
+		return nil, fileError("readdir", p.name, err)
 	case len(entries) > maxEntries:
 		return nil, rest.Fail(http.StatusBadRequest, "directory %s has more than %d entries", p.name, maxEntries)
 	}
@@ -177,14 +111,10 @@ func (h *Handler) Stat(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer p.root.Close()
-	info, err := p.root.Lstat(p.name)
-	if err != nil {
-		return nil, fileError(err, p.root.Name())
-	}
-	answer := newFileInfo(info)
+	defer p.Close()
+	answer := newFileInfo(p.info)
 	answer.ContentType = "application/octet-stream" // also of directories, as in Nomad
-	if info.Mode().IsRegular() {
+	if p.info.Mode().IsRegular() {
 		f, _, err := p.open()
 		if err != nil {
 			return nil, err
@@ -236,7 +166,7 @@ func (h *Handler) send(r *rest.Request, offset, limit int64) error {
 	if err != nil {
 		return err
 	}
-	defer p.root.Close()
+	defer p.Close()
 	f, info, err := p.open()
 	if err != nil {
 		return err

@@ -53,7 +53,7 @@ func (h *Handler) Stream(r *rest.Request) error {
 	if err != nil {
 		return err
 	}
-	defer p.root.Close()
+	defer p.Close()
 	f, info, err := p.open()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (h *Handler) Stream(r *rest.Request) error {
 	if follow {
 		// Before the first reading, so that nothing falls between the two.
 		var leave func()
-		stream.wake, leave = h.watches.follow(filepath.Join(p.root.Name(), filepath.Dir(p.name)))
+		stream.wake, leave = h.watches.follow(filepath.Clean(p.parent.Name()))
 		defer leave()
 	}
 	stream.End(stream.run(r.Context(), follow), false)
@@ -123,7 +123,7 @@ func (s *fileStream) changed() (event string, err error) {
 	if err != nil {
 		return "", err
 	}
-	now, err := s.root.Lstat(s.name)
+	now, err := s.parent.Lstat(s.base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !os.SameFile(info, now):
 		return fileDeleted, nil

@@ -53,12 +53,12 @@ func TestOutputThatIsLeftOut(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]string{
-		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.ENOENT}:  "404 open t/x: no such file or directory",
-		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.ENOTDIR}: "404 open t/x: not a directory",
-		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.EACCES}:  "403 open t/x: permission denied",
-		&fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: syscall.EIO}:     "500 open t/x: input/output error",
+		syscall.ENOENT:  "404 open t/x: no such file or directory",
+		syscall.ENOTDIR: "404 open t/x: not a directory",
+		syscall.EACCES:  "403 open t/x: permission denied",
+		syscall.EIO:     "500 open t/x: input/output error",
 	} {
-		answer := fileError(err, "/data/alloc")
+		answer := fileError("open", "t/x", &fs.PathError{Op: "open", Path: "/data/alloc/t/x", Err: err})
 		if got := fmt.Sprint(rest.StatusOf(answer), " ", answer); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}

@@ -1,0 +1,138 @@
+package files
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxSteps is how many names and links a path may lead through: a task may make
+// as many as it likes.
+const maxSteps = 1000
+
+// walk follows a path below a directory by descriptors, one name at a time, and
+// links as well: no name leads to another directory than the one that was
+// looked at.
+type walk struct {
+	dir      string // of the allocation
+	root, at *os.Root
+	done     []string // names of directories that lead to at
+	left     []string
+}
+
+// find returns the place that a path leads to, from an allocation's directory
+// and never out of it.
+func find(dir, name string) (*place, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fileError("lstat", name, err)
+	}
+	w := walk{dir: dir, root: root, at: root, left: strings.Split(path.Clean(name), "/")}
+	var found *place
+	for steps := 0; found == nil && err == nil; steps++ {
+		if found, err = w.step(); found == nil && err == nil && steps == maxSteps {
+			err = fileError("lstat", name, syscall.ELOOP)
+		}
+	}
+	if err != nil {
+		w.enter(root)
+	}
+	if w.at != root || err != nil {
+		err = errors.Join(err, root.Close())
+	}
+	return found, err
+}
+
+// enter goes on in another directory.
+func (w *walk) enter(dir *os.Root, done ...string) {
+	if w.at != w.root {
+		_ = w.at.Close() // nothing was written
+	}
+	w.at, w.done = dir, done
+}
+
+// step takes one name. It returns the place when none is left.
+func (w *walk) step() (*place, error) {
+	next := "."
+	if len(w.left) > 0 {
+		next, w.left = cmp.Or(w.left[0], "."), w.left[1:]
+	}
+	if next == ".." {
+		if len(w.done) == 0 {
+			return nil, errEscapes
+		}
+		// From the beginning: the directory may have been moved meanwhile.
+		w.left = slices.Concat(w.done[:len(w.done)-1], w.left)
+		w.enter(w.root)
+		return nil, nil
+	}
+	name := path.Join(path.Join(w.done...), next)
+	info, err := w.at.Lstat(next)
+	switch {
+	case err != nil:
+		return nil, fileError("lstat", name, err)
+	case info.Mode()&fs.ModeSymlink != 0:
+		return nil, w.link(next, name)
+	case len(w.left) == 0:
+		return &place{w.at, next, name, info}, nil
+	case next == ".":
+		return nil, nil
+	}
+	below, err := open(w.at, next, info)
+	if err != nil {
+		return nil, fileError("lstat", path.Join(name, path.Join(w.left...)), err)
+	}
+	w.enter(below, append(w.done, next)...)
+	return nil, nil
+}
+
+// link follows a link.
+func (w *walk) link(base, name string) error {
+	target, err := w.at.Readlink(base)
+	if err != nil {
+		return fileError("readlink", name, err)
+	}
+	if filepath.IsAbs(target) {
+		if target, err = within(w.dir, target); err != nil {
+			return err
+		}
+		w.enter(w.root)
+	}
+	w.left = slices.Concat(strings.Split(target, "/"), w.left)
+	return nil
+}
+
+// within returns an absolute path as one in a directory.
+func within(dir, target string) (string, error) {
+	spellings := []string{dir}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		spellings = append(spellings, real)
+	}
+	for _, s := range spellings {
+		if inside, err := filepath.Rel(s, target); err == nil && filepath.IsLocal(inside) {
+			return inside, nil
+		}
+	}
+	return "", errEscapes
+}
+
+// open opens the directory of a name that was looked at.
+func open(at *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
+	if !seen.IsDir() {
+		return nil, syscall.ENOTDIR
+	}
+	below, err := at.OpenRoot(name + "/.") // of anything but a directory it fails, and waits for no pipe
+	if err != nil {
+		return nil, err
+	}
+	if now, err := below.Lstat("."); err != nil || !os.SameFile(seen, now) {
+		return nil, errors.Join(errReplaced, err, below.Close())
+	}
+	return below, nil
+}
