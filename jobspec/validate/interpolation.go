@@ -50,13 +50,13 @@ func (g *group) of(at jobspec.Path, all ...resident) *surroundings {
 
 // interpolations warns of references in the job's own meta that nothing
 // resolves.
-func (c *checker) interpolations() {
+func (w *whole) interpolations() {
 	var all []resident
-	for i, tg := range c.job.TaskGroups {
-		all = append(all, newGroup(c, orEmpty(tg), jobspec.Root.Index("group", i)).everybody()...)
+	for i, tg := range w.job.TaskGroups {
+		all = append(all, newGroup(w.checker, orEmpty(tg), jobspec.Root.Index("group", i)).everybody()...)
 	}
 	if len(all) > 0 {
-		all[0].g.of(jobspec.Root, all...).table(c.job.Meta, jobspec.Root.Attr("meta"), building)
+		all[0].g.of(jobspec.Root, all...).table(w.job.Meta, jobspec.Root.Attr("meta"), building)
 	}
 }
 

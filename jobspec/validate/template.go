@@ -16,7 +16,7 @@ func (t *task) templates() {
 	first := make(map[string]int, len(t.t.Templates))
 	for i, tmpl := range t.t.Templates {
 		tmpl, at := orEmpty(tmpl), t.at.Index("template", i)
-		t.template(tmpl, at)
+		(&template{t, tmpl, at}).check()
 		dest := deref(tmpl.DestPath)
 		if other, ok := first[dest]; ok && dest != "" {
 			t.refuse(at.Attr("destination"), "templates need destinations of their own",
@@ -27,58 +27,97 @@ func (t *task) templates() {
 	}
 }
 
-// template checks one template.
+// template is the checker at one template of a task.
+type template struct {
+	task *task
+	*api.Template
+	at jobspec.Path
+}
+
+// check checks the template.
 // https://developer.hashicorp.com/nomad/docs/job-specification/template
-func (t *task) template(tmpl *api.Template, at jobspec.Path) {
-	source, data := deref(tmpl.SourcePath), deref(tmpl.EmbeddedTmpl)
+func (t *template) check() {
+	source, data := deref(t.SourcePath), deref(t.EmbeddedTmpl)
 	switch {
 	case source == "" && data == "":
-		t.refuse(at, "template has no source and no data", "", "add data = … or source = …")
+		t.task.refuse(t.at, "template has no source and no data", "", "add data = … or source = …")
 	case source != "" && data != "":
-		t.refuse(at, "source and data exclude each other", "Nomad accepts both, and the task fails at its start", "keep one of them")
-	case path.IsAbs(source) || leavesTask(t.t.Name, source):
-		t.warn(at.Attr("source"), "source lies outside of the task", fmt.Sprintf("%q", source), "write a path below ${NOMAD_TASK_DIR} or ${NOMAD_ALLOC_DIR}")
-	case source != "" && t.nobodyBrings(tmpl):
-		t.warn(at.Attr("source"), "nothing brings the source",
+		t.task.refuse(t.at, "source and data exclude each other", "Nomad accepts both, and the task fails at its start", "keep one of them")
+	case path.IsAbs(source) || leavesTask(t.task.t.Name, source):
+		t.task.warn(t.at.Attr("source"), "source lies outside of the task", fmt.Sprintf("%q", source), "write a path below ${NOMAD_TASK_DIR} or ${NOMAD_ALLOC_DIR}")
+	case source != "" && t.nobodyBrings():
+		t.task.warn(t.at.Attr("source"), "nothing brings the source",
 			fmt.Sprintf("%q is looked for in the task's directory, which is new", source),
 			fmt.Sprintf("add an artifact that brings it, or read it from here: data = file(%q)", path.Base(source)))
 	}
-	if deref(tmpl.DestPath) == "" {
-		t.refuse(at, "template has no destination", "", `add destination = "local/NAME"`)
+	if deref(t.DestPath) == "" {
+		t.task.refuse(t.at, "template has no destination", "", `add destination = "local/NAME"`)
 	} else {
-		t.destination(*tmpl.DestPath, at)
+		t.task.destination(*t.DestPath, t.at)
 	}
-	t.templateChange(tmpl, at)
-	t.notNegative(at.Attr("splay"), "splay", tmpl.Splay)
-	t.perms(deref(tmpl.Perms), at.Attr("perms"))
-	if w := tmpl.Wait; w != nil && w.Min != nil && w.Max != nil && *w.Min > *w.Max {
-		t.refuse(at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %s and max is %s", plain(*w.Min), plain(*w.Max)), "lower min or raise max")
+	t.change()
+	t.task.notNegative(t.at.Attr("splay"), "splay", t.Splay)
+	t.perms()
+	if w := t.Wait; w != nil && w.Min != nil && w.Max != nil && *w.Min > *w.Max {
+		t.task.refuse(t.at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %s and max is %s", plain(*w.Min), plain(*w.Max)), "lower min or raise max")
 	}
-	if deref(tmpl.VaultGrace) != 0 {
-		t.warn(at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
+	if deref(t.VaultGrace) != 0 {
+		t.task.warn(t.at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
 	}
 }
 
 // nobodyBrings reports whether the source of a template cannot be in the task's
 // own directory when it is rendered. What another task may do is not known.
-func (t *task) nobodyBrings(tmpl *api.Template) bool {
-	source := ownDirs.Replace(*tmpl.SourcePath)
-	disk := t.g.tg.EphemeralDisk
+func (t *template) nobodyBrings() bool {
+	source := ownDirs.Replace(*t.SourcePath)
+	disk := t.task.g.tg.EphemeralDisk
 	switch {
 	case strings.Contains(source, "${") || strings.HasPrefix(path.Clean(source), "../"):
 		return false
-	case len(t.t.Artifacts) > 0 || len(t.t.VolumeMounts) > 0 || t.t.DispatchPayload != nil:
+	case len(t.task.t.Artifacts) > 0 || len(t.task.t.VolumeMounts) > 0 || t.task.t.DispatchPayload != nil:
 		return false
-	case disk != nil && (deref(disk.Sticky) || deref(disk.Migrate)) || len(t.g.tg.Tasks) > 1:
+	case disk != nil && (deref(disk.Sticky) || deref(disk.Migrate)) || len(t.task.g.tg.Tasks) > 1:
 		return false
 	}
-	return !slices.ContainsFunc(t.t.Templates, func(other *api.Template) bool {
-		return other != nil && other != tmpl && path.Clean(ownDirs.Replace(deref(other.DestPath))) == path.Clean(source)
+	return !slices.ContainsFunc(t.task.t.Templates, func(other *api.Template) bool {
+		return other != nil && other != t.Template && path.Clean(ownDirs.Replace(deref(other.DestPath))) == path.Clean(source)
 	})
 }
 
 // ownDirs writes a task's own directories as they are called inside its own.
 var ownDirs = strings.NewReplacer("${NOMAD_TASK_DIR}", "local", "${NOMAD_SECRETS_DIR}", "secrets")
+
+func (t *template) change() {
+	mode := deref(t.ChangeMode)
+	t.task.choice(t.at.Attr("change_mode"), "change mode", mode, "noop", "restart", "signal", "script")
+	t.task.changeSignal(t.at, mode, deref(t.ChangeSignal))
+	if mode == "signal" && deref(t.Envvars) {
+		t.task.refuse(t.at.Attr("change_mode"), "signal does not go with env = true",
+			"a running process cannot get new environment variables", `write change_mode = "restart" or "noop"`)
+	}
+	if mode != "script" {
+		return
+	}
+	if t.ChangeScript == nil {
+		t.task.refuse(t.at, "change_script is missing", `change_mode is "script"`, "add change_script { command = … }")
+	} else if deref(t.ChangeScript.Command) == "" {
+		t.task.refuse(t.at.Attr("change_script"), "change_script has no command", "", `add command = "/PATH"`)
+	}
+}
+
+func (t *template) perms() {
+	perms, at := deref(t.Perms), t.at.Attr("perms")
+	if perms == "" {
+		return
+	}
+	mode, err := strconv.ParseUint(perms, 8, 12)
+	switch {
+	case err != nil:
+		t.task.refuse(at, "perms is not an octal mode", fmt.Sprintf("%q", perms), `write "0644" or the like`)
+	case mode > 0o777:
+		t.task.warn(at, "perms has more than permission bits", fmt.Sprintf("%q; rendering the template fails", perms), `write "0000" to "0777"`)
+	}
+}
 
 // destination refuses a path that a template or an artifact may not write. An
 // absolute one is taken from the task's directory.
@@ -90,36 +129,5 @@ func (t *task) destination(dest string, at jobspec.Path) {
 	case leavesTask(t.t.Name, dest):
 		t.refuse(at, "destination lies outside of the task",
 			fmt.Sprintf("%q; Nomad accepts the job, and the task fails at its start", dest), `write a path such as "local/NAME" or "${NOMAD_ALLOC_DIR}/NAME"`)
-	}
-}
-
-func (t *task) templateChange(tmpl *api.Template, at jobspec.Path) {
-	mode := deref(tmpl.ChangeMode)
-	t.choice(at.Attr("change_mode"), "change mode", mode, "noop", "restart", "signal", "script")
-	t.changeSignal(at, mode, deref(tmpl.ChangeSignal))
-	if mode == "signal" && deref(tmpl.Envvars) {
-		t.refuse(at.Attr("change_mode"), "signal does not go with env = true",
-			"a running process cannot get new environment variables", `write change_mode = "restart" or "noop"`)
-	}
-	if mode != "script" {
-		return
-	}
-	if tmpl.ChangeScript == nil {
-		t.refuse(at, "change_script is missing", `change_mode is "script"`, "add change_script { command = … }")
-	} else if deref(tmpl.ChangeScript.Command) == "" {
-		t.refuse(at.Attr("change_script"), "change_script has no command", "", `add command = "/PATH"`)
-	}
-}
-
-func (t *task) perms(perms string, at jobspec.Path) {
-	if perms == "" {
-		return
-	}
-	mode, err := strconv.ParseUint(perms, 8, 12)
-	switch {
-	case err != nil:
-		t.refuse(at, "perms is not an octal mode", fmt.Sprintf("%q", perms), `write "0644" or the like`)
-	case mode > 0o777:
-		t.warn(at, "perms has more than permission bits", fmt.Sprintf("%q; rendering the template fails", perms), `write "0000" to "0777"`)
 	}
 }

@@ -26,15 +26,19 @@ import (
 // against.
 func Job(job *api.Job) jobspec.Problems {
 	c := &checker{job: job, kind: deref(job.Type), seen: map[jobspec.Problem]bool{}}
-	c.identification()
-	c.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
-	c.periodic()
-	c.parameterized()
-	c.interpolations()
-	c.groups()
-	c.autoPromote()
+	w := &whole{c}
+	w.identification()
+	w.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
+	w.periodic()
+	w.parameterized()
+	w.interpolations()
+	w.groups()
+	w.autoPromote()
 	return c.problems
 }
+
+// whole checks what belongs to the job as a whole.
+type whole struct{ *checker }
 
 // checker walks one job and collects what it finds.
 type checker struct {

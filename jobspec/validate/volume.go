@@ -17,17 +17,17 @@ const (
 
 func (g *group) volumes() {
 	for _, name := range slices.Sorted(maps.Keys(g.tg.Volumes)) {
-		v, at := orEmpty(g.tg.Volumes[name]), g.at.Label("volume", name)
+		v := &volume{g, orEmpty(g.tg.Volumes[name]), g.at.Label("volume", name)}
 		switch v.Type {
 		case volumeHost:
-			g.volume(v, at)
-			g.hostVolume(v, at)
+			v.common()
+			v.host()
 		case volumeCSI:
-			g.volume(v, at)
-			g.csiVolume(v, at)
+			v.common()
+			v.csi()
 		default:
 			// Nomad drops such a volume before it validates the job.
-			g.warn(at.Attr("type"), "volume has no effect", fmt.Sprintf("its type is %q; Nomad drops what is not host or csi", v.Type),
+			g.warn(v.at.Attr("type"), "volume has no effect", fmt.Sprintf("its type is %q; Nomad drops what is not host or csi", v.Type),
 				orElse(didYouMean(v.Type, []string{volumeHost, volumeCSI}), `write type = "host" or "csi"`))
 		}
 	}
@@ -39,77 +39,84 @@ func (g *group) hasVolume(name string) bool {
 	return v != nil && (v.Type == volumeHost || v.Type == volumeCSI)
 }
 
-func (g *group) volume(v *api.VolumeRequest, at jobspec.Path) {
+// volume is the checker at one volume of a group.
+type volume struct {
+	group *group
+	*api.VolumeRequest
+	at jobspec.Path
+}
+
+func (v *volume) common() {
 	if v.Source == "" {
-		g.refuse(at, "volume has no source", "", `add source = "NAME"`)
+		v.group.refuse(v.at, "volume has no source", "", `add source = "NAME"`)
 	}
 	if !v.PerAlloc {
 		return
 	}
-	if g.kind == api.JobTypeSystem || g.kind == api.JobTypeSysbatch {
-		g.refuse(at.Attr("per_alloc"), "a "+g.kind+" job has no volume per allocation", "", "remove per_alloc")
+	if v.group.kind == api.JobTypeSystem || v.group.kind == api.JobTypeSysbatch {
+		v.group.refuse(v.at.Attr("per_alloc"), "a "+v.group.kind+" job has no volume per allocation", "", "remove per_alloc")
 	}
-	if g.tg.Update != nil && deref(g.tg.Update.Canary) > 0 {
-		g.refuse(at.Attr("per_alloc"), "per_alloc excludes canaries", fmt.Sprintf("update.canary is %d", *g.tg.Update.Canary), "remove per_alloc, or write canary = 0")
+	if v.group.tg.Update != nil && deref(v.group.tg.Update.Canary) > 0 {
+		v.group.refuse(v.at.Attr("per_alloc"), "per_alloc excludes canaries", fmt.Sprintf("update.canary is %d", *v.group.tg.Update.Canary), "remove per_alloc, or write canary = 0")
 	}
 	if v.Sticky {
-		g.refuse(at.Attr("per_alloc"), "per_alloc and sticky exclude each other", "", "keep one of them")
+		v.group.refuse(v.at.Attr("per_alloc"), "per_alloc and sticky exclude each other", "", "keep one of them")
 	}
 }
 
-func (g *group) hostVolume(v *api.VolumeRequest, at jobspec.Path) {
+func (v *volume) host() {
 	if v.MountOptions != nil {
-		g.refuse(at.Attr("mount_options"), "a host volume has no mount options", "", "remove the block")
+		v.group.refuse(v.at.Attr("mount_options"), "a host volume has no mount options", "", "remove the block")
 	}
-	ok := g.choice(at.Attr("access_mode"), "access mode of a host volume", v.AccessMode, "",
+	ok := v.group.choice(v.at.Attr("access_mode"), "access mode of a host volume", v.AccessMode, "",
 		"single-node-reader-only", "single-node-writer", "single-node-single-writer", "single-node-multi-writer")
 	if ok && v.AccessMode == "single-node-reader-only" {
-		g.needsReadOnly(v, at)
+		v.needsReadOnly()
 	}
 }
 
-func (g *group) csiVolume(v *api.VolumeRequest, at jobspec.Path) {
+func (v *volume) csi() {
 	switch v.AttachmentMode {
 	case "":
-		g.refuse(at, "csi volume has no attachment_mode", "", `add attachment_mode = "file-system" or "block-device"`)
+		v.group.refuse(v.at, "csi volume has no attachment_mode", "", `add attachment_mode = "file-system" or "block-device"`)
 	case "block-device":
 		if v.MountOptions != nil {
-			g.refuse(at.Attr("mount_options"), "a block device has no mount options", "", "remove the block")
+			v.group.refuse(v.at.Attr("mount_options"), "a block device has no mount options", "", "remove the block")
 		}
 	case "file-system":
 	default:
-		g.warn(at.Attr("attachment_mode"), "unknown attachment mode", fmt.Sprintf("%q", v.AttachmentMode), "write one of file-system, block-device")
+		v.group.warn(v.at.Attr("attachment_mode"), "unknown attachment mode", fmt.Sprintf("%q", v.AttachmentMode), "write one of file-system, block-device")
 	}
-	many := deref(g.tg.Count) > 1 && !v.PerAlloc
+	many := deref(v.group.tg.Count) > 1 && !v.PerAlloc
 	switch v.AccessMode {
 	case "":
-		g.refuse(at, "csi volume has no access_mode", "", `add access_mode = "single-node-writer" or the like`)
+		v.group.refuse(v.at, "csi volume has no access_mode", "", `add access_mode = "single-node-writer" or the like`)
 	case "single-node-reader-only":
-		g.needsReadOnly(v, at)
-		g.oneUser(many, v, at)
+		v.needsReadOnly()
+		v.oneUser(many)
 	case "single-node-writer":
-		g.oneUser(many, v, at)
+		v.oneUser(many)
 	case "multi-node-reader-only":
-		g.needsReadOnly(v, at)
+		v.needsReadOnly()
 	case "multi-node-single-writer":
-		g.oneUser(many && !v.ReadOnly, v, at)
+		v.oneUser(many && !v.ReadOnly)
 	case "multi-node-multi-writer":
 	default:
 		modes := []string{"single-node-reader-only", "single-node-writer", "multi-node-reader-only", "multi-node-single-writer", "multi-node-multi-writer"}
-		g.warn(at.Attr("access_mode"), "unknown access mode",
+		v.group.warn(v.at.Attr("access_mode"), "unknown access mode",
 			fmt.Sprintf("%q", v.AccessMode), orElse(didYouMean(v.AccessMode, modes), "write one such as single-node-writer"))
 	}
 }
 
-func (g *group) needsReadOnly(v *api.VolumeRequest, at jobspec.Path) {
+func (v *volume) needsReadOnly() {
 	if !v.ReadOnly {
-		g.refuse(at.Attr("access_mode"), "volume must be read-only", fmt.Sprintf("access_mode is %q", v.AccessMode), "add read_only = true")
+		v.group.refuse(v.at.Attr("access_mode"), "volume must be read-only", fmt.Sprintf("access_mode is %q", v.AccessMode), "add read_only = true")
 	}
 }
 
-func (g *group) oneUser(many bool, v *api.VolumeRequest, at jobspec.Path) {
+func (v *volume) oneUser(many bool) {
 	if many {
-		g.refuse(at.Attr("access_mode"), "volume is for one allocation", fmt.Sprintf("access_mode is %q and count is %d", v.AccessMode, deref(g.tg.Count)),
+		v.group.refuse(v.at.Attr("access_mode"), "volume is for one allocation", fmt.Sprintf("access_mode is %q and count is %d", v.AccessMode, deref(v.group.tg.Count)),
 			"write count = 1 or per_alloc = true")
 	}
 }
