@@ -134,7 +134,7 @@ func New(cfg Config) *Alloc {
 		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
 	}
 	a.machine = lifecycle.NewAlloc(members)
-	a.hooks = a.newHooks()
+	a.hooks = newAllocHooks(a)
 	return a
 }
 
@@ -171,7 +171,10 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	default:
 		a.begin()
 	}
-	prerun := a.prerunHooks()
+	prerun := a.hooks // also when tasks run already
+	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
+		prerun = nil
+	}
 	a.commit()
 	a.children.Go(func() { a.prerun(prerun) })
 	defer a.endHealth()
@@ -210,9 +213,17 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	if !givenUp { // else it has been waited for
 		a.finish("remaining", a.children.Wait)
 	}
-	a.stopLooking()
+	if a.restored { // no task will be looked for any more
+		for _, t := range a.tasks {
+			t.looked()
+		}
+	}
 	if a.left > 0 {
-		a.finish("shutdown", a.shutdown)
+		a.finish("shutdown", func() {
+			for h := range phases[hooks.AllocShutdown](a.hooks) {
+				h.Shutdown()
+			}
+		})
 	} else {
 		a.finish("post-run", a.postrun)
 		a.ended = true

@@ -4,32 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"time"
-
-	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
+	"taskrun/jobspec/taskenv"
 )
 
-func (a *Alloc) newHooks() []hooks.AllocHook {
+func newAllocHooks(a *Alloc) []hooks.AllocHook {
 	cfg := a.cfg
 	info := hooks.Alloc{
 		Alloc: cfg.Alloc, Job: cfg.Job, Group: cfg.Group, AllocDir: cfg.Dir, Dir: a.dir, Sticky: cfg.Sticky,
 		Node: cfg.Node, Ports: cfg.Ports, TaskPorts: cfg.TaskPorts,
-		Network:    a.networkManager(),
+		Network:    networkManager(a.tasks),
 		SetNetwork: func(n *drivers.NetworkIsolation) { a.network = n },
 		Isolation:  func() *drivers.NetworkIsolation { return a.network },
-		Env:        a.env,
+		Env:        func() *taskenv.Env { cfg := a.Config(); return cfg.env() },
 		Publish:    func(at time.Time, body event.Body) { a.publishNow(at, "", body) },
 		ChecksPass: func(pass bool) { a.post(func() { a.unchecked = !pass }) },
 		Restart: func(ctx context.Context, task, reason string) error {
 			if task != "" {
 				return a.RestartTask(ctx, task, reason, true)
 			}
-			return a.restartTasks(ctx, reason, true)
+			return a.requestRestarts(reason, true).finish(ctx)
 		},
 	}
 	var list []hooks.AllocHook
@@ -41,15 +41,22 @@ func (a *Alloc) newHooks() []hooks.AllocHook {
 	return list
 }
 
+// phases returns the hooks that have a phase, in their order.
+func phases[H any](list []hooks.AllocHook) iter.Seq[H] {
+	return func(yield func(H) bool) {
+		for _, h := range list {
+			if h, ok := h.(H); ok && !yield(h) {
+				return
+			}
+		}
+	}
+}
+
 // prerun calls the hooks before the first task and reports how that went. It
 // runs beside the owner, since a hook may take its time.
 func (a *Alloc) prerun(called []hooks.AllocHook) {
 	var failure error
-	for _, h := range called {
-		h, ok := h.(hooks.AllocPrerun)
-		if !ok {
-			continue
-		}
+	for h := range phases[hooks.AllocPrerun](called) {
 		if err := h.Prerun(a.hard); err != nil {
 			failure = fmt.Errorf("pre-run hook %q failed: %w", h.Name(), err)
 			break
@@ -76,18 +83,6 @@ func (a *Alloc) prerun(called []hooks.AllocHook) {
 	})
 }
 
-// prerunHooks are the hooks to call before the first task, also when that runs
-// already; not when the allocation has failed or completed meanwhile.
-func (a *Alloc) prerunHooks() []hooks.AllocHook {
-	switch a.stored.Status {
-	case api.AllocClientStatusFailed, api.AllocClientStatusComplete:
-		if a.restored {
-			return nil
-		}
-	}
-	return a.hooks
-}
-
 // failRestored ends an allocation that cannot go on, with those of its tasks
 // that still run.
 func (a *Alloc) failRestored() Result {
@@ -107,43 +102,17 @@ func (a *Alloc) failRestored() Result {
 }
 
 func (a *Alloc) prekill() {
-	for _, h := range a.hooks {
-		if h, ok := h.(hooks.AllocPrekill); ok {
-			h.Prekill(a.hard)
-		}
+	for h := range phases[hooks.AllocPrekill](a.hooks) {
+		h.Prekill(a.hard)
 	}
-}
-
-// preTaskRestart calls the hooks before the tasks are restarted as a group. The
-// group's shutdown_delay applies here as well.
-func (a *Alloc) preTaskRestart(ctx context.Context) {
-	for _, h := range a.hooks {
-		if h, ok := h.(hooks.AllocPreTaskRestart); ok {
-			h.PreTaskRestart(ctx)
-		}
-	}
-	a.shutdownDelay()
 }
 
 func (a *Alloc) postrun() {
 	// What is cleaned up must be, even when there is no time left.
 	ctx := context.WithoutCancel(a.hard)
-	for _, h := range a.hooks {
-		h, ok := h.(hooks.AllocPostrun)
-		if !ok {
-			continue
-		}
+	for h := range phases[hooks.AllocPostrun](a.hooks) {
 		if err := h.Postrun(ctx); err != nil {
 			a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("post-run hook %q failed: %v", h.Name(), err)})
-		}
-	}
-}
-
-// shutdown calls the hooks when the engine ends and leaves the tasks running.
-func (a *Alloc) shutdown() {
-	for _, h := range a.hooks {
-		if h, ok := h.(hooks.AllocShutdown); ok {
-			h.Shutdown()
 		}
 	}
 }
@@ -152,11 +121,9 @@ func (a *Alloc) shutdown() {
 // called without Run.
 func (a *Alloc) Destroy(ctx context.Context) error {
 	var failures []error
-	for _, h := range a.hooks {
-		if h, ok := h.(hooks.AllocDestroy); ok {
-			if err := h.Destroy(ctx); err != nil {
-				failures = append(failures, fmt.Errorf("destroy hook %q failed: %w", h.Name(), err))
-			}
+	for h := range phases[hooks.AllocDestroy](a.hooks) {
+		if err := h.Destroy(ctx); err != nil {
+			failures = append(failures, fmt.Errorf("destroy hook %q failed: %w", h.Name(), err))
 		}
 	}
 	return errors.Join(failures...)

@@ -13,7 +13,7 @@ func (c control) Restart(ctx context.Context, why *api.TaskEvent) error {
 	req := newRestart(why, false)
 	close(req.begin)
 	c.t.inlet.offer(req)
-	return c.t.alloc.await(ctx, req)
+	return req.await(ctx, c.t.alloc.over)
 }
 
 func (c control) Signal(why *api.TaskEvent, signal string) error { return c.t.signal(why, signal) }
@@ -26,4 +26,4 @@ func (c control) Fail(why *api.TaskEvent) {
 	c.t.cancel()
 }
 
-func (c control) SetTemplateEnv(env map[string]string) { c.t.templates.Store(&env) }
+func (c control) SetTemplateEnv(env map[string]string) { c.t.env.templates.Store(&env) }

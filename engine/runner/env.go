@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"sync/atomic"
+
 	"taskrun/drivers"
 	"taskrun/jobspec/taskenv"
 )
@@ -12,7 +14,33 @@ const (
 	isolatedSecrets = "/secrets"
 )
 
-func (t *task) newEnv() *taskenv.Builder {
+// taskEnv is the environment of a task, which hooks add to. It belongs to the
+// task's run, but for templates.
+type taskEnv struct {
+	builder *taskenv.Builder
+	built   *taskenv.Env // by builder; nil when it has changed
+	// templates is what a hook has set since the last snapshot.
+	templates atomic.Pointer[map[string]string]
+}
+
+// change returns the builder to change the environment with.
+func (e *taskEnv) change() *taskenv.Builder {
+	e.built = nil
+	return e.builder
+}
+
+// snapshot returns the environment as it is now.
+func (e *taskEnv) snapshot() *taskenv.Env {
+	if env := e.templates.Swap(nil); env != nil {
+		e.change().SetTemplateEnv(*env)
+	}
+	if e.built == nil {
+		e.built = e.builder.Build()
+	}
+	return e.built
+}
+
+func newEnv(t *task) *taskenv.Builder {
 	a := t.alloc.cfg
 	b := taskenv.NewBuilder(a.Node, a.info(), a.Job, a.Group, t.spec()).
 		SetClientDir(a.Dir).
@@ -32,23 +60,10 @@ func (t *task) newEnv() *taskenv.Builder {
 }
 
 // env is the environment of the allocation itself.
-func (a *Alloc) env() *taskenv.Env {
-	cfg := a.Config()
-	return taskenv.NewBuilder(cfg.Node, cfg.info(), cfg.Job, cfg.Group, nil).SetClientDir(cfg.Dir).SetPorts(cfg.Ports).Build()
+func (c *Config) env() *taskenv.Env {
+	return taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, nil).SetClientDir(c.Dir).SetPorts(c.Ports).Build()
 }
 
 func (c *Config) info() taskenv.AllocInfo {
 	return taskenv.AllocInfo{ID: c.Alloc.ID, Name: c.Alloc.Name, Index: c.Index}
-}
-
-// snapshot returns the environment as it is now.
-func (t *task) snapshot() *taskenv.Env {
-	if env := t.templates.Swap(nil); env != nil {
-		t.env.SetTemplateEnv(*env)
-		t.built = nil
-	}
-	if t.built == nil {
-		t.built = t.env.Build()
-	}
-	return t.built
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -35,19 +34,6 @@ func within(killed <-chan struct{}, f func() error) error {
 	case <-timer.C:
 		return errGivenUp
 	}
-}
-
-// call calls a hook of a task. One that was given up is not called again: it is
-// still busy.
-func (t *task) call(h *taskHook, f func() error) error {
-	if h.givenUp.Load() {
-		return nil
-	}
-	err := within(t.killed.Done(), f)
-	if errors.Is(err, errGivenUp) {
-		h.givenUp.Store(true)
-	}
-	return err
 }
 
 // giveUp ends the tasks that a hook or a driver has kept from ending. It reports

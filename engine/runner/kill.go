@@ -38,23 +38,30 @@ func (t *task) wait() runEnd {
 	}
 }
 
+// ending is a started task that may be stopped.
+type ending struct {
+	*task
+	ended <-chan *drivers.ExitResult
+}
+
 func (t *task) waitOnce() runEnd {
 	ended, err := t.driver.WaitTask(context.WithoutCancel(t.alloc.hard), t.id)
 	if err != nil {
 		return runEnd{killed: t.isKilled()}
 	}
+	e := ending{t, ended}
 	switch {
 	case t.isKilled():
-		return t.kill(ended)
+		return e.kill()
 	case t.progress.Restarting: // by the order of an earlier engine
-		result, _ := t.stopToRestart(ended)
+		result, _ := e.stopToRestart()
 		return runEnd{result: result, restart: !t.progress.Failure}
 	}
 	select {
 	case result := <-ended:
 		return runEnd{result: result}
 	case req := <-t.inlet.requests:
-		return t.restart(req, ended)
+		return e.restart(req)
 	case <-t.alloc.leaving.Done():
 		if t.isLeft() {
 			return runEnd{left: true}
@@ -62,97 +69,97 @@ func (t *task) waitOnce() runEnd {
 		<-t.killed.Done()
 	case <-t.killed.Done():
 	}
-	return t.kill(ended)
+	return e.kill()
 }
 
 // restart tells that the task restarts and stops it when the request says so,
 // or at once when the engine leaves. Further requests are refused: two that
 // each hold some of the tasks would wait for each other.
-func (t *task) restart(req *restartRequest, ended <-chan *drivers.ExitResult) runEnd {
-	t.inlet.refuse()
-	p := t.progress
+func (e ending) restart(req *restartRequest) runEnd {
+	e.inlet.refuse()
+	p := e.progress
 	p.Restarting, p.Failure = true, req.failure
-	t.advance(p, func() { t.apply("", req.event) })
+	e.advance(p, func() { e.apply("", req.event) })
 	close(req.taken)
 	select {
 	case <-req.begin:
-	case <-t.alloc.leaving.Done():
-	case <-t.killed.Done():
+	case <-e.alloc.leaving.Done():
+	case <-e.killed.Done():
 		req.done <- ErrTaskNotRunning
-		return t.kill(ended)
+		return e.kill()
 	}
-	result, err := t.stopToRestart(ended)
+	result, err := e.stopToRestart()
 	req.done <- err
 	return runEnd{result: result, restart: !req.failure}
 }
 
 // kill ends the task for good.
-func (t *task) kill(ended <-chan *drivers.ExitResult) runEnd {
-	t.prekill()
-	if result := t.shutdownDelay(ended); result != nil {
+func (e ending) kill() runEnd {
+	e.hooks.prekill()
+	if result := e.shutdownDelay(); result != nil {
 		return runEnd{result: result, killed: true}
 	}
-	result, err := t.stop(ended)
+	result, err := e.stop()
 	return runEnd{result: result, killed: true, killErr: err}
 }
 
-func (t *task) stopToRestart(ended <-chan *drivers.ExitResult) (*drivers.ExitResult, error) {
-	t.prekill()
-	return t.stop(ended)
+func (e ending) stopToRestart() (*drivers.ExitResult, error) {
+	e.hooks.prekill()
+	return e.stop()
 }
 
 // shutdownDelay waits for the task's shutdown_delay, and returns the result if
 // the task ends meanwhile.
-func (t *task) shutdownDelay(ended <-chan *drivers.ExitResult) *drivers.ExitResult {
-	d := t.spec().ShutdownDelay
+func (e ending) shutdownDelay() *drivers.ExitResult {
+	d := e.spec().ShutdownDelay
 	if d <= 0 {
 		return nil
 	}
-	if p := t.progress; p.Until.IsZero() {
+	if p := e.progress; p.Until.IsZero() {
 		told := event.WaitingShutdownDelay(d)
 		p.Until = time.Now().Add(d)
-		if t.alloc.hard.Err() != nil {
+		if e.alloc.hard.Err() != nil {
 			told, p.Until = event.SkippingShutdownDelay(d), time.Now()
 		}
-		t.advance(p, func() { t.apply(pending, told) })
+		e.advance(p, func() { e.apply(pending, told) })
 	}
-	if t.alloc.hard.Err() != nil {
+	if e.alloc.hard.Err() != nil {
 		return nil
 	}
-	timer := time.NewTimer(time.Until(t.progress.Until))
+	timer := time.NewTimer(time.Until(e.progress.Until))
 	defer timer.Stop()
 	select {
-	case result := <-ended:
+	case result := <-e.ended:
 		return result
 	case <-timer.C:
-	case <-t.alloc.hard.Done():
+	case <-e.alloc.hard.Done():
 	}
 	return nil
 }
 
 // stop has the driver stop the task, again if that fails, and returns the
 // task's result.
-func (t *task) stop(ended <-chan *drivers.ExitResult) (*drivers.ExitResult, error) {
-	grace := t.killTimeout()
-	if t.progress.Stopping.IsZero() {
-		t.progress.Stopping = time.Now()
-		t.save(func() {})
+func (e ending) stop() (*drivers.ExitResult, error) {
+	grace := e.killTimeout()
+	if e.progress.Stopping.IsZero() {
+		e.progress.Stopping = time.Now()
+		e.save(func() {})
 	} else { // an earlier engine began
-		grace = max(0, grace-time.Since(t.progress.Stopping))
+		grace = max(0, grace-time.Since(e.progress.Stopping))
 	}
 	var failure error
 	for _, pause := range stopRetries {
-		failure = t.driver.StopTask(t.alloc.hard, t.id, grace, t.spec().KillSignal)
-		grace = t.killTimeout()
+		failure = e.driver.StopTask(e.alloc.hard, e.id, grace, e.spec().KillSignal)
+		grace = e.killTimeout()
 		if failure == nil || errors.Is(failure, drivers.ErrTaskNotFound) {
-			return <-ended, nil
+			return <-e.ended, nil
 		}
 		timer := time.NewTimer(pause)
 		select {
-		case result := <-ended:
+		case result := <-e.ended:
 			timer.Stop()
 			return result, nil
-		case <-t.alloc.hard.Done():
+		case <-e.alloc.hard.Done():
 			timer.Stop()
 			return nil, failure // the task is destroyed next, by force
 		case <-timer.C:

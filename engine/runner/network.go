@@ -8,8 +8,8 @@ import (
 
 // networkManager is the driver of the group's tasks that must make its network;
 // nil when there is none.
-func (a *Alloc) networkManager() drivers.NetworkManager {
-	for _, t := range a.tasks {
+func networkManager(tasks []*task) drivers.NetworkManager {
+	for _, t := range tasks {
 		if m, ok := t.driver.(drivers.NetworkManager); ok && t.driver.Capabilities().MustInitiateNetwork {
 			return m
 		}
@@ -20,8 +20,7 @@ func (a *Alloc) networkManager() drivers.NetworkManager {
 // enterNetwork tells the task of the network that its group has. Before run.
 func (t *task) enterNetwork() {
 	if n := t.alloc.network; n != nil && n.IP != "" {
-		t.env.SetNetworkStatus(n.Interface, n.IP)
-		t.built = nil
+		t.env.change().SetNetworkStatus(n.Interface, n.IP)
 	}
 }
 

@@ -1,11 +1,9 @@
 package runner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -28,59 +26,6 @@ const (
 	reasonRunning = "User requested running tasks to restart"
 	reasonAll     = "User requested all tasks to restart"
 )
-
-// restartRequest asks a running task to end and start again.
-type restartRequest struct {
-	event   *api.TaskEvent
-	failure bool          // the restart counts, as an exit would
-	taken   chan struct{} // closed when the task has told of it
-	begin   chan struct{} // closed when the task may stop
-	done    chan error    // gets one answer, when the old run has ended
-}
-
-func newRestart(why *api.TaskEvent, failure bool) *restartRequest {
-	return &restartRequest{event: why, failure: failure, taken: make(chan struct{}), begin: make(chan struct{}), done: make(chan error, 1)}
-}
-
-// inlet is where a task takes requests while it runs. At most one waits.
-type inlet struct {
-	requests chan *restartRequest // of capacity 1
-
-	mu   sync.Mutex
-	open bool
-}
-
-// offer hands the task a request, or refuses it.
-func (in *inlet) offer(req *restartRequest) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.open {
-		select {
-		case in.requests <- req:
-			return
-		default: // one is under way
-		}
-	}
-	req.done <- ErrTaskNotRunning
-}
-
-func (in *inlet) accept() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.open = true
-}
-
-// refuse takes no more requests, and answers one that came too late.
-func (in *inlet) refuse() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.open = false
-	select {
-	case req := <-in.requests:
-		req.done <- ErrTaskNotRunning
-	default:
-	}
-}
 
 // ask has the owner run f and waits until the turn is over; false: the
 // allocation is over, and f was not run.
@@ -118,7 +63,7 @@ func (a *Alloc) RestartTask(ctx context.Context, name, reason string, failure bo
 	req := newRestart(event.RestartSignaled(reason), failure)
 	close(req.begin)
 	t.inlet.offer(req)
-	return a.await(ctx, req)
+	return req.await(ctx, a.over)
 }
 
 // Restart restarts the tasks that run or, with all, also those that have
@@ -134,48 +79,33 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	if !a.ask(func() { mayRestart = a.machine.MayRestart() }) || !mayRestart {
 		return ErrAllocEnded
 	}
-	a.preTaskRestart(ctx)
+	for h := range phases[hooks.AllocPreTaskRestart](a.hooks) {
+		h.PreTaskRestart(ctx)
+	}
+	a.shutdownDelay() // the group's applies here as well
 	if all {
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
 	}
-	requests := a.requestRestart(reason, false)
+	restarts := a.requestRestarts(reason, false)
 	if all {
-		for _, req := range requests {
-			a.awaitTaken(ctx, req)
+		for _, req := range restarts.requests {
+			req.awaitTaken(ctx, a.over)
 		}
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReviveAll}) })
 		a.awaitRevived(ctx)
 	}
-	return a.awaitRestarts(ctx, requests)
+	return restarts.finish(ctx)
 }
 
-// restartTasks restarts the tasks that run.
-func (a *Alloc) restartTasks(ctx context.Context, reason string, failure bool) error {
-	return a.awaitRestarts(ctx, a.requestRestart(reason, failure))
-}
-
-// requestRestart asks each task to restart, if it runs.
-func (a *Alloc) requestRestart(reason string, failure bool) []*restartRequest {
-	requests := make([]*restartRequest, len(a.tasks))
-	for i, t := range a.tasks {
-		requests[i] = newRestart(event.RestartSignaled(reason), failure)
-		t.inlet.offer(requests[i])
+// requestRestarts asks each task to restart, if it runs.
+func (a *Alloc) requestRestarts(reason string, failure bool) restarts {
+	r := restarts{alloc: a}
+	for _, t := range a.tasks {
+		req := newRestart(event.RestartSignaled(reason), failure)
+		r.requests = append(r.requests, req)
+		t.inlet.offer(req)
 	}
-	return requests
-}
-
-// awaitRestarts lets the tasks stop, and waits until they have.
-func (a *Alloc) awaitRestarts(ctx context.Context, requests []*restartRequest) error {
-	for _, req := range requests {
-		close(req.begin)
-	}
-	var failures []error
-	for i, req := range requests {
-		if err := a.await(ctx, req); err != nil && !errors.Is(err, ErrTaskNotRunning) {
-			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", a.tasks[i].name, err))
-		}
-	}
-	return errors.Join(failures...)
+	return r
 }
 
 // awaitRevived waits until the tasks that had ended have told that they start
@@ -191,33 +121,6 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 	case <-a.leaving.Done():
 	case <-a.over:
 	case <-ctx.Done():
-	}
-}
-
-// awaitTaken waits until the task has told that it restarts, or does not.
-func (a *Alloc) awaitTaken(ctx context.Context, req *restartRequest) {
-	select {
-	case <-req.taken:
-	case err := <-req.done:
-		req.done <- err
-	case <-a.over:
-	case <-ctx.Done():
-	}
-}
-
-// await waits for the answer to a request. A task that was given up has none.
-func (a *Alloc) await(ctx context.Context, req *restartRequest) error {
-	select {
-	case err := <-req.done:
-		return err
-	case <-a.over:
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-req.done: // it had been answered before
-		return err
-	default:
-		return cmp.Or(context.Cause(ctx), ErrTaskNotRunning)
 	}
 }
 

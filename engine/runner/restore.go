@@ -45,15 +45,6 @@ func Restore(cfg Config) *Alloc {
 // again, as far as they will.
 func (a *Alloc) Found() { a.looking.Wait() }
 
-// stopLooking is for the end: no task will be looked for any more.
-func (a *Alloc) stopLooking() {
-	if a.restored {
-		for _, t := range a.tasks {
-			t.looked()
-		}
-	}
-}
-
 func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
 
 // load reads what is stored of the task.
@@ -66,7 +57,7 @@ func (t *task) load(r *taskRecord) error {
 	if _, err := a.recorder.Get(t.key(hooksKey), &given); err != nil {
 		return err
 	}
-	t.restoreHooks(given)
+	t.hooks.restore(given)
 	var start startRecord
 	if known, err := a.recorder.Get(t.key(startKey), &start); !known || err != nil {
 		return err
@@ -175,7 +166,7 @@ func (t *task) resume() bool {
 // reattach finds the task that the driver was starting, or had started, and
 // follows it. It reports whether the task must be started again.
 func (t *task) reattach() bool {
-	failure := t.prestart()
+	failure := t.hooks.prestart()
 	err := t.recoverTask()
 	switch {
 	case err != nil:

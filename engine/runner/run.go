@@ -41,7 +41,7 @@ func (t *task) run() {
 		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
 		t.alloc.post(t.alloc.hasRevived)
 	}
-	t.stopHooks()
+	t.hooks.stop()
 	t.alloc.post(func() {
 		select {
 		case <-t.revive: // it was killed before it could start again
@@ -56,7 +56,7 @@ func (t *task) run() {
 
 // leave leaves the task as it is, for an engine to come.
 func (t *task) leave() {
-	t.shutdownHooks()
+	t.hooks.shutdown()
 	t.alloc.post(func() { t.leaves(); t.alloc.left++ })
 }
 
@@ -97,7 +97,7 @@ func (t *task) runOnce() bool {
 // follow watches the started task until its end, and reports whether it must
 // be started again.
 func (t *task) follow() bool {
-	t.poststart()
+	t.hooks.poststart()
 	end := t.wait()
 	if end.left {
 		return false
@@ -141,7 +141,7 @@ func (t *task) conclude() bool {
 	if t.id != "" {
 		_ = t.driver.DestroyTask(t.id, true)
 	}
-	t.exited()
+	t.hooks.exited()
 	var killErr error
 	if t.progress.KillError != "" {
 		killErr = errors.New(t.progress.KillError)

@@ -14,13 +14,13 @@ import (
 // has begun stepStarted, unless it was killed or left before it could start.
 func (t *task) start() *startFailure {
 	t.id, t.network = "", nil
-	if failure := t.prestart(); failure != nil {
+	if failure := t.hooks.prestart(); failure != nil {
 		return failure
 	}
 	if t.isKilled() || t.isLeft() {
 		return nil
 	}
-	env := t.snapshot()
+	env := t.env.snapshot()
 	config, err := env.DecodeConfig(t.spec().Config, t.driver.TaskConfigSchema())
 	if err != nil {
 		return failed(err, event.FailedValidation(faults(err)))
@@ -94,7 +94,7 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 	if a.Job.ParentID != nil {
 		cfg.ParentJobID = *a.Job.ParentID
 	}
-	for _, h := range t.hooks {
+	for _, h := range t.hooks.list {
 		cfg.Mounts = append(cfg.Mounts, h.Mounts...)
 		cfg.Devices = append(cfg.Devices, h.Devices...)
 	}

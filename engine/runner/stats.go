@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
+	"taskrun/jobspec/taskenv"
 )
 
 // Stats returns what the running tasks use now, by task; with a name only that
@@ -33,7 +34,7 @@ func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.Task
 		select {
 		case s, ok := <-samples:
 			if ok {
-				usage[t.name] = a.withTicks(s)
+				usage[t.name] = withTicks(a.cfg.Node, s)
 				t.watchMemory(handle, largest(s))
 			}
 		case <-ctx.Done():
@@ -44,13 +45,13 @@ func (a *Alloc) Stats(ctx context.Context, name string) map[string]*drivers.Task
 
 // withTicks adds how much of the CPU's speed a sample stands for, in MHz,
 // unless the driver has measured it.
-func (a *Alloc) withTicks(s *drivers.TaskResourceUsage) *drivers.TaskResourceUsage {
+func withTicks(node *taskenv.Node, s *drivers.TaskResourceUsage) *drivers.TaskResourceUsage {
 	cpu := s.ResourceUsage.CpuStats
-	if cpu == nil || cpu.TotalTicks != 0 || a.cfg.Node == nil {
+	if cpu == nil || cpu.TotalTicks != 0 || node == nil {
 		return s
 	}
 	sample, resources, ticks := *s, *s.ResourceUsage, *cpu // others have the same sample
-	ticks.TotalTicks = cpu.Percent / 100 * a.cfg.Node.CoreMHz()
+	ticks.TotalTicks = cpu.Percent / 100 * node.CoreMHz()
 	resources.CpuStats, sample.ResourceUsage = &ticks, &resources
 	return &sample
 }

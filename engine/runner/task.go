@@ -14,7 +14,6 @@ import (
 	"taskrun/engine/lifecycle"
 	"taskrun/engine/restart"
 	"taskrun/hooks"
-	"taskrun/jobspec/taskenv"
 )
 
 // task is one task of an allocation over all its starts.
@@ -33,9 +32,9 @@ type task struct {
 	gate   chan struct{} // a token for one start
 
 	inlet inlet
-	// templates is what a hook has set since the last snapshot.
-	templates atomic.Pointer[map[string]string]
-	revive    chan string // for a task that is parked: why it is started again
+	env   taskEnv
+	// revive takes a task that is parked the reason why it is started again.
+	revive chan string
 
 	// Owned by the allocation.
 	state    api.TaskState // written with the allocation's mu held
@@ -51,18 +50,14 @@ type task struct {
 	repeats   []string // of told, from an earlier engine, not to be told again
 
 	// Owned by run.
-	hooks      []*taskHook
-	identities map[string]string // tokens, by name
-	recovering bool              // the task may run since an earlier engine
-	lookedFor  sync.Once         // the driver was asked for it
-	env        *taskenv.Builder
-	built      *taskenv.Env // of env; nil when it has changed
+	hooks      taskHooks
+	recovering bool      // the task may run since an earlier engine
+	lookedFor  sync.Once // the driver was asked for it
 	output     hooks.Output
 	progress   progress
 	id         string // of the driver's task
 	started    *drivers.TaskHandle
 	network    *drivers.Network
-	vault      string // token
 }
 
 func newTask(a *Alloc, index int, spec *api.Task) *task {
@@ -81,8 +76,8 @@ func newTask(a *Alloc, index int, spec *api.Task) *task {
 	}
 	t.job.Store(&jobSpec{a.cfg.Job, a.cfg.Group, spec})
 	t.killed, t.cancel = context.WithCancel(context.Background())
-	t.env = t.newEnv()
-	t.hooks = t.newHooks()
+	t.env.builder = newEnv(t)
+	t.hooks = newTaskHooks(t)
 	return t
 }
 

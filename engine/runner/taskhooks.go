@@ -16,11 +16,32 @@ import (
 	"taskrun/hooks"
 )
 
+// taskHooks calls the hooks of a task and keeps what they have given it.
+type taskHooks struct {
+	task       *task
+	list       []*taskHook
+	vault      string            // token
+	identities map[string]string // tokens, by name
+}
+
 // taskHook is a hook and what it left behind in earlier calls.
 type taskHook struct {
 	hooks.TaskHook
 	gifts
 	givenUp atomic.Bool // it has not returned
+}
+
+// call calls a phase of the hook. One that was given up is not called again: it
+// is still busy.
+func (h *taskHook) call(killed context.Context, phase func() error) error {
+	if h.givenUp.Load() {
+		return nil
+	}
+	err := within(killed.Done(), phase)
+	if errors.Is(err, errGivenUp) {
+		h.givenUp.Store(true)
+	}
+	return err
 }
 
 // gifts is what a hook has given its task, in the form in which it is stored.
@@ -33,7 +54,7 @@ type gifts struct {
 	Secrets map[string]string `json:"secrets,omitempty"`
 }
 
-func (t *task) newHooks() []*taskHook {
+func newTaskHooks(t *task) taskHooks {
 	info := hooks.Task{
 		Alloc:    t.alloc.cfg.Alloc,
 		Job:      t.alloc.cfg.Job,
@@ -52,12 +73,13 @@ func (t *task) newHooks() []*taskHook {
 			list = append(list, &taskHook{TaskHook: h})
 		}
 	}
-	return list
+	return taskHooks{task: t, list: list}
 }
 
 // prestart calls the hooks before a start, until one fails.
-func (t *task) prestart() *startFailure {
-	for _, h := range t.hooks {
+func (hs *taskHooks) prestart() *startFailure {
+	t := hs.task
+	for _, h := range hs.list {
 		pre, ok := h.TaskHook.(hooks.TaskPrestart)
 		if !ok || h.Done {
 			continue
@@ -67,8 +89,8 @@ func (t *task) prestart() *startFailure {
 			Task:       t.spec(),
 			Resources:  t.granted(),
 			TaskDir:    filepath.Join(t.alloc.cfg.Dir, t.name),
-			VaultToken: t.vault,
-			Env:        t.snapshot(),
+			VaultToken: hs.vault,
+			Env:        t.env.snapshot(),
 			Recovered:  t.recovering,
 		}
 		var resp hooks.PrestartResponse
@@ -76,20 +98,20 @@ func (t *task) prestart() *startFailure {
 		if t.recovering { // it is to be watched until its end, also when it is killed
 			ctx = context.WithoutCancel(ctx)
 		}
-		if err := t.call(h, func() error { return pre.Prestart(ctx, &req, &resp) }); err != nil {
+		if err := h.call(t.killed, func() error { return pre.Prestart(ctx, &req, &resp) }); err != nil {
 			if t.isKilled() && !errors.Is(err, errGivenUp) {
 				return failed(err, nil)
 			}
 			return failed(err, hookFailure(h, err))
 		}
-		t.take(h, &resp)
+		hs.take(h, &resp)
 	}
 	return nil
 }
 
 // take keeps what a hook gave the task.
-func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
-	before := h.gifts
+func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
+	t, before := hs.task, h.gifts
 	h.Done, h.State, h.Env = resp.Done, resp.State, resp.Env
 	if len(resp.Mounts) > 0 {
 		h.Mounts = resp.Mounts
@@ -98,78 +120,75 @@ func (t *task) take(h *taskHook, resp *hooks.PrestartResponse) {
 		h.Devices = resp.Devices
 	}
 	if len(h.Env) > 0 || len(before.Env) > 0 {
-		t.addEnv(h)
+		hs.addEnv(h)
 	}
 	if len(resp.Secrets) > 0 {
 		h.Secrets = resp.Secrets
-		t.env.SetSecrets(h.Secrets)
-		t.built = nil
+		t.env.change().SetSecrets(h.Secrets)
 	}
-	tokens := t.addTokens(resp.VaultToken, resp.IdentityTokens)
+	tokens := hs.addTokens(resp.VaultToken, resp.IdentityTokens)
 	if resp.Output != nil {
 		t.output = resp.Output
 	}
 	if t.alloc.recorder.Durable() && (tokens || !reflect.DeepEqual(before, h.gifts)) {
-		t.saveHooks()
+		hs.save()
 	}
 }
 
 // addEnv puts a hook's variables into the environment.
-func (t *task) addEnv(h *taskHook) {
-	if len(h.Devices) > 0 {
-		t.env.SetDeviceEnv(h.Name(), h.Env)
+func (hs *taskHooks) addEnv(h *taskHook) {
+	if env := hs.task.env.change(); len(h.Devices) > 0 {
+		env.SetDeviceEnv(h.Name(), h.Env)
 	} else {
-		t.env.SetHookEnv(h.Name(), h.Env)
+		env.SetHookEnv(h.Name(), h.Env)
 	}
-	t.built = nil
 }
 
 // addTokens puts tokens into the environment and reports whether there were
 // new ones.
-func (t *task) addTokens(vault string, identities map[string]string) (added bool) {
-	if vault != "" && vault != t.vault {
-		t.vault, added = vault, true
-		if v := t.spec().Vault; v != nil && v.Env != nil && *v.Env {
-			t.env.SetVaultToken(t.vault, *v.Namespace)
-			t.built = nil
+func (hs *taskHooks) addTokens(vault string, identities map[string]string) (added bool) {
+	if vault != "" && vault != hs.vault {
+		hs.vault, added = vault, true
+		if v := hs.task.spec().Vault; v != nil && v.Env != nil && *v.Env {
+			hs.task.env.change().SetVaultToken(hs.vault, *v.Namespace)
 		}
 	}
 	for name, token := range identities {
-		if t.identities == nil {
-			t.identities = map[string]string{}
+		if hs.identities == nil {
+			hs.identities = map[string]string{}
 		}
-		added = added || t.identities[name] != token
-		t.identities[name] = token
-		t.env.SetIdentityToken(name, token)
-		t.built = nil
+		added = added || hs.identities[name] != token
+		hs.identities[name] = token
+		hs.task.env.change().SetIdentityToken(name, token)
 	}
 	return added
 }
 
-func (t *task) saveHooks() {
-	record := hooksRecord{Hooks: map[string]gifts{}, VaultToken: t.vault, Identities: maps.Clone(t.identities)}
-	for _, h := range t.hooks {
+func (hs *taskHooks) save() {
+	record := hooksRecord{Hooks: map[string]gifts{}, VaultToken: hs.vault, Identities: maps.Clone(hs.identities)}
+	for _, h := range hs.list {
 		if !reflect.DeepEqual(h.gifts, gifts{}) {
 			record.Hooks[h.Name()] = h.gifts
 		}
 	}
-	t.save(func() { t.put(hooksKey, record) })
+	hs.task.save(func() { hs.task.put(hooksKey, record) })
 }
 
-// restoreHooks gives the task again what its hooks gave it.
-func (t *task) restoreHooks(r hooksRecord) {
-	for _, h := range t.hooks {
+// restore gives the task again what its hooks gave it.
+func (hs *taskHooks) restore(r hooksRecord) {
+	for _, h := range hs.list {
 		if h.gifts = r.Hooks[h.Name()]; len(h.Env) > 0 {
-			t.addEnv(h)
+			hs.addEnv(h)
 		}
 		if len(h.Secrets) > 0 {
-			t.env.SetSecrets(h.Secrets)
+			hs.task.env.change().SetSecrets(h.Secrets)
 		}
 	}
-	t.addTokens(r.VaultToken, r.Identities)
+	hs.addTokens(r.VaultToken, r.Identities)
 }
 
-func (t *task) poststart() {
+func (hs *taskHooks) poststart() {
+	t := hs.task
 	req := hooks.PoststartRequest{Network: t.network}
 	id := t.id
 	if drivers.CanCapture(t.driver) {
@@ -182,51 +201,64 @@ func (t *task) poststart() {
 			return d.TaskStats(ctx, id, interval)
 		}
 	}
-	for _, h := range t.hooks {
-		if post, ok := h.TaskHook.(hooks.TaskPoststart); ok {
-			own := req // which one that is given up keeps
-			own.Env = t.snapshot()
-			t.called(h, t.call(h, func() error { return post.Poststart(t.killed, &own) }))
-		}
-	}
+	each(hs, func(h hooks.TaskPoststart) func() error {
+		own := req // which one that is given up keeps
+		own.Env = t.env.snapshot()
+		return func() error { return h.Poststart(t.killed, &own) }
+	})
 }
 
-func (t *task) prekill() {
-	for _, h := range t.hooks {
-		if pre, ok := h.TaskHook.(hooks.TaskPrekill); ok {
-			t.called(h, t.call(h, func() error { return pre.Prekill(context.WithoutCancel(t.killed)) }))
-		}
-	}
+func (hs *taskHooks) prekill() {
+	each(hs, func(h hooks.TaskPrekill) func() error {
+		return func() error { return h.Prekill(context.WithoutCancel(hs.task.killed)) }
+	})
 }
 
-func (t *task) exited() {
-	for _, h := range t.hooks {
-		if ex, ok := h.TaskHook.(hooks.TaskExited); ok {
-			t.called(h, t.call(h, func() error { return ex.Exited(t.killed) }))
-		}
-	}
+func (hs *taskHooks) exited() {
+	each(hs, func(h hooks.TaskExited) func() error {
+		return func() error { return h.Exited(hs.task.killed) }
+	})
 }
 
-func (t *task) stopHooks() {
-	for _, h := range t.hooks {
-		if st, ok := h.TaskHook.(hooks.TaskStop); ok {
-			t.called(h, t.call(h, func() error { return st.Stop(context.WithoutCancel(t.killed)) }))
-		}
-	}
+func (hs *taskHooks) stop() {
+	each(hs, func(h hooks.TaskStop) func() error {
+		return func() error { return h.Stop(context.WithoutCancel(hs.task.killed)) }
+	})
 }
 
-func (t *task) shutdownHooks() {
-	for _, h := range t.hooks {
+// update has the hooks take in a new version of the job, unless the task is to
+// end anyway.
+func (hs *taskHooks) update() {
+	t := hs.task
+	if t.isKilled() {
+		return
+	}
+	spec := t.job.Load()
+	each(hs, func(h hooks.TaskUpdate) func() error {
+		return func() error {
+			return h.Update(t.killed, &hooks.UpdateRequest{Job: spec.job, Group: spec.group, Task: spec.task})
+		}
+	})
+}
+
+func (hs *taskHooks) shutdown() {
+	for _, h := range hs.list {
 		if sd, ok := h.TaskHook.(hooks.TaskShutdown); ok {
-			_ = t.call(h, func() error { sd.Shutdown(); return nil })
+			_ = h.call(hs.task.killed, func() error { sd.Shutdown(); return nil })
 		}
 	}
 }
 
-// called shows the error of a hook that cannot keep the task from going on.
-func (t *task) called(h *taskHook, err error) {
-	if err != nil {
-		t.emit(hookFailure(h, err))
+// each calls a phase of every hook that has it, and shows the error of one: it
+// cannot keep the task from going on. The call is prepared by the caller's
+// goroutine.
+func each[H any](hs *taskHooks, prepare func(H) func() error) {
+	for _, h := range hs.list {
+		if phase, ok := h.TaskHook.(H); ok {
+			if err := h.call(hs.task.killed, prepare(phase)); err != nil {
+				hs.task.emit(hookFailure(h, err))
+			}
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ type turn struct {
 
 // publish adds an event of the allocation, or of one of its tasks.
 func (a *Alloc) publish(task string, body event.Body) {
-	a.turn.change.Add(a.newEvent(time.Now(), task, body))
+	a.turn.change.Add(newEvent(time.Now(), a.cfg.Alloc, task, body))
 }
 
 // publishNow publishes an event out of turn. It may be called at any time.
@@ -31,7 +31,7 @@ func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
 		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
 		return
 	}
-	e := a.newEvent(at, task, body)
+	e := newEvent(at, a.cfg.Alloc, task, body)
 	switch body.(type) {
 	case event.Service, event.Check: // a recovered engine registers and checks anew
 		if a.restored && a.recorder.Repeats(e) {
@@ -43,8 +43,8 @@ func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
 	a.recorder.Commit(c)
 }
 
-func (a *Alloc) newEvent(at time.Time, task string, body event.Body) event.Event {
-	return event.Event{Time: at, Alloc: a.cfg.Alloc, Task: task, Body: body}
+func newEvent(at time.Time, alloc *event.Alloc, task string, body event.Body) event.Event {
+	return event.Event{Time: at, Alloc: alloc, Task: task, Body: body}
 }
 
 // commit ends the turn.

@@ -89,25 +89,13 @@ func (a *Alloc) update(deadline *time.Timer) {
 }
 
 func (a *Alloc) updateHooks(u *Update) {
-	for _, h := range a.hooks {
-		if h, ok := h.(hooks.AllocUpdate); ok {
-			if err := h.Update(a.hard, u.Job, u.Group); err != nil {
-				a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("update hook %q failed: %v", h.Name(), err)})
-			}
+	for h := range phases[hooks.AllocUpdate](a.hooks) {
+		if err := h.Update(a.hard, u.Job, u.Group); err != nil {
+			a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("update hook %q failed: %v", h.Name(), err)})
 		}
 	}
 	for _, t := range a.tasks {
-		if t.isKilled() {
-			continue
-		}
-		spec := t.job.Load()
-		for _, h := range t.hooks {
-			if up, ok := h.TaskHook.(hooks.TaskUpdate); ok {
-				t.called(h, t.call(h, func() error {
-					return up.Update(t.killed, &hooks.UpdateRequest{Job: spec.job, Group: spec.group, Task: spec.task})
-				}))
-			}
-		}
+		t.hooks.update()
 	}
 }
 
