@@ -101,12 +101,9 @@ type Alloc struct {
 	forced      string      // description; the allocation has failed, whatever its tasks say
 	status      string
 	description string
-	updating    bool          // hooks take in an update
-	reviving    int           // dead tasks that are to start again and have not yet told
-	revived     chan struct{} // closed when reviving is zero again
-	health      *healthWatch
-	unchecked   bool // a check of a service does not pass
-	verdict     health.Verdict
+	updating    bool // hooks take in an update
+	revivals    revivals
+	health      allocHealth
 	modified    time.Time
 	children    sync.WaitGroup
 	looking     sync.WaitGroup // tasks that drivers may find again
@@ -134,6 +131,7 @@ func New(cfg Config) *Alloc {
 		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
 	}
 	a.machine = lifecycle.NewAlloc(members)
+	a.health.alloc = a
 	a.hooks = newAllocHooks(a)
 	return a
 }
@@ -160,8 +158,8 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	defer func() { _ = a.dir.Close() }()
 	switch {
 	case a.ended:
-		if a.verdict != health.Unknown {
-			a.passOnVerdict() // once more: who was told may have died of it
+		if a.health.verdict != health.Unknown {
+			a.health.passOn() // once more: who was told may have died of it
 		}
 		return a.result()
 	case a.failure != nil:
@@ -169,7 +167,11 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	case a.restored:
 		a.proceed()
 	default:
-		a.begin()
+		a.publishStatus()
+		for _, t := range a.tasks {
+			t.apply("", event.Received())
+		}
+		a.health.begin()
 	}
 	prerun := a.hooks // also when tasks run already
 	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
@@ -177,10 +179,10 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	}
 	a.commit()
 	a.children.Go(func() { a.prerun(prerun) })
-	defer a.endHealth()
+	defer a.health.end()
 
 	stop, hard := a.stop, ctx.Done()
-	deadline, impatient := a.overdueTimer(), time.NewTimer(giveUpTime)
+	deadline, impatient := overdueTimer(overdueAt(a.cfg.Group, a.created)), time.NewTimer(giveUpTime)
 	defer deadline.Stop()
 	defer impatient.Stop()
 	impatient.Stop()
@@ -189,7 +191,7 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		select {
 		case f := <-a.inbox:
 			f()
-		case <-a.healthTick():
+		case <-a.health.tick():
 		case <-stop:
 			stop = nil
 			a.happens(lifecycle.Input{Kind: lifecycle.Stop})
@@ -200,13 +202,13 @@ func (a *Alloc) Run(ctx context.Context) Result {
 		case <-hard:
 			hard = nil
 			impatient.Reset(giveUpTime)
-			a.endHealth()
+			a.health.end()
 			a.happens(lifecycle.Input{Kind: lifecycle.KillAtOnce})
 		case <-impatient.C:
 			givenUp = a.giveUp()
 		}
 		a.publishStatus()
-		a.checkHealth()
+		a.health.check()
 		a.commit()
 	}
 	close(a.over)
@@ -232,19 +234,12 @@ func (a *Alloc) Run(ctx context.Context) Result {
 	return a.result()
 }
 
-// begin tells of the allocation and its tasks.
-func (a *Alloc) begin() {
-	a.publishStatus()
-	for _, t := range a.tasks {
-		t.apply("", event.Received())
-	}
-	a.beginHealth()
-}
-
 // Over reports whether a restored allocation had ended: Run does nothing then.
 func (a *Alloc) Over() bool { return a.ended }
 
-func (a *Alloc) result() Result { return Result{Status: a.status, Failed: a.finishedAt()} }
+func (a *Alloc) result() Result {
+	return Result{Status: a.status, Failed: finishedAt(a.tasks, a.modified)}
+}
 
 // Fail ends the allocation, instead of Run, as one that cannot run.
 func (a *Alloc) Fail(why string) Result {
@@ -269,14 +264,16 @@ func (a *Alloc) post(f func()) {
 	}
 }
 
-func (a *Alloc) finishedAt() (last time.Time) {
-	for _, t := range a.tasks {
+// finishedAt is when the last task ended; if none has run, when the allocation
+// last changed.
+func finishedAt(tasks []*task, modified time.Time) (last time.Time) {
+	for _, t := range tasks {
 		if t.state.FinishedAt.After(last) {
 			last = t.state.FinishedAt
 		}
 	}
-	if last.IsZero() { // it never ran
-		last = a.modified
+	if last.IsZero() {
+		last = modified
 	}
 	return last
 }
@@ -295,7 +292,7 @@ func (a *Alloc) publishStatus() {
 	a.mu.Unlock()
 	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1}
 	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
-		body.Retry = a.cfg.Retry(a.finishedAt())
+		body.Retry = a.cfg.Retry(finishedAt(a.tasks, a.modified))
 	}
 	a.publish("", body)
 }

@@ -24,12 +24,12 @@ func newAllocHooks(a *Alloc) []hooks.AllocHook {
 		Isolation:  func() *drivers.NetworkIsolation { return a.network },
 		Env:        func() *taskenv.Env { cfg := a.Config(); return cfg.env() },
 		Publish:    func(at time.Time, body event.Body) { a.publishNow(at, "", body) },
-		ChecksPass: func(pass bool) { a.post(func() { a.unchecked = !pass }) },
+		ChecksPass: func(pass bool) { a.post(func() { a.health.unchecked = !pass }) },
 		Restart: func(ctx context.Context, task, reason string) error {
 			if task != "" {
 				return a.RestartTask(ctx, task, reason, true)
 			}
-			return a.requestRestarts(reason, true).finish(ctx)
+			return requestRestarts(a, reason, true).finish(ctx)
 		},
 	}
 	var list []hooks.AllocHook

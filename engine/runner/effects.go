@@ -18,10 +18,14 @@ func (a *Alloc) happens(in lifecycle.Input) {
 	for _, e := range a.machine.Next(in) {
 		switch e.Kind {
 		case lifecycle.Blame:
-			a.tasks[e.Task].apply("", a.causeEvent(e))
+			a.tasks[e.Task].apply("", causeEvent(e, a.tasks))
 		case lifecycle.Tell:
 			t := a.tasks[e.Task]
-			t.apply("", a.killEvent(t))
+			if grace := t.killTimeout(); a.machine.IsOverdue() {
+				t.apply("", event.KillingBecause(lifecycle.OverdueReason, grace))
+			} else {
+				t.apply("", event.Killing(grace))
+			}
 		case lifecycle.Cancel:
 			a.tasks[e.Task].touch()
 			a.turn.orders = append(a.turn.orders, e)
@@ -31,11 +35,23 @@ func (a *Alloc) happens(in lifecycle.Input) {
 	}
 }
 
-// hasRevived takes in that a dead task has told of its new start, or will not
-// start.
-func (a *Alloc) hasRevived() {
-	if a.reviving--; a.reviving == 0 {
-		close(a.revived)
+// revivals are the dead tasks that are to start again and have not yet told.
+type revivals struct {
+	count int
+	over  chan struct{} // closed when count is zero again
+}
+
+func (r *revivals) add() {
+	if r.count == 0 {
+		r.over = make(chan struct{})
+	}
+	r.count++
+}
+
+// remove takes in that a dead task has told of its new start, or will not start.
+func (r *revivals) remove() {
+	if r.count--; r.count == 0 {
+		close(r.over)
 	}
 }
 
@@ -55,10 +71,7 @@ func (a *Alloc) carryOut(e lifecycle.Effect) {
 	case lifecycle.Start:
 		a.tasks[e.Task].gate <- struct{}{}
 	case lifecycle.Revive:
-		if a.reviving == 0 {
-			a.revived = make(chan struct{})
-		}
-		a.reviving++
+		a.revivals.add()
 		a.tasks[e.Task].revive <- reasonAll
 	}
 }
@@ -68,22 +81,15 @@ func (t *task) happens(kind lifecycle.InputKind) {
 	t.alloc.happens(lifecycle.Input{Kind: kind, Task: t.index})
 }
 
-func (a *Alloc) causeEvent(e lifecycle.Effect) *api.TaskEvent {
+func causeEvent(e lifecycle.Effect, tasks []*task) *api.TaskEvent {
 	switch e.Cause {
 	case lifecycle.LeaderDead:
 		return event.LeaderDead()
 	case lifecycle.MainTasksDead:
 		return event.MainTasksDead()
 	default:
-		return event.SiblingFailed(a.tasks[e.Sibling].name)
+		return event.SiblingFailed(tasks[e.Sibling].name)
 	}
-}
-
-func (a *Alloc) killEvent(t *task) *api.TaskEvent {
-	if a.machine.IsOverdue() {
-		return event.KillingBecause(lifecycle.OverdueReason, t.killTimeout())
-	}
-	return event.Killing(t.killTimeout())
 }
 
 // shutdownDelay waits for the group's shutdown_delay, but no longer than there

@@ -7,86 +7,94 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// healthWatch is the owner's view of the allocation's health.
-type healthWatch struct {
-	watch health.Watch
-	timer *time.Timer
+// allocHealth is the owner's view of the allocation's health.
+type allocHealth struct {
+	alloc     *Alloc
+	watch     *health.Watch  // nil: it is not watched
+	timer     *time.Timer    // when the watch wants to be looked at, without a change
+	verdict   health.Verdict // written with the allocation's mu held
+	unchecked bool           // a check of a service does not pass
 }
 
-// beginHealth starts the watch if the allocation is part of a deployment and
+// begin starts the watch if the allocation is part of a deployment and
 // its group wants one.
-func (a *Alloc) beginHealth() {
-	policy, ok := health.PolicyOf(*a.cfg.Job.Type, a.cfg.Group)
-	if !ok || a.cfg.Deployment == "" {
+func (h *allocHealth) begin() {
+	cfg := &h.alloc.cfg
+	policy, ok := health.PolicyOf(*cfg.Job.Type, cfg.Group)
+	if !ok || cfg.Deployment == "" {
 		return
 	}
-	a.health = &healthWatch{watch: health.Begin(policy, time.Now()), timer: time.NewTimer(policy.HealthyDeadline)}
+	h.watch, h.timer = new(health.Begin(policy, time.Now())), time.NewTimer(policy.HealthyDeadline)
 }
 
-// renewHealth begins the watch anew, for another deployment.
-func (a *Alloc) renewHealth() {
-	a.endHealth()
-	a.mu.Lock()
-	a.verdict = health.Unknown
-	a.mu.Unlock()
-	if !a.machine.Memory().Killing {
-		a.beginHealth()
+// renew begins the watch again, for another deployment.
+func (h *allocHealth) renew() {
+	h.end()
+	h.decide(health.Unknown)
+	if !h.alloc.machine.Memory().Killing {
+		h.begin()
 	}
+}
+
+func (h *allocHealth) decide(v health.Verdict) {
+	h.alloc.mu.Lock()
+	defer h.alloc.mu.Unlock()
+	h.verdict = v
 }
 
 // SetHealth says whether the allocation is healthy, in place of the watch. It
 // may wait for the allocation.
 func (a *Alloc) SetHealth(v health.Verdict) {
 	a.post(func() {
-		a.endHealth()
-		a.mu.Lock()
-		a.verdict = v
-		a.mu.Unlock()
-		a.publish("", event.AllocHealth{Healthy: v == health.Healthy})
-		a.turn.verdict = true
+		a.health.end()
+		a.health.decide(v)
+		a.health.tell()
 	})
 }
 
-// healthTick is when the watch wants to be looked at, without a change.
-func (a *Alloc) healthTick() <-chan time.Time {
-	if a.health == nil {
+// tell publishes the verdict, and has it passed on.
+func (h *allocHealth) tell() {
+	h.alloc.publish("", event.AllocHealth{Healthy: h.verdict == health.Healthy})
+	h.alloc.turn.verdict = true
+}
+
+// tick is when the watch wants to be looked at, without a change.
+func (h *allocHealth) tick() <-chan time.Time {
+	if h.watch == nil {
 		return nil
 	}
-	return a.health.timer.C
+	return h.timer.C
 }
 
-// endHealth gives up the watch: its allocation is being killed, or the verdict
-// is there.
-func (a *Alloc) endHealth() {
-	if a.health != nil {
-		a.health.timer.Stop()
-		a.health = nil
+// end gives up the watch: its allocation is being killed, or the verdict is
+// there.
+func (h *allocHealth) end() {
+	if h.watch != nil {
+		h.timer.Stop()
+		h.watch = nil
 	}
 }
 
-// checkHealth looks whether the allocation is healthy by now. Nomad does not
-// look while it kills tasks for a cause, nor once the last task was stopped.
-func (a *Alloc) checkHealth() {
-	h, stopped := a.health, a.machine.Stopped()
-	if h == nil || a.reviving > 0 || a.waitsForStarts() || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
+// check looks whether the allocation is healthy by now. Nomad does not look
+// while it kills tasks for a cause, nor once the last task was stopped.
+func (h *allocHealth) check() {
+	a, stopped := h.alloc, h.alloc.machine.Stopped()
+	if h.watch == nil || a.revivals.count > 0 || h.waitsForStarts() || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
 		return
 	}
-	tasks := a.healthTasks()
-	watch, verdict, again := h.watch.Step(tasks, !a.unchecked, time.Now())
-	h.watch = watch
+	tasks := h.tasks()
+	watch, verdict, again := h.watch.Step(tasks, !h.unchecked, time.Now())
+	h.watch = &watch
 	if verdict == health.Unknown {
 		h.timer.Reset(time.Until(again))
 		return
 	}
-	a.endHealth()
-	a.mu.Lock()
-	a.verdict = verdict
-	a.mu.Unlock()
+	h.end()
+	h.decide(verdict)
 	if stopped {
 		return // it is known, and nobody acts on it
 	}
-	healthy := verdict == health.Healthy
-	if !healthy {
+	if verdict != health.Healthy {
 		blamed := watch.Blame(tasks)
 		for _, t := range a.tasks {
 			if message, ok := blamed[t.name]; ok {
@@ -94,27 +102,26 @@ func (a *Alloc) checkHealth() {
 			}
 		}
 	}
-	a.publish("", event.AllocHealth{Healthy: healthy})
-	a.turn.verdict = true
+	h.tell()
 }
 
-// passOnVerdict tells whoever waits for it whether the allocation is healthy.
-func (a *Alloc) passOnVerdict() {
-	if a.cfg.OnVerdict != nil {
-		a.cfg.OnVerdict(a.verdict)
+// passOn hands the verdict to the engine.
+func (h *allocHealth) passOn() {
+	if tell := h.alloc.cfg.OnVerdict; tell != nil {
+		tell(h.verdict)
 	}
 }
 
 // waitsForStarts reports that there can be no verdict yet, before all tasks are
 // looked at: that would make starting many of them slow.
-func (a *Alloc) waitsForStarts() bool {
-	tally := a.machine.Tally()
-	return a.health.watch.Ended == 0 && tally.Waiting() > 0 && tally.Dead() == 0 && time.Now().Before(a.health.watch.Deadline)
+func (h *allocHealth) waitsForStarts() bool {
+	tally := h.alloc.machine.Tally()
+	return h.watch.Ended == 0 && tally.Waiting() > 0 && tally.Dead() == 0 && time.Now().Before(h.watch.Deadline)
 }
 
-func (a *Alloc) healthTasks() []health.Task {
-	tasks := make([]health.Task, len(a.tasks))
-	for i, t := range a.tasks {
+func (h *allocHealth) tasks() []health.Task {
+	tasks := make([]health.Task, len(h.alloc.tasks))
+	for i, t := range h.alloc.tasks {
 		tasks[i] = health.Task{
 			Name: t.name, Stage: t.stage, Phase: phase(t.state), Failed: t.state.Failed,
 			Started: t.state.StartedAt, Finished: !t.state.FinishedAt.IsZero(),

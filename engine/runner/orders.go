@@ -86,7 +86,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	if all {
 		a.ask(func() { a.happens(lifecycle.Input{Kind: lifecycle.RestartAll}) })
 	}
-	restarts := a.requestRestarts(reason, false)
+	restarts := requestRestarts(a, reason, false)
 	if all {
 		for _, req := range restarts.requests {
 			req.awaitTaken(ctx, a.over)
@@ -98,7 +98,7 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 }
 
 // requestRestarts asks each task to restart, if it runs.
-func (a *Alloc) requestRestarts(reason string, failure bool) restarts {
+func requestRestarts(a *Alloc, reason string, failure bool) restarts {
 	r := restarts{alloc: a}
 	for _, t := range a.tasks {
 		req := newRestart(event.RestartSignaled(reason), failure)
@@ -113,7 +113,7 @@ func (a *Alloc) requestRestarts(reason string, failure bool) restarts {
 // nothing.
 func (a *Alloc) awaitRevived(ctx context.Context) {
 	var revived chan struct{}
-	if !a.ask(func() { revived = a.revived }) || revived == nil {
+	if !a.ask(func() { revived = a.revivals.over }) || revived == nil {
 		return
 	}
 	select {

@@ -154,19 +154,19 @@ func (a *Alloc) store() {
 		})
 	}
 	a.turn.tasks = a.turn.tasks[:0]
-	if now := a.record(); now != a.stored {
+	if now := newAllocRecord(a); now != a.stored {
 		a.stored = now
 		c.Put(store.KeyOf(allocKey, a.cfg.Alloc.ID), now)
 	}
 }
 
-func (a *Alloc) record() allocRecord {
+func newAllocRecord(a *Alloc) allocRecord {
 	r := allocRecord{
 		Created: a.created, Status: a.status, Description: a.description, Machine: a.machine.Memory(),
-		Health: a.verdict, Deployment: a.cfg.Deployment, Forced: a.forced, Over: a.ended,
+		Health: a.health.verdict, Deployment: a.cfg.Deployment, Forced: a.forced, Over: a.ended,
 	}
-	if a.health != nil {
-		r.Watching, r.Watch = true, a.health.watch
+	if a.health.watch != nil {
+		r.Watching, r.Watch = true, *a.health.watch
 	}
 	return r
 }

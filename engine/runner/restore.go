@@ -28,7 +28,7 @@ func Restore(cfg Config) *Alloc {
 	a.restored = true
 	records := make([]taskRecord, len(a.tasks))
 	for i, t := range a.tasks {
-		err = errors.Join(err, t.load(&records[i]))
+		err = errors.Join(err, recovery{t}.load(&records[i]))
 	}
 	a.restore(records)
 	if _, statErr := os.Stat(cfg.Dir); statErr != nil && a.stored.Machine.Prepared && !a.stored.Over {
@@ -47,8 +47,11 @@ func (a *Alloc) Found() { a.looking.Wait() }
 
 func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
 
+// recovery takes a task to where an earlier engine has left it.
+type recovery struct{ *task }
+
 // load reads what is stored of the task.
-func (t *task) load(r *taskRecord) error {
+func (t recovery) load(r *taskRecord) error {
 	a := t.alloc
 	var given hooksRecord
 	if _, err := a.recorder.Get(t.key(taskKey), r); err != nil {
@@ -81,12 +84,12 @@ func (a *Alloc) restore(records []taskRecord) {
 	a.created, a.modified = r.Created, r.Created
 	a.status, a.description, a.forced, a.ended = r.Status, r.Description, r.Forced, r.Over
 	if r.Deployment == a.cfg.Deployment {
-		a.verdict = r.Health
+		a.health.verdict = r.Health
 	}
 	members, marks := make([]lifecycle.Task, len(a.tasks)), make([]lifecycle.Mark, len(a.tasks))
 	for i, t := range a.tasks {
 		stored := &records[i]
-		t.restore(stored)
+		recovery{t}.restore(stored)
 		if stored.Modified.After(a.modified) {
 			a.modified = stored.Modified
 		}
@@ -104,7 +107,7 @@ func (a *Alloc) restore(records []taskRecord) {
 	}
 }
 
-func (t *task) restore(r *taskRecord) {
+func (t recovery) restore(r *taskRecord) {
 	if r.State.State == "" {
 		r.State.State = pending
 	}
@@ -121,7 +124,7 @@ func (t *task) restore(r *taskRecord) {
 // proceed begins the first turn of a restored allocation.
 func (a *Alloc) proceed() {
 	a.happens(lifecycle.Input{Kind: lifecycle.Restored})
-	a.turn.verdict = a.verdict != health.Unknown
+	a.turn.verdict = a.health.verdict != health.Unknown
 	memory := a.machine.Memory()
 	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
 		for _, t := range a.tasks { // that all start anew some may not have heard
@@ -134,15 +137,15 @@ func (a *Alloc) proceed() {
 	}
 	switch {
 	case a.stored.Deployment != a.cfg.Deployment: // it has not heard of that
-		a.renewHealth()
+		a.health.renew()
 	case a.stored.Watching:
-		a.health = &healthWatch{watch: a.stored.Watch, timer: time.NewTimer(0)}
+		a.health.watch, a.health.timer = new(a.stored.Watch), time.NewTimer(0)
 	}
 }
 
 // resume goes on with the task where it is, and reports whether it is to be
 // started.
-func (t *task) resume() bool {
+func (t recovery) resume() bool {
 	if t.recovering {
 		defer func() { t.recovering = false; t.looked() }()
 	}
@@ -165,7 +168,7 @@ func (t *task) resume() bool {
 
 // reattach finds the task that the driver was starting, or had started, and
 // follows it. It reports whether the task must be started again.
-func (t *task) reattach() bool {
+func (t recovery) reattach() bool {
 	failure := t.hooks.prestart()
 	err := t.recoverTask()
 	switch {
@@ -200,7 +203,7 @@ func (t *task) recoverTask() error {
 
 // lost deals with a task that the driver cannot find. It reports whether the
 // task is to be started anew, which does not count as a restart.
-func (t *task) lost(err error) bool {
+func (t recovery) lost(err error) bool {
 	_ = t.driver.DestroyTask(t.id, true)
 	t.inlet.refuse()
 	switch {

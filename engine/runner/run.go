@@ -16,7 +16,7 @@ import (
 // run takes the task through its life and returns when it will never run
 // again, or is left to itself.
 func (t *task) run() {
-	for again := t.resume(); ; {
+	for again := (recovery{t}).resume(); ; {
 		for again {
 			again = t.runOnce()
 		}
@@ -39,13 +39,13 @@ func (t *task) run() {
 			break
 		}
 		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
-		t.alloc.post(t.alloc.hasRevived)
+		t.alloc.post(t.alloc.revivals.remove)
 	}
 	t.hooks.stop()
 	t.alloc.post(func() {
 		select {
 		case <-t.revive: // it was killed before it could start again
-			t.alloc.hasRevived()
+			t.alloc.revivals.remove()
 		default:
 		}
 		t.happens(lifecycle.Ends)

@@ -82,8 +82,8 @@ func (a *Alloc) State() State {
 		Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)),
 		Created: a.created, Modified: a.modified,
 	}
-	if a.verdict != health.Unknown {
-		s.Healthy = new(a.verdict == health.Healthy)
+	if v := a.health.verdict; v != health.Unknown {
+		s.Healthy = new(v == health.Healthy)
 	}
 	for _, t := range a.tasks {
 		state := t.state

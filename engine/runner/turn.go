@@ -59,7 +59,7 @@ func (a *Alloc) commit() {
 	t.orders = t.orders[:0]
 	if t.verdict {
 		t.verdict = false
-		a.passOnVerdict()
+		a.health.passOn()
 	}
 	for _, answer := range t.answers {
 		close(answer)

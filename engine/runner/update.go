@@ -57,14 +57,14 @@ func (a *Alloc) update(deadline *time.Timer) {
 	if u == nil {
 		return
 	}
-	before, deployed := a.overdueAt(), a.cfg.Deployment != u.Deployment
+	before, deployed := overdueAt(a.cfg.Group, a.created), a.cfg.Deployment != u.Deployment
 	a.mu.Lock()
 	a.cfg.Job, a.cfg.Group, a.cfg.Deployment, a.cfg.Canary = u.Job, u.Group, u.Deployment, u.Canary
 	a.mu.Unlock()
 	if deployed {
-		a.renewHealth()
+		a.health.renew()
 	}
-	switch after := a.overdueAt(); {
+	switch after := overdueAt(u.Group, a.created); {
 	case after.IsZero():
 		deadline.Stop()
 	case !after.Equal(before):
@@ -99,21 +99,20 @@ func (a *Alloc) updateHooks(u *Update) {
 	}
 }
 
-// overdueTimer fires when max_run_duration has passed since the allocation was
-// made; it never does without one.
-func (a *Alloc) overdueTimer() *time.Timer {
-	if at := a.overdueAt(); !at.IsZero() {
-		return time.NewTimer(time.Until(at))
+// overdueTimer fires at a time; it never does if that is zero.
+func overdueTimer(at time.Time) *time.Timer {
+	timer := time.NewTimer(time.Until(at))
+	if at.IsZero() {
+		timer.Stop()
 	}
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
 	return timer
 }
 
-// overdueAt is when max_run_duration has passed; zero without one.
-func (a *Alloc) overdueAt() time.Time {
-	if d := a.cfg.Group.MaxRunDuration; d != nil && *d > 0 {
-		return a.created.Add(*d)
+// overdueAt is when max_run_duration has passed since an allocation was made;
+// zero without one.
+func overdueAt(g *api.TaskGroup, created time.Time) time.Time {
+	if d := g.MaxRunDuration; d != nil && *d > 0 {
+		return created.Add(*d)
 	}
 	return time.Time{}
 }
