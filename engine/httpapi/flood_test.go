@@ -11,32 +11,41 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// flood opens as many connections as a listener takes, and some more, and
-// returns them. Each sends a text.
-func (f *fixture) flood(network, addr, text string) (open []net.Conn) {
+// over is how many connections are some more than a listener takes.
+func (f *fixture) over() int {
 	f.Helper()
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		f.Fatal(err)
 	}
-	for range min(max(limit.Cur/8, 64), 4096) + 100 {
-		conn := f.connect(network, addr)
-		_, _ = io.WriteString(conn, text) // a connection that is refused needs no more
-		open = append(open, conn)
-	}
-	return open
+	return int(min(max(limit.Cur/8, 64), 4096) + 100)
 }
 
-// crowd is a flood of clients that may give orders. It checks that the last one
-// is refused.
+// flood opens more connections than a listener takes. Each sends a text.
+func (f *fixture) flood(network, addr, text string) {
+	f.Helper()
+	for range f.over() {
+		_, _ = io.WriteString(f.connect(network, addr), text) // a connection that is refused needs no more
+	}
+}
+
+// crowd opens more connections of clients that may give orders than a listener
+// takes. It checks that the last one is refused. Each is answered before the
+// next: a port drops clients whose token it could not read yet.
 func (f *fixture) crowd(network, addr, token string) (open []net.Conn) {
 	f.Helper()
 	if token != "" {
 		token = "X-Nomad-Token: " + token + "\r\n"
 	}
-	open = f.flood(network, addr, "GET /v1/jobs?index=1000000 HTTP/1.1\r\nHost: 127.0.0.1\r\n"+token+"\r\n")
 	head := make([]byte, 12)
-	if _, err := io.ReadFull(open[len(open)-1], head); err != nil || string(head) != "HTTP/1.1 429" {
+	var err error
+	for range f.over() {
+		conn := f.connect(network, addr)
+		_, _ = io.WriteString(conn, "GET /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n"+token+"\r\n")
+		_, err = io.ReadFull(conn, head)
+		open = append(open, conn)
+	}
+	if err != nil || string(head) != "HTTP/1.1 429" {
 		f.Errorf("the last of %d connections: %q, %v", len(open), head, err)
 	}
 	return open
