@@ -93,6 +93,9 @@ func (f *File) Sure(problems Problems) Problems {
 			if block.Name() == "identity" { // the default one is set apart later
 				block = block.Parent().Attr("identity")
 			}
+			if block.Name() == "volume" && p.Path.Parent().Name() == "volume_mount" {
+				return p.Path.in(block.Parent()) // whether a volume can be mounted depends on it
+			}
 			return p.Path.in(block) // rules relate the values of small blocks to each other
 		})
 	})
