@@ -12,7 +12,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func (a *app) actionCommand() *cobra.Command {
+func newActionCommand(a *app) *cobra.Command {
 	opts := execOptions{escape: '~'}
 	mode := ui.Plain
 	cmd := &cobra.Command{
@@ -37,7 +37,7 @@ Exit codes are those of "exec"; for the list
 		Example: `  taskrun action
   taskrun action web migrate`,
 		Args:              cobra.MaximumNArgs(2),
-		ValidArgsFunction: a.completeAction(&opts),
+		ValidArgsFunction: completeAction(a, &opts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, action := "", ""
 			if len(args) > 0 && opts.job == "" {
@@ -50,24 +50,24 @@ Exit codes are those of "exec"; for the list
 			case len(args) > 0:
 				return usageError("cannot run two actions").withHint("leave out TARGET or --job")
 			case action == "":
-				return a.listActions(cmd.Context(), target, opts, mode)
+				return listActions(cmd.Context(), a, target, opts, mode)
 			}
-			return a.action(cmd.Context(), target, action, opts)
+			return runAction(cmd.Context(), a, target, action, opts)
 		},
 	}
 	flags := cmd.Flags()
 	opts.bindSession(flags)
 	flags.Var(&mode, "output", "of the list: plain, json or quiet")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
-	a.completeJobs(cmd, &opts.connection)
-	a.completeTasks(cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.connection)
+	completeTasks(a, cmd, &opts.connection)
 	return cmd
 }
 
-// action runs an action in the task that a target stands for.
-func (a *app) action(ctx context.Context, target, name string, opts execOptions) error {
+// runAction runs an action in the task that a target stands for.
+func runAction(ctx context.Context, a *app, target, name string, opts execOptions) error {
 	collectRarely()
-	task, err := a.pick(ctx, target, opts)
+	task, err := pickTask(ctx, a, target, opts)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (a *app) action(ctx context.Context, target, name string, opts execOptions)
 		}
 		return unknown.withHint("it has: %s", strings.Join(names(known), ", "))
 	}
-	return a.session(task, opts, client.Session{Action: name}).run(ctx)
+	return newSession(a, task, opts, client.Session{Action: name}).run(ctx)
 }
 
 func names(actions []client.Action) (names []string) {
@@ -93,7 +93,7 @@ func names(actions []client.Action) (names []string) {
 }
 
 // listActions shows what can be done in the tasks that a target stands for.
-func (a *app) listActions(ctx context.Context, target string, opts execOptions, mode ui.Mode) error {
+func listActions(ctx context.Context, a *app, target string, opts execOptions, mode ui.Mode) error {
 	a.jsonErrors = mode == ui.JSON
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
@@ -133,8 +133,8 @@ func (a *app) listActions(ctx context.Context, target string, opts execOptions, 
 }
 
 // completeAction completes TARGET and what can be done there.
-func (a *app) completeAction(opts *execOptions) cobra.CompletionFunc {
-	targets := a.completeTargets(&opts.connection)
+func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
+	targets := completeTargets(a, &opts.connection)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 && opts.job == "" {
 			return targets(cmd, args, prefix)
@@ -151,6 +151,6 @@ func (a *app) completeAction(opts *execOptions) cobra.CompletionFunc {
 			}
 			return found
 		}
-		return a.completeFrom(&opts.connection, actions)(cmd, args, prefix)
+		return completeFrom(a, &opts.connection, actions)(cmd, args, prefix)
 	}
 }

@@ -26,7 +26,7 @@ type attachOptions struct {
 	dataDir string
 }
 
-func (a *app) attachCommand() *cobra.Command {
+func newAttachCommand(a *app) *cobra.Command {
 	opts := attachOptions{mode: ui.Plain, time: ui.TimeClock}
 	cmd := &cobra.Command{
 		Use:   "attach [JOB]",
@@ -53,9 +53,9 @@ Exit codes:
 		Example: `  taskrun attach
   taskrun attach --history --output json web`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeRuns(&opts.connection),
+		ValidArgsFunction: completeRuns(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.attach(cmd.Context(), first(args), opts)
+			return runAttach(cmd.Context(), a, first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -92,12 +92,12 @@ func first(args []string) string {
 }
 
 // completeRuns completes the jobs that run, or those of a cluster.
-func (a *app) completeRuns(c *connection) cobra.CompletionFunc {
-	return a.completeJobsThat(c, func(j client.Job) bool { return j.ParentID == "" })
+func completeRuns(a *app, c *connection) cobra.CompletionFunc {
+	return completeJobsThat(a, c, func(j client.Job) bool { return j.ParentID == "" })
 }
 
 // completeJobsThat completes jobs of which wanted is true.
-func (a *app) completeJobsThat(c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
+func completeJobsThat(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (names []string, only cobra.ShellCompDirective) {
 		only = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 0 || a.configure(cmd) != nil {
@@ -117,17 +117,17 @@ func (a *app) completeJobsThat(c *connection, wanted func(client.Job) bool) cobr
 	}
 }
 
-func (a *app) attach(ctx context.Context, job string, opts attachOptions) error {
+func runAttach(ctx context.Context, a *app, job string, opts attachOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	if remote, err := opts.remote(); err != nil || remote {
 		if err != nil {
 			return err
 		}
-		return a.attachCluster(ctx, job, opts)
+		return attachCluster(ctx, a, job, opts)
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	summary, err := a.attachHere(ctx, job, opts)
+	summary, err := attachHere(ctx, a, job, opts)
 	if err != nil {
 		return stopped(ctx, err)
 	}
@@ -135,7 +135,7 @@ func (a *app) attach(ctx context.Context, job string, opts attachOptions) error 
 }
 
 // attachHere shows a run of this machine until it ends, and returns how it did.
-func (a *app) attachHere(ctx context.Context, job string, opts attachOptions) (*ui.Summary, error) {
+func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*ui.Summary, error) {
 	d, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
 		return nil, err

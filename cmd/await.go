@@ -11,8 +11,8 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// await waits until a run in the background is ready or has ended well.
-func (a *app) await(ctx context.Context, d *source.Directory, opts upOptions) error {
+// awaitRun waits until a run in the background is ready or has ended well.
+func awaitRun(ctx context.Context, a *app, d *source.Directory, opts upOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	defer d.Close()

@@ -38,7 +38,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions,
 	var elsewhere func() []*service.Instance
 	done = func() {}
 	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the others do not depend on other runs
-		others := a.newNeighbours(0, func() {})
+		others := newNeighbours(a, 0, func() {})
 		elsewhere, done = others.instances, others.close
 	}
 	return &preflight.Case{
@@ -103,7 +103,7 @@ func (a *app) health() *preflight.Health {
 
 // apiPreflight returns what a run has checked of jobs that come through its
 // API: in the surroundings of the run, with its stubs as they are then.
-func (a *app) apiPreflight(run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Problems {
+func apiPreflight(a *app, run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Problems {
 	entries := map[httpapi.Order]preflight.Entry{
 		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,
 		httpapi.OrderValidate: preflight.APIValidate, httpapi.OrderDispatch: preflight.Dispatch,

@@ -22,7 +22,7 @@ type cleanOptions struct {
 	dataDir      string
 }
 
-func (a *app) cleanCommand() *cobra.Command {
+func newCleanCommand(a *app) *cobra.Command {
 	opts := cleanOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "clean",
@@ -38,7 +38,7 @@ Exit codes:
 		Example: `  taskrun clean
   taskrun clean --all --volumes`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.clean(cmd.Context(), opts) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runClean(cmd.Context(), a, opts) },
 	}
 	flags := cmd.Flags()
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
@@ -48,7 +48,7 @@ Exit codes:
 	return cmd
 }
 
-func (a *app) clean(ctx context.Context, opts cleanOptions) error {
+func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	if opts.volumes && !opts.all {
 		return usageError("cannot remove volumes alone").withHint("add --all")
@@ -68,7 +68,7 @@ func (a *app) clean(ctx context.Context, opts cleanOptions) error {
 	errs := []error{err}
 	left := &leftovers{}
 	if len(jobs) > 0 {
-		left, err = a.findLeftovers(ctx, dataDir)
+		left, err = findLeftovers(ctx, a, dataDir)
 		errs = append(errs, err)
 	}
 	before, live, keep := allocdir.Used(dataDir), 0, keptRuns

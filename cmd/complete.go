@@ -13,23 +13,23 @@ import (
 
 // completeTargets lets shells complete the tasks, groups and jobs that there
 // are.
-func (a *app) completeTargets(c *connection) cobra.CompletionFunc {
-	return a.completeFrom(c, client.Targets)
+func completeTargets(a *app, c *connection) cobra.CompletionFunc {
+	return completeFrom(a, c, client.Targets)
 }
 
 // completeJobs lets shells complete the values of --job.
-func (a *app) completeJobs(cmd *cobra.Command, c *connection) {
-	completeFlag(cmd, "job", a.completeFrom(c, client.Jobs))
+func completeJobs(a *app, cmd *cobra.Command, c *connection) {
+	completeFlag(cmd, "job", completeFrom(a, c, client.Jobs))
 }
 
 // completeTasks lets them complete those of --task.
-func (a *app) completeTasks(cmd *cobra.Command, c *connection) {
-	completeFlag(cmd, "task", a.completeFrom(c, client.TaskNames))
+func completeTasks(a *app, cmd *cobra.Command, c *connection) {
+	completeFlag(cmd, "task", completeFrom(a, c, client.TaskNames))
 }
 
 // completeCodeFrom lets them complete those of --exit-code-from, by the job
 // files of the command line.
-func (a *app) completeCodeFrom(cmd *cobra.Command, opts jobOptions) {
+func completeCodeFrom(a *app, cmd *cobra.Command, opts jobOptions) {
 	opts.outline = true // what is wrong with them is not said now
 	completeFlag(cmd, "exit-code-from", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(args, "-") {
@@ -67,7 +67,7 @@ func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) 
 	}
 }
 
-func (a *app) completeFrom(c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
+func completeFrom(a *app, c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		const only = cobra.ShellCompDirectiveNoFileComp
 		if a.configure(cmd) != nil {

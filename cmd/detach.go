@@ -34,9 +34,9 @@ func (o *upOptions) checkDetached() error {
 	return nil
 }
 
-// detach starts a run in the background and returns when it stands. Everything
+// runDetach starts a run in the background and returns when it stands. Everything
 // that keeps the jobs from being run is told here.
-func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Problems, opts upOptions, dataDir string) error {
+func runDetach(ctx context.Context, a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, dataDir string) error {
 	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
 		return err
 	}
@@ -63,16 +63,16 @@ func (a *app) detach(ctx context.Context, files []jobFile, warnings jobspec.Prob
 		return err // a run that nobody can reach would run for ever
 	}
 	words, err := keeper.Detach(keeper.Detached{
-		Args: a.engineArgs(path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
+		Args: engineArgs(a, path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
 	})
 	if err != nil {
-		return a.notDetached(err, log.Name())
+		return notDetached(a, err, log.Name())
 	}
-	return a.detached(ctx, input, opts, words)
+	return reportDetached(ctx, a, input, opts, words)
 }
 
 // notDetached tells why there is no run, which has left its log where it was.
-func (a *app) notDetached(failure error, log string) error {
+func notDetached(a *app, failure error, log string) error {
 	text, err := os.ReadFile(log)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -104,9 +104,9 @@ func (e *toldError) Error() string {
 	return string(text)
 }
 
-// detached tells how the run is reached, in its own words, and waits for it if
+// reportDetached tells how the run is reached, in its own words, and waits for it if
 // that is wanted.
-func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, words string) error {
+func reportDetached(ctx context.Context, a *app, input detachedRun, opts upOptions, words string) error {
 	var run reached
 	if err := json.Unmarshal([]byte(words), &run); err != nil {
 		return fmt.Errorf("cannot learn how the run is reached: %w", err)
@@ -124,7 +124,7 @@ func (a *app) detached(ctx context.Context, input detachedRun, opts upOptions, w
 		d.Jobs = append(d.Jobs, ui.DetachedJob{Job: *j.ID, RunDir: v.Self.Runs[*j.ID]})
 	}
 	if opts.wait {
-		if err := a.await(ctx, v, opts); err != nil {
+		if err := awaitRun(ctx, a, v, opts); err != nil {
 			return err
 		}
 	}

@@ -74,8 +74,8 @@ func (d *detachedRun) read(f *os.File) error {
 
 // runDetached is the engine of a run in the background, whose first engine finds
 // its jobs in a file.
-func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
-	err := a.runUnderKeeper(ctx, watch, path, opts, dataDir)
+func runDetached(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
+	err := runUnderKeeper(ctx, a, watch, path, opts, dataDir)
 	var exit *exitError
 	if err != nil && !(errors.As(err, &exit) && exit.err == nil) {
 		told := &toldError{Code: exitCode(err), Text: err.Error()}
@@ -87,7 +87,7 @@ func (a *app) runDetached(ctx context.Context, watch *keeper.Watch, path string,
 	return err
 }
 
-func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
+func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
 	a.jsonErrors = false
 	resumed, err := watch.Resumed()
 	if err != nil {
@@ -121,7 +121,7 @@ func (a *app) runUnderKeeper(ctx context.Context, watch *keeper.Watch, path stri
 	if err != nil {
 		return err
 	}
-	r, stop := a.newRun(files, warnings, opts, p, background{dataDir: dataDir, watch: watch, began: d.Began, detached: true})
+	r, stop := newRun(a, files, warnings, opts, p, background{dataDir: dataDir, watch: watch, began: d.Began, detached: true})
 	defer stop()
 	if resumed {
 		r.now = false

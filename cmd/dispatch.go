@@ -22,7 +22,7 @@ type dispatchOptions struct {
 	payload string
 }
 
-func (a *app) dispatchCommand() *cobra.Command {
+func newDispatchCommand(a *app) *cobra.Command {
 	opts := dispatchOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "dispatch JOB",
@@ -44,8 +44,8 @@ Exit codes:
 		Example: `  taskrun dispatch import --meta day=2024-05-01 --payload data.json
   date | taskrun dispatch import --payload -`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeDispatch(&opts.connection),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.dispatch(cmd.Context(), args[0], opts) },
+		ValidArgsFunction: completeDispatch(a, &opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runDispatch(cmd.Context(), a, args[0], opts) },
 	}
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
@@ -55,7 +55,7 @@ Exit codes:
 	return cmd
 }
 
-func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) error {
+func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	meta := map[string]string{}
 	for _, pair := range opts.meta {
@@ -65,7 +65,7 @@ func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) err
 		}
 		meta[key] = value
 	}
-	payload, err := a.readPayload(opts.payload)
+	payload, err := readPayload(a, opts.payload)
 	if err != nil {
 		return err
 	}
@@ -89,11 +89,11 @@ func (a *app) dispatch(ctx context.Context, id string, opts dispatchOptions) err
 }
 
 // completeDispatch completes the jobs that can be dispatched.
-func (a *app) completeDispatch(c *connection) cobra.CompletionFunc {
-	return a.completeJobsThat(c, func(j client.Job) bool { return j.ParameterizedJob })
+func completeDispatch(a *app, c *connection) cobra.CompletionFunc {
+	return completeJobsThat(a, c, func(j client.Job) bool { return j.ParameterizedJob })
 }
 
-func (a *app) readPayload(name string) (payload []byte, err error) {
+func readPayload(a *app, name string) (payload []byte, err error) {
 	switch name {
 	case "":
 		return nil, nil

@@ -30,7 +30,7 @@ type endedRun struct {
 
 // endedRuns returns the latest run of each job that does not run, or of one job
 // alone.
-func (a *app) endedRuns(ctx context.Context, dataDir, job string) (ended []*endedRun, err error) {
+func endedRuns(ctx context.Context, a *app, dataDir, job string) (ended []*endedRun, err error) {
 	jobs := []string{job}
 	if job == "" {
 		if jobs, err = allocdir.Jobs(dataDir); err != nil {
@@ -122,12 +122,12 @@ func (r *endedRun) words(now time.Time) string {
 
 // endedTasks returns the tasks that targets name among those of runs that have
 // ended, with these runs. Without targets they are those of the latest run.
-func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*endedRun, err error) {
+func endedTasks(ctx context.Context, a *app, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*endedRun, err error) {
 	dataDir, err = a.dataDir(dataDir)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if runs, err = a.endedRuns(ctx, dataDir, job); err != nil {
+	if runs, err = endedRuns(ctx, a, dataDir, job); err != nil {
 		return nil, nil, nil, err
 	}
 	if len(targets) == 0 {

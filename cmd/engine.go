@@ -7,9 +7,9 @@ import (
 	"taskrun/drivers/process/keeper"
 )
 
-// engineCommand is the engine of a run in the background, which "up --detach"
+// newEngineCommand is the engine of a run in the background, which "up --detach"
 // starts under a keeper. It reads its jobs from a file.
-func (a *app) engineCommand() *cobra.Command {
+func newEngineCommand(a *app) *cobra.Command {
 	var opts upOptions
 	cmd := &cobra.Command{
 		Use:    "engine FILE",
@@ -26,7 +26,7 @@ func (a *app) engineCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.runDetached(cmd.Context(), watch, args[0], opts, dataDir)
+			return runDetached(cmd.Context(), a, watch, args[0], opts, dataDir)
 		},
 	}
 	opts.bindEngine(cmd.Flags())
@@ -47,12 +47,12 @@ func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
 
 // engineArgs is the command line of an engine that goes by the flags of another
 // command.
-func (a *app) engineArgs(file string, flags *pflag.FlagSet) []string {
+func engineArgs(a *app, file string, flags *pflag.FlagSet) []string {
 	args := []string{"engine", file}
 	if a.configFile != "" {
 		args = append(args, "--config="+a.configFile)
 	}
-	a.engineCommand().Flags().VisitAll(func(f *pflag.Flag) {
+	newEngineCommand(a).Flags().VisitAll(func(f *pflag.Flag) {
 		if value := flags.Lookup(f.Name).Value.String(); value != f.DefValue {
 			args = append(args, "--"+f.Name+"="+value)
 		}

@@ -21,7 +21,7 @@ type eventsOptions struct {
 	dataDir string
 }
 
-func (a *app) eventsCommand() *cobra.Command {
+func newEventsCommand(a *app) *cobra.Command {
 	opts := eventsOptions{mode: ui.Plain, time: ui.TimeISO}
 	cmd := &cobra.Command{
 		Use:   "events [-f] [JOB]",
@@ -46,9 +46,9 @@ Exit codes:
 		Example: `  taskrun events web
   taskrun events -f --output json | jq -r 'select(.event=="Terminated").message'`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeRuns(&opts.connection),
+		ValidArgsFunction: completeRuns(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.events(cmd.Context(), first(args), opts)
+			return runEvents(cmd.Context(), a, first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -60,7 +60,7 @@ Exit codes:
 	return cmd
 }
 
-func (a *app) events(ctx context.Context, job string, opts eventsOptions) error {
+func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	if opts.mode == ui.Quiet {
 		return usageError("cannot show events quietly").withHint("use --output plain or json")
@@ -71,22 +71,22 @@ func (a *app) events(ctx context.Context, job string, opts eventsOptions) error 
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	find := a.eventsHere
+	find := eventsHere
 	if remote {
-		find = a.eventsOfCluster
+		find = eventsOfCluster
 	}
-	return stopped(ctx, find(ctx, job, opts))
+	return stopped(ctx, find(ctx, a, job, opts))
 }
 
 // eventsHere shows what has happened in a run of this machine.
-func (a *app) eventsHere(ctx context.Context, job string, opts eventsOptions) error {
+func eventsHere(ctx context.Context, a *app, job string, opts eventsOptions) error {
 	d, missing := a.findRun(ctx, job, opts.dataDir)
 	if missing != nil {
-		past, err := a.endedEvents(ctx, job, opts, missing)
+		past, err := endedEvents(ctx, a, job, opts, missing)
 		if err != nil {
 			return err
 		}
-		return a.showEvents(ctx, source.NewReplay(past), nil, began(past), opts)
+		return showEvents(ctx, a, source.NewReplay(past), nil, began(past), opts)
 	}
 	defer d.Close()
 	d.Detail = source.Events
@@ -99,13 +99,13 @@ func (a *app) eventsHere(ctx context.Context, job string, opts eventsOptions) er
 		return err
 	}
 	if opts.follow {
-		return a.showEvents(ctx, d, jobs, begin, opts)
+		return showEvents(ctx, a, d, jobs, begin, opts)
 	}
 	past, err := d.Past(ctx)
 	if err != nil {
 		return err
 	}
-	return a.showEvents(ctx, source.NewReplay(past), jobs, begin, opts)
+	return showEvents(ctx, a, source.NewReplay(past), jobs, begin, opts)
 }
 
 // began is when the first event happened; now, when there is none.
@@ -117,7 +117,7 @@ func began(past []event.Event) time.Time {
 }
 
 // endedEvents returns the events of a run that has ended, if there is one.
-func (a *app) endedEvents(ctx context.Context, job string, opts eventsOptions, missing error) ([]event.Event, error) {
+func endedEvents(ctx context.Context, a *app, job string, opts eventsOptions, missing error) ([]event.Event, error) {
 	if job == "" && exitCode(missing) == exitUsage {
 		return nil, missing // there are several
 	}
@@ -125,7 +125,7 @@ func (a *app) endedEvents(ctx context.Context, job string, opts eventsOptions, m
 	if err != nil {
 		return nil, err
 	}
-	runs, err := a.endedRuns(ctx, dataDir, job)
+	runs, err := endedRuns(ctx, a, dataDir, job)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (a *app) endedEvents(ctx context.Context, job string, opts eventsOptions, m
 }
 
 // showEvents shows what happens in a run that began at a time.
-func (a *app) showEvents(ctx context.Context, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
+func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	streams := *a.streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // here they are what is asked for
 	return follow(ctx, outside(s, ui.New(&streams, ui.Options{

@@ -22,7 +22,7 @@ type execOptions struct {
 	escape escapeChar
 }
 
-func (a *app) execCommand() *cobra.Command {
+func newExecCommand(a *app) *cobra.Command {
 	opts := execOptions{escape: '~'}
 	cmd := &cobra.Command{
 		Use:   "exec [-i] [-t] TARGET [--] COMMAND [ARG...]",
@@ -50,14 +50,14 @@ Exit codes:
 		Example: `  taskrun exec web -- sh
   taskrun exec app[1]/web -- tail -n 100 local/access.log
   taskrun exec -job shop -task db -- psql < dump.sql`,
-		ValidArgsFunction: a.completeExec(&opts),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.exec(cmd.Context(), args, opts) },
+		ValidArgsFunction: completeExec(a, &opts),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runExec(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // what follows TARGET is the command's
 	opts.bindSession(flags)
-	a.completeJobs(cmd, &opts.connection)
-	a.completeTasks(cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.connection)
+	completeTasks(a, cmd, &opts.connection)
 	return cmd
 }
 
@@ -73,8 +73,8 @@ func (o *execOptions) bindSession(flags *pflag.FlagSet) {
 }
 
 // completeExec completes TARGET; what follows is for the shell to complete.
-func (a *app) completeExec(opts *execOptions) cobra.CompletionFunc {
-	targets := a.completeTargets(&opts.connection)
+func completeExec(a *app, opts *execOptions) cobra.CompletionFunc {
+	targets := completeTargets(a, &opts.connection)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 || opts.job != "" {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -83,21 +83,21 @@ func (a *app) completeExec(opts *execOptions) cobra.CompletionFunc {
 	}
 }
 
-func (a *app) exec(ctx context.Context, args []string, opts execOptions) error {
+func runExec(ctx context.Context, a *app, args []string, opts execOptions) error {
 	collectRarely()
 	target, command, err := opts.parse(args)
 	if err != nil {
 		return err
 	}
-	task, err := a.pick(ctx, target, opts)
+	task, err := pickTask(ctx, a, target, opts)
 	if err != nil {
 		return err
 	}
-	return a.session(task, opts, client.Session{Command: command}).run(ctx)
+	return newSession(a, task, opts, client.Session{Command: command}).run(ctx)
 }
 
-// session prepares a command or an action in a task.
-func (a *app) session(task *client.Task, opts execOptions, what client.Session) *execSession {
+// newSession prepares a command or an action in a task.
+func newSession(a *app, task *client.Task, opts execOptions, what client.Session) *execSession {
 	return &execSession{
 		app: a, task: task, what: what, escape: byte(opts.escape),
 		tty: opts.tty.or(a.streams.InTerm && a.streams.OutTerm), stdin: opts.stdin.or(true),
@@ -126,8 +126,8 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 	return target, args, nil
 }
 
-// pick finds the task in which the command is to run.
-func (a *app) pick(ctx context.Context, target string, opts execOptions) (*client.Task, error) {
+// pickTask finds the task in which the command is to run.
+func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*client.Task, error) {
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ type fmtOptions struct {
 	check, diff, recursive bool
 }
 
-func (a *app) fmtCommand() *cobra.Command {
+func newFmtCommand(a *app) *cobra.Command {
 	var opts fmtOptions
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE...]",
@@ -33,7 +33,7 @@ it; the current one if there is no FILE), or - to format stdin to stdout.`,
 		Example: `  taskrun fmt
   taskrun fmt --check --recursive .
   taskrun fmt --diff job.nomad.hcl`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.fmt(cmd.Context(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runFmt(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&opts.check, "check", false, "write nothing, list the files that would change; the exit code is 1 if there are any")
@@ -42,7 +42,7 @@ it; the current one if there is no FILE), or - to format stdin to stdout.`,
 	return cmd
 }
 
-func (a *app) fmt(ctx context.Context, args []string, opts fmtOptions) error {
+func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	f := formatter{app: a, opts: opts}
 	switch {
 	case slices.Equal(args, []string{"-"}):

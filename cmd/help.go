@@ -14,9 +14,9 @@ import (
 	"taskrun/cmd/help"
 )
 
-// helpCommand is cobra's help command, with topics. A topic wins over the
+// newHelpCommand is cobra's help command, with topics. A topic wins over the
 // command of the same name, whose help is shown by "taskrun COMMAND --help".
-func (a *app) helpCommand() *cobra.Command {
+func newHelpCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [TOPIC | COMMAND]",
 		Short: "Explain a topic or a command",
@@ -32,11 +32,11 @@ commands and topics. On a terminal long texts are shown by $PAGER, or less.`,
 			return startingWith(helpNames(cmd.Root()), prefix), cobra.ShellCompDirectiveNoFileComp
 		},
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // works with any configuration
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.help(cmd, args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return runHelp(a, cmd, args) },
 	}
 }
 
-func (a *app) help(cmd *cobra.Command, args []string) error {
+func runHelp(a *app, cmd *cobra.Command, args []string) error {
 	root := cmd.Root()
 	if len(args) == 0 {
 		if err := root.Help(); err != nil {
@@ -46,7 +46,7 @@ func (a *app) help(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	if t, ok := help.Find(args[0]); ok && len(args) == 1 {
-		return a.page(cmd.Context(), t.Text(a.streams.OutStyle(a.colour).Strong))
+		return showPage(cmd.Context(), a, t.Text(a.streams.OutStyle(a.colour).Strong))
 	}
 	if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
 		return found.Help()
@@ -91,9 +91,9 @@ func nearHelp(root *cobra.Command, word string) string {
 	return ""
 }
 
-// page shows a text on stdout: on a terminal by $PAGER, or less where there is
+// showPage shows a text on stdout: on a terminal by $PAGER, or less where there is
 // one, else as it is.
-func (a *app) page(ctx context.Context, text string) error {
+func showPage(ctx context.Context, a *app, text string) error {
 	show := func() error { _, err := io.WriteString(a.streams.Out, text); return err }
 	pager := a.streams.Env("PAGER")
 	if pager == "" {

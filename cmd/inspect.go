@@ -14,7 +14,7 @@ type inspectOptions struct {
 	canonical bool
 }
 
-func (a *app) inspectCommand() *cobra.Command {
+func newInspectCommand(a *app) *cobra.Command {
 	var opts inspectOptions
 	cmd := &cobra.Command{
 		Use:   "inspect [FILE]",
@@ -24,7 +24,7 @@ the file without defaults, unless --canonical adds them.
 
 ` + fileHelp,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.inspect(cmd.Context(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, args, opts) },
 	}
 	opts.bind(cmd.Flags())
 	opts.bindStubs(cmd.Flags())
@@ -32,7 +32,7 @@ the file without defaults, unless --canonical adds them.
 	return cmd
 }
 
-func (a *app) inspect(ctx context.Context, args []string, opts inspectOptions) error {
+func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions) error {
 	collectRarely()
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {

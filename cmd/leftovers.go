@@ -24,7 +24,7 @@ type leftover struct {
 
 // findLeftovers asks the drivers that can be used on this machine. What was
 // made for runs elsewhere is not ours: their locks would not be seen.
-func (a *app) findLeftovers(ctx context.Context, dataDir string) (*leftovers, error) {
+func findLeftovers(ctx context.Context, a *app, dataDir string) (*leftovers, error) {
 	left := &leftovers{byJob: map[string][]leftover{}}
 	dataDir, err := filepath.Abs(dataDir) // as OpenRun has it
 	errs := []error{err}

@@ -89,7 +89,7 @@ func TestCleanRemovesLeftovers(t *testing.T) {
 			streams: &ui.Streams{Out: &out, Env: func(string) string { return sockets }},
 			drivers: func() map[string]drivers.Driver { return map[string]drivers.Driver{"finder": f} },
 		}
-		err := a.clean(t.Context(), cleanOptions{mode: ui.Plain, all: true, dataDir: dataDir})
+		err := runClean(t.Context(), a, cleanOptions{mode: ui.Plain, all: true, dataDir: dataDir})
 		return out.String(), err
 	}
 

@@ -27,7 +27,7 @@ type logsOptions struct {
 	dataDir        string
 }
 
-func (a *app) logsCommand() *cobra.Command {
+func newLogsCommand(a *app) *cobra.Command {
 	opts := logsOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "logs [TARGET...]",
@@ -58,8 +58,8 @@ Exit codes:
 		Example: `  taskrun logs web
   taskrun logs -f --tail 10 web db
   taskrun logs --stderr app[1]/web | grep ERROR`,
-		ValidArgsFunction: a.completeTargets(&opts.connection),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.logs(cmd.Context(), args, opts) },
+		ValidArgsFunction: completeTargets(a, &opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runLogs(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
@@ -71,18 +71,18 @@ Exit codes:
 	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also of allocations in whose place others run")
 	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")
-	a.completeJobs(cmd, &opts.connection)
-	a.completeTasks(cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.connection)
+	completeTasks(a, cmd, &opts.connection)
 	return cmd
 }
 
-func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) error {
+func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
-	all, selected, live, err := a.selectTasks(ctx, servers, targets, opts)
+	all, selected, live, err := selectTasks(ctx, a, servers, targets, opts)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (a *app) logs(ctx context.Context, targets []string, opts logsOptions) erro
 
 // selectTasks returns the tasks that targets name: of the runs that live or,
 // when none of them has any, of those that have ended.
-func (a *app) selectTasks(ctx context.Context, servers []*client.Server, targets []string, opts logsOptions) (all []*client.Task, selected *client.Selection, live bool, err error) {
+func selectTasks(ctx context.Context, a *app, servers []*client.Server, targets []string, opts logsOptions) (all []*client.Task, selected *client.Selection, live bool, err error) {
 	if len(servers) > 0 {
 		if all, err = a.tasks(ctx, servers, opts.job); err != nil {
 			return nil, nil, false, err
@@ -119,7 +119,7 @@ func (a *app) selectTasks(ctx context.Context, servers []*client.Server, targets
 	if err == nil && len(all) > 0 || opts.cluster.Address != "" {
 		return all, selected, true, targetError(err, all, exitFailed)
 	}
-	kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+	kept, among, runs, failure := endedTasks(ctx, a, opts.dataDir, opts.job, targets)
 	var unknown *client.UnknownError
 	switch {
 	case failure == nil && len(runs) > 0:

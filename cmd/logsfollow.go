@@ -17,7 +17,7 @@ import (
 func (l *logsSession) followRun(ctx context.Context, s *client.Server) error {
 	self, err := s.Self(ctx)
 	if client.Gone(err) { // the run has just ended
-		kept, _, _, err := l.endedTasks(ctx, l.opts.dataDir, l.opts.job, l.targets)
+		kept, _, _, err := endedTasks(ctx, l.app, l.opts.dataDir, l.opts.job, l.targets)
 		if err != nil {
 			return err
 		}

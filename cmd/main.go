@@ -30,7 +30,7 @@ func Main() int {
 
 // run runs a command and returns its exit code.
 func (a *app) run(ctx context.Context, args []string) int {
-	root := a.rootCommand()
+	root := newRootCommand(a)
 	root.SetArgs(nomadSpelling(args))
 	root.SetIn(a.streams.In)
 	root.SetOut(visible.Writer{To: a.streams.Out})

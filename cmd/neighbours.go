@@ -37,7 +37,7 @@ type neighbours struct {
 	offered map[string][]*service.Instance // by socket
 }
 
-func (a *app) newNeighbours(self int, wake func()) *neighbours {
+func newNeighbours(a *app, self int, wake func()) *neighbours {
 	dir, _ := a.sockets() // a run without a directory has no neighbors
 	n := &neighbours{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())

@@ -33,7 +33,7 @@ type background struct {
 }
 
 // newRun joins the parts of a run. stop must be called in the end.
-func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
+func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
 	node := preflight.Node(preflightFiles(files), a.health(), lent(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &run{
@@ -47,7 +47,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		pid = os.Getppid() // the keeper's, which stays
 	}
 	services := &service.Catalog{}
-	others := a.newNeighbours(pid, services.Wake)
+	others := newNeighbours(a, pid, services.Wake)
 	elsewhere := others.instances
 	if opts.rehearse { // which depends on nobody else
 		elsewhere = nil
@@ -70,7 +70,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		}),
 		Node:         node,
 		HostEnv:      a.environ,
-		PortDir:      a.portDir(),
+		PortDir:      portDir(a),
 		Services:     services,
 		Variables:    variables,
 		LogicalPorts: opts.rehearse,
@@ -93,9 +93,9 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 		linger = lingerTime
 	}
 	if !opts.rehearse {
-		server, socket, warning, r.serve, unserve = a.serve(r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
+		server, socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
 			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: sources(files),
-			Preflight: a.apiPreflight(preflight.Case{
+			Preflight: apiPreflight(a, preflight.Case{
 				Drivers: a.drivers(), Instead: opts.drivers, Services: hooks.Known(services, elsewhere), Environ: a.environ,
 				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
 			}, stock),
@@ -131,7 +131,7 @@ func (a *app) newRun(files []jobFile, warnings jobspec.Problems, opts upOptions,
 
 // portDir is where the runs of this user tell each other of their ports; "" for
 // nowhere.
-func (a *app) portDir() string {
+func portDir(a *app) string {
 	dir, err := a.sockets()
 	if err != nil {
 		return ""
@@ -139,7 +139,7 @@ func (a *app) portDir() string {
 	return filepath.Join(dir, "ports")
 }
 
-// ordered takes the order of a client.
+// orderedTasks takes the order of a client.
 func (r *run) ordered(kill bool) {
 	select {
 	case r.orders <- kill:

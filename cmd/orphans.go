@@ -9,8 +9,8 @@ import (
 	"taskrun/drivers/process/keeper"
 )
 
-// orphans shows what dead runs left behind, and leaves it alone.
-func (a *app) orphans(mode ui.Mode) error {
+// listOrphans shows what dead runs left behind, and leaves it alone.
+func listOrphans(a *app, mode ui.Mode) error {
 	a.jsonErrors = mode == ui.JSON
 	sockets, err := a.sockets()
 	if err != nil {

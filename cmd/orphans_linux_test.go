@@ -130,7 +130,7 @@ func (s *stand) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// up runs the job until so many processes of the task sleep.
+// runUp runs the job until so many processes of the task sleep.
 func (s *stand) up(t *testing.T, sleepers int) {
 	t.Helper()
 	s.Cmd = s.command("up", "job.nomad.hcl")

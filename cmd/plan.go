@@ -22,7 +22,7 @@ type planOptions struct {
 	mode ui.Mode
 }
 
-func (a *app) planCommand() *cobra.Command {
+func newPlanCommand(a *app) *cobra.Command {
 	opts := planOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "plan [FILE]",
@@ -55,7 +55,7 @@ Exit codes, as those of "nomad job plan":
 		Example: `  taskrun plan job.nomad.hcl
   taskrun plan --output json | jq .groups`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.plan(cmd.Context(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
@@ -66,7 +66,7 @@ Exit codes, as those of "nomad job plan":
 	return cmd
 }
 
-func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
+func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	entry := preflight.Plan
 	remote, err := opts.remote("max-allocs", "stubs", "local")
@@ -85,7 +85,7 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 	if err := a.refuse(files, problems, opts.mode); err != nil {
 		return err
 	}
-	server, err := a.serverFor(ctx, files[0], opts, remote)
+	server, err := serverFor(ctx, a, files[0], opts, remote)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (a *app) plan(ctx context.Context, args []string, opts planOptions) error {
 
 // serverFor returns the run of the job of a file, or the cluster, where the job
 // may be new.
-func (a *app) serverFor(ctx context.Context, f jobFile, opts planOptions, remote bool) (*client.Server, error) {
+func serverFor(ctx context.Context, a *app, f jobFile, opts planOptions, remote bool) (*client.Server, error) {
 	if remote {
 		return opts.serverOf(f.Job)
 	}

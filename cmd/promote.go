@@ -10,7 +10,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func (a *app) promoteCommand() *cobra.Command {
+func newPromoteCommand(a *app) *cobra.Command {
 	opts := changeOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "promote JOB [GROUP...]",
@@ -20,18 +20,18 @@ allocations are replaced as the update block says. With GROUP, promote only the
 canaries of these groups. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "promoted"),
 		Example:           `  taskrun promote web`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeChange(&opts.connection, true),
+		ValidArgsFunction: completeChange(a, &opts.connection, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.promote(cmd.Context(), args[0], args[1:], opts)
+			return runPromote(cmd.Context(), a, args[0], args[1:], opts)
 		},
 	}
-	a.bindChange(cmd, &opts)
+	bindChange(a, cmd, &opts)
 	return cmd
 }
 
-func (a *app) promote(ctx context.Context, id string, groups []string, opts changeOptions) error {
+func runPromote(ctx context.Context, a *app, id string, groups []string, opts changeOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
-	job, err := a.runningJob(ctx, id, opts.connection)
+	job, err := runningJob(ctx, a, id, opts.connection)
 	if err != nil {
 		return err
 	}
@@ -45,5 +45,5 @@ func (a *app) promote(ctx context.Context, id string, groups []string, opts chan
 	if err := job.Promote(ctx, d.ID, groups); err != nil {
 		return err
 	}
-	return a.changed(ctx, job, "promoted", client.Begun{Deployment: d.ID}, opts.mode, opts.detach)
+	return followChange(ctx, a, job, "promoted", client.Begun{Deployment: d.ID}, opts.mode, opts.detach)
 }

@@ -25,7 +25,7 @@ type psOptions struct {
 	orphans bool
 }
 
-func (a *app) psCommand() *cobra.Command {
+func newPsCommand(a *app) *cobra.Command {
 	opts := psOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:     "ps [TARGET...]",
@@ -53,15 +53,15 @@ Exit codes:
   2  the call is wrong`,
 		Example: `  taskrun ps
   taskrun ps --output json | jq -r 'select(.failed).target'`,
-		ValidArgsFunction: a.completeTargets(&opts.connection),
+		ValidArgsFunction: completeTargets(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opts.orphans {
 				if _, err := opts.remote(orphansFlag); err != nil {
 					return err
 				}
-				return a.orphans(opts.mode)
+				return listOrphans(a, opts.mode)
 			}
-			return a.ps(cmd.Context(), args, opts)
+			return runPs(cmd.Context(), a, args, opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -70,11 +70,11 @@ Exit codes:
 	bindDataDir(flags, &opts.dataDir)
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and, in a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
-	a.completeJobs(cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.connection)
 	return cmd
 }
 
-func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
+func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
@@ -91,9 +91,9 @@ func (a *app) ps(ctx context.Context, targets []string, opts psOptions) error {
 	}
 	selected, err := client.Select(all, targets)
 	if opts.cluster.Address == "" && (err != nil || len(all) == 0 && opts.job != "") {
-		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+		kept, among, runs, failure := endedTasks(ctx, a, opts.dataDir, opts.job, targets)
 		if failure == nil && len(runs) > 0 {
-			return a.showEnded(kept, among.Of(kept), runs, opts)
+			return showEnded(a, kept, among.Of(kept), runs, opts)
 		}
 	}
 	if err != nil {
@@ -137,7 +137,7 @@ func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.
 }
 
 // showEnded shows tasks of runs that have ended.
-func (a *app) showEnded(all, tasks []*client.Task, runs []*endedRun, opts psOptions) error {
+func showEnded(a *app, all, tasks []*client.Task, runs []*endedRun, opts psOptions) error {
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}

@@ -37,7 +37,7 @@ type (
 )
 
 // rehearse puts mock tasks in the place of those of every driver.
-func (a *app) newRehearsal(offline bool) *rehearsalRun {
+func newRehearsal(a *app, offline bool) *rehearsalRun {
 	r := &rehearsalRun{
 		known: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsal.Script{},
 		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
@@ -157,7 +157,7 @@ func (r *rehearsalRun) notice() jobspec.Problem {
 
 // dataDirFor returns the data directory of a run; one of its own is removed at
 // the end.
-func (a *app) dataDirFor(opts upOptions) (dir string, remove func(), err error) {
+func dataDirFor(a *app, opts upOptions) (dir string, remove func(), err error) {
 	if !opts.ownData {
 		dir, err = a.dataDir(opts.dataDir)
 		return dir, func() {}, err

@@ -7,7 +7,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func (a *app) rehearseCommand() *cobra.Command {
+func newRehearseCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, time: ui.TimeClock, rehearse: true}
 	cmd := &cobra.Command{
 		Use:   "rehearse [FILE...]",
@@ -36,7 +36,7 @@ Exit codes:
 			a.jsonErrors = opts.mode == ui.JSON
 			// The data directory of the environment and the config file is for runs.
 			opts.ownData = !cmd.Flags().Changed("data-dir")
-			return a.upHere(cmd.Context(), args, opts)
+			return runUpHere(cmd.Context(), a, args, opts)
 		},
 	}
 	flags := cmd.Flags()

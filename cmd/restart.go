@@ -29,7 +29,7 @@ Exit codes:
   2    the call is wrong
   125  taskrun itself failed, or the run refused`
 
-func (a *app) restartCommand() *cobra.Command {
+func newRestartCommand(a *app) *cobra.Command {
 	opts := orderOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "restart TARGET...",
@@ -42,39 +42,39 @@ command returns when the old processes have ended.
 		Example: `  taskrun restart web
   taskrun restart --all-tasks app[1]`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTargets(&opts.connection),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.restart(cmd.Context(), args, opts) },
+		ValidArgsFunction: completeTargets(a, &opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runRestart(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()
-	a.bindOrder(cmd, &opts)
+	bindOrder(a, cmd, &opts)
 	flags.BoolVar(&opts.allTasks, "all-tasks", false, "restart whole allocations, including tasks that have ended")
 	return cmd
 }
 
 // bindOrder adds the flags of commands that tell tasks what to do.
-func (a *app) bindOrder(cmd *cobra.Command, opts *orderOptions) {
+func bindOrder(a *app, cmd *cobra.Command, opts *orderOptions) {
 	opts.bind(cmd.Flags())
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
-	a.completeJobs(cmd, &opts.connection)
+	completeJobs(a, cmd, &opts.connection)
 }
 
-func (a *app) restart(ctx context.Context, targets []string, opts orderOptions) error {
-	tasks, labels, err := a.ordered(ctx, targets, opts)
+func runRestart(ctx context.Context, a *app, targets []string, opts orderOptions) error {
+	tasks, labels, err := orderedTasks(ctx, a, targets, opts)
 	if err != nil {
 		return err
 	}
 	if !opts.allTasks {
-		return a.carryOut(opts.mode, "restarted", tasks, labels, func(t *client.Task) error { return t.Restart(ctx) })
+		return carryOut(a, opts.mode, "restarted", tasks, labels, func(t *client.Task) error { return t.Restart(ctx) })
 	}
 	whole := client.Allocs(tasks)
 	for _, t := range whole {
 		labels[t] = t.Alloc.Name
 	}
-	return a.carryOut(opts.mode, "restarted", whole, labels, func(t *client.Task) error { return t.RestartAlloc(ctx) })
+	return carryOut(a, opts.mode, "restarted", whole, labels, func(t *client.Task) error { return t.RestartAlloc(ctx) })
 }
 
-// ordered returns the running tasks that targets stand for.
-func (a *app) ordered(ctx context.Context, targets []string, opts orderOptions) ([]*client.Task, map[*client.Task]string, error) {
+// orderedTasks returns the running tasks that targets stand for.
+func orderedTasks(ctx context.Context, a *app, targets []string, opts orderOptions) ([]*client.Task, map[*client.Task]string, error) {
 	a.jsonErrors = opts.mode == ui.JSON
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *app) ordered(ctx context.Context, targets []string, opts orderOptions) 
 
 // carryOut does something with each task, and tells of those with which it
 // worked, up to the first with which it did not.
-func (a *app) carryOut(mode ui.Mode, what string, tasks []*client.Task, labels map[*client.Task]string, do func(*client.Task) error) error {
+func carryOut(a *app, mode ui.Mode, what string, tasks []*client.Task, labels map[*client.Task]string, do func(*client.Task) error) error {
 	for _, t := range tasks {
 		if err := do(t); err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func (a *app) revertCommand() *cobra.Command {
+func newRevertCommand(a *app) *cobra.Command {
 	opts := changeOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "revert JOB [VERSION]",
@@ -23,16 +23,16 @@ end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 		Example: `  taskrun revert web
   taskrun revert web 3`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: a.completeChange(&opts.connection, false),
+		ValidArgsFunction: completeChange(a, &opts.connection, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.revert(cmd.Context(), args, opts)
+			return runRevert(cmd.Context(), a, args, opts)
 		},
 	}
-	a.bindChange(cmd, &opts)
+	bindChange(a, cmd, &opts)
 	return cmd
 }
 
-func (a *app) revert(ctx context.Context, args []string, opts changeOptions) error {
+func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	var number *uint64
 	if len(args) == 2 {
@@ -42,7 +42,7 @@ func (a *app) revert(ctx context.Context, args []string, opts changeOptions) err
 		}
 		number = &n
 	}
-	job, err := a.runningJob(ctx, args[0], opts.connection)
+	job, err := runningJob(ctx, a, args[0], opts.connection)
 	if err != nil {
 		return err
 	}
@@ -66,5 +66,5 @@ func (a *app) revert(ctx context.Context, args []string, opts changeOptions) err
 	if err != nil {
 		return err
 	}
-	return a.changed(ctx, job, "reverted", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
+	return followChange(ctx, a, job, "reverted", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
 }

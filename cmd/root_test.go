@@ -85,7 +85,7 @@ var samples = map[string][3]string{
 // the ways there are. A new flag needs a row of samples.
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
-	root := (&app{colour: ui.ColourAuto}).rootCommand()
+	root := newRootCommand((&app{colour: ui.ColourAuto}))
 	for _, c := range root.Commands() {
 		for _, name := range config.Options(allFlags(c)) {
 			sample, ok := samples[name]
@@ -145,7 +145,7 @@ func resolved(t *testing.T, command, flag string, env, args []string) string {
 		return ""
 	}
 	a := &app{streams: streams, colour: ui.ColourAuto}
-	root := a.rootCommand()
+	root := newRootCommand(a)
 	c, _, err := root.Find([]string{command})
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ Exit codes:
   125  taskrun itself failed, or the run refused the change
   130, 143  SIGINT or SIGTERM ended the wait; the deployment continues`
 
-func (a *app) bindChange(cmd *cobra.Command, opts *changeOptions) {
+func bindChange(a *app, cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
@@ -49,7 +49,7 @@ func bindNoWait(flags *pflag.FlagSet, detach *bool) {
 	flags.BoolVarP(detach, "detach", "d", false, "do not wait for the deployment")
 }
 
-func (a *app) scaleCommand() *cobra.Command {
+func newScaleCommand(a *app) *cobra.Command {
 	opts := changeOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "scale JOB [GROUP] COUNT",
@@ -60,26 +60,26 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 		Example: `  taskrun scale web 3
   taskrun scale shop workers 0`,
 		Args:              cobra.RangeArgs(2, 3),
-		ValidArgsFunction: a.completeChange(&opts.connection, true),
+		ValidArgsFunction: completeChange(a, &opts.connection, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group := ""
 			if len(args) == 3 {
 				group = args[1]
 			}
-			return a.scale(cmd.Context(), args[0], group, args[len(args)-1], opts)
+			return runScale(cmd.Context(), a, args[0], group, args[len(args)-1], opts)
 		},
 	}
-	a.bindChange(cmd, &opts)
+	bindChange(a, cmd, &opts)
 	return cmd
 }
 
-func (a *app) scale(ctx context.Context, id, group, text string, opts changeOptions) error {
+func runScale(ctx context.Context, a *app, id, group, text string, opts changeOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	count, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return usageError("cannot scale to %q: that is no count", text)
 	}
-	job, err := a.runningJob(ctx, id, opts.connection)
+	job, err := runningJob(ctx, a, id, opts.connection)
 	if err != nil {
 		return err
 	}
@@ -100,11 +100,11 @@ func (a *app) scale(ctx context.Context, id, group, text string, opts changeOpti
 	if err != nil {
 		return err
 	}
-	return a.changed(ctx, job, "scaled", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
+	return followChange(ctx, a, job, "scaled", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
 }
 
 // runningJob returns the job of an ID.
-func (a *app) runningJob(ctx context.Context, id string, c connection) (*client.Job, error) {
+func runningJob(ctx context.Context, a *app, id string, c connection) (*client.Job, error) {
 	servers, err := a.servers(ctx, c)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (a *app) runningJob(ctx context.Context, id string, c connection) (*client.
 }
 
 // completeChange completes jobs and then, if wanted, their groups.
-func (a *app) completeChange(c *connection, groups bool) cobra.CompletionFunc {
+func completeChange(a *app, c *connection, groups bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) (found []string, only cobra.ShellCompDirective) {
 		only = cobra.ShellCompDirectiveNoFileComp
 		if len(args) > 1 || len(args) == 1 && !groups || a.configure(cmd) != nil {

@@ -18,13 +18,13 @@ const closeTime = time.Second
 // serves those who still read its output. taskrun's own clients read the files.
 const lingerTime = 30 * time.Second
 
-// serve makes a socket for this user alone, at which the engine is served as
+// serveRun makes a socket for this user alone, at which the engine is served as
 // Nomad's HTTP API once begin is called, at any time: whoever comes earlier is not told of a
 // run without jobs. A run without a socket is a run all the same: the warning
 // says why there is none. end must be called when the engine is closed. A port,
 // if there is one, is served too.
 // The tasks' sockets are served from the beginning to the end.
-func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
+func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	var listener net.Listener
 	dir, err := a.sockets()
 	if err == nil {
@@ -68,7 +68,7 @@ func (a *app) serve(e *engine.Engine, name string, port net.Listener, cfg httpap
 
 // listenHTTP listens at a port for those tools of Nomad that know no sockets,
 // and tells the user its address and its token: here and nowhere else.
-func (a *app) listenHTTP(addr string) (net.Listener, error) {
+func listenHTTP(a *app, addr string) (net.Listener, error) {
 	if addr == "" {
 		return nil, nil
 	}

@@ -10,9 +10,9 @@ import (
 	"taskrun/drivers"
 )
 
-func (a *app) signalCommand() *cobra.Command {
+func newSignalCommand(a *app) *cobra.Command {
 	opts := orderOptions{mode: ui.Plain}
-	targets := a.completeTargets(&opts.connection)
+	targets := completeTargets(a, &opts.connection)
 	cmd := &cobra.Command{
 		Use:   "signal TARGET SIGNAL",
 		Short: "Send a signal to tasks",
@@ -29,13 +29,15 @@ as SIGHUP, hup or USR1.
 			}
 			return drivers.SignalNames(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.signal(cmd.Context(), args[0], args[1], opts) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runSignal(cmd.Context(), a, args[0], args[1], opts)
+		},
 	}
-	a.bindOrder(cmd, &opts)
+	bindOrder(a, cmd, &opts)
 	return cmd
 }
 
-func (a *app) signal(ctx context.Context, target, name string, opts orderOptions) error {
+func runSignal(ctx context.Context, a *app, target, name string, opts orderOptions) error {
 	signal := strings.ToUpper(name)
 	if !strings.HasPrefix(signal, "SIG") {
 		signal = "SIG" + signal
@@ -43,7 +45,7 @@ func (a *app) signal(ctx context.Context, target, name string, opts orderOptions
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return usageError("unknown signal %q", name).withHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
 	}
-	tasks, labels, err := a.ordered(ctx, []string{target}, opts)
+	tasks, labels, err := orderedTasks(ctx, a, []string{target}, opts)
 	if err != nil {
 		return err
 	}

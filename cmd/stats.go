@@ -13,7 +13,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func (a *app) statsCommand() *cobra.Command {
+func newStatsCommand(a *app) *cobra.Command {
 	opts := orderOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "stats [TARGET...]",
@@ -34,14 +34,14 @@ Exit codes:
   125  taskrun itself failed, or the run refused`,
 		Example: `  taskrun stats
   taskrun stats --output json web | jq .memory_bytes`,
-		ValidArgsFunction: a.completeTargets(&opts.connection),
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.stats(cmd.Context(), args, opts) },
+		ValidArgsFunction: completeTargets(a, &opts.connection),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runStats(cmd.Context(), a, args, opts) },
 	}
-	a.bindOrder(cmd, &opts)
+	bindOrder(a, cmd, &opts)
 	return cmd
 }
 
-func (a *app) stats(ctx context.Context, targets []string, opts orderOptions) error {
+func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	servers, err := a.servers(ctx, opts.connection)
 	if err != nil {

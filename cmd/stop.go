@@ -21,7 +21,7 @@ type stopOptions struct {
 	noDelay bool
 }
 
-func (a *app) stopCommand() *cobra.Command {
+func newStopCommand(a *app) *cobra.Command {
 	opts := stopOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "stop [JOB]",
@@ -51,9 +51,9 @@ Exit codes:
   taskrun stop --kill web
   taskrun stop --address https://nomad.example.com:4646 --purge web`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeRuns(&opts.connection),
+		ValidArgsFunction: completeRuns(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.stop(cmd.Context(), first(args), opts)
+			return runStop(cmd.Context(), a, first(args), opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -76,14 +76,14 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 	return ui.WriteDone(a.streams, o.mode, "stopped", done)
 }
 
-func (a *app) stop(ctx context.Context, job string, opts stopOptions) error {
+func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	a.jsonErrors = opts.mode == ui.JSON
 	remote, err := opts.remote("kill")
 	switch {
 	case err != nil:
 		return err
 	case remote:
-		return a.stopCluster(ctx, job, opts)
+		return stopCluster(ctx, a, job, opts)
 	}
 	for _, name := range []string{"purge", "detach", "no-shutdown-delay"} {
 		if opts.flags.Changed(name) {

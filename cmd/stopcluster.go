@@ -15,10 +15,10 @@ import (
 
 // stopCluster stops a job of a cluster and waits for its end. Who does not want
 // to wait any more leaves it to end.
-func (a *app) stopCluster(ctx context.Context, id string, opts stopOptions) error {
+func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	t, err := a.clusterJob(ctx, opts.connection, id)
+	t, err := clusterJob(ctx, a, opts.connection, id)
 	if err != nil {
 		return stopped(ctx, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"taskrun/jobspec/standin"
 )
 
-func (a *app) stubsCommand() *cobra.Command {
+func newStubsCommand(a *app) *cobra.Command {
 	var opts jobOptions
 	cmd := &cobra.Command{
 		Use:   "stubs [FILE]",
@@ -23,21 +23,21 @@ reads it from there, or from --stubs FILE.
 ` + fileHelp,
 		Example: `  taskrun stubs job.nomad.hcl > taskrun.hcl`,
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.printStubs(cmd.Context(), args, opts) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return runStubs(cmd.Context(), a, args, opts) },
 	}
 	opts.bind(cmd.Flags())
 	opts.outline = true
 	return cmd
 }
 
-// localCommand is the old spelling of stubs.
-func (a *app) localCommand() *cobra.Command {
-	cmd := a.stubsCommand()
+// newLocalCommand is the old spelling of stubs.
+func newLocalCommand(a *app) *cobra.Command {
+	cmd := newStubsCommand(a)
 	cmd.Use, cmd.Hidden = "local [FILE]", true
 	return cmd
 }
 
-func (a *app) printStubs(ctx context.Context, args []string, opts jobOptions) error {
+func runStubs(ctx context.Context, a *app, args []string, opts jobOptions) error {
 	files, problems, err := a.read(ctx, args, opts)
 	if err != nil {
 		return err

@@ -39,10 +39,10 @@ func cleanUp(ctx context.Context, driver, ref string) error {
 	return d.CleanUp(ctx, ref)
 }
 
-// sweep cleans up after runs that were killed together with their keeper, and
+// sweepDead cleans up after runs that were killed together with their keeper, and
 // says so. Without any it costs one look at the directory of sockets. What
 // cannot be done every command tries again, until clean gives it up.
-func (a *app) sweep(cmd *cobra.Command) {
+func sweepDead(a *app, cmd *cobra.Command) {
 	if f := cmd.Flags().Lookup(orphansFlag); cmd.Hidden || f != nil && f.Value.String() == "true" {
 		return
 	}

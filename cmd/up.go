@@ -44,7 +44,7 @@ type upOptions struct {
 	noRestart bool
 }
 
-func (a *app) upCommand() *cobra.Command {
+func newUpCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, time: ui.TimeClock}
 	cmd := &cobra.Command{
 		Use:   "up [FILE...]",
@@ -98,7 +98,7 @@ completed does not count as failed.`,
   taskrun up --exit-code-from tests --driver docker=mock_driver job.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.ownData = opts.rehearse && !cmd.Flags().Changed("data-dir")
-			return a.up(cmd.Context(), args, opts)
+			return runUp(cmd.Context(), a, args, opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -118,7 +118,7 @@ completed does not count as failed.`,
 	opts.bindOffline(flags)
 	flags.BoolVar(&opts.update, "update", false, "change the jobs where they run; see: taskrun update")
 	hide(flags, "rehearse", "offline", "update")
-	a.completeCodeFrom(cmd, opts.jobOptions)
+	completeCodeFrom(a, cmd, opts.jobOptions)
 	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
 }
@@ -127,24 +127,24 @@ func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.timeout, "timeout", 0, "stop after this time, e.g. 10m")
 }
 
-func (a *app) up(ctx context.Context, args []string, opts upOptions) error {
+func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	collectRarely()
 	a.jsonErrors = opts.mode == ui.JSON
 	switch remote, err := opts.at.remote(machineFlags...); {
 	case err != nil:
 		return err
 	case remote:
-		return a.upCluster(ctx, args, opts)
+		return upCluster(ctx, a, args, opts)
 	}
-	return a.upHere(ctx, args, opts)
+	return runUpHere(ctx, a, args, opts)
 }
 
-// upHere runs or rehearses jobs on this machine, or updates those that run.
-func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
+// runUpHere runs or rehearses jobs on this machine, or updates those that run.
+func runUpHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if opts.offline && !opts.rehearse {
 		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
 	}
-	dataDir, removeData, err := a.dataDirFor(opts)
+	dataDir, removeData, err := dataDirFor(a, opts)
 	if err != nil {
 		return err
 	}
@@ -153,13 +153,13 @@ func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 		return err
 	}
 	if opts.update {
-		return a.updateHere(ctx, args, opts)
+		return updateHere(ctx, a, args, opts)
 	}
 	var stage *rehearsalRun
 	if opts.rehearse {
-		stage = a.newRehearsal(opts.offline)
+		stage = newRehearsal(a, opts.offline)
 	}
-	files, warnings, err := a.readToRun(ctx, args, opts, dataDir, stage)
+	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, stage)
 	if err != nil {
 		return err
 	}
@@ -174,13 +174,13 @@ func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 		p.Stage = stage
 	}
 	if opts.detach {
-		return a.detach(ctx, files, warnings, opts, dataDir)
+		return runDetach(ctx, a, files, warnings, opts, dataDir)
 	}
-	port, err := a.listenHTTP(opts.http)
+	port, err := listenHTTP(a, opts.http)
 	if err != nil {
 		return err
 	}
-	r, stop := a.newRun(files, warnings, opts, p, background{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
+	r, stop := newRun(a, files, warnings, opts, p, background{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
 	defer stop()
 	code, err := r.run(ctx, jobs(files))
 	if err != nil {
@@ -191,7 +191,7 @@ func (a *app) upHere(ctx context.Context, args []string, opts upOptions) error {
 
 // readToRun reads the files and tells of everything that keeps them from being
 // run; the error is silent then. The warnings are for the view of the run.
-func (a *app) readToRun(ctx context.Context, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobFile, jobspec.Problems, error) {
+func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobFile, jobspec.Problems, error) {
 	if err := opts.drivers.check(a.drivers()); err != nil {
 		return nil, nil, err
 	}

@@ -42,11 +42,11 @@ func (o *upOptions) checkCluster() error {
 }
 
 // upCluster runs jobs in a Nomad cluster and shows what happens.
-func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) error {
+func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error {
 	if err := opts.checkCluster(); err != nil {
 		return err
 	}
-	files, problems, err := a.readForCluster(ctx, args, &opts)
+	files, problems, err := readForCluster(ctx, a, args, &opts)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 	}
 	warnings := append(asDiagnostics(problems), r.warnings...)
 	if opts.detach {
-		return a.detachCluster(context.WithoutCancel(ctx), r, warnings, past, opts)
+		return detachCluster(context.WithoutCancel(ctx), a, r, warnings, past, opts)
 	}
 	return r.show(context.WithoutCancel(ctx), past, p, ui.Options{
 		Mode: opts.mode, Colour: a.colour, Time: opts.time, Warnings: warnings, Begin: began,
@@ -77,7 +77,7 @@ func (a *app) upCluster(ctx context.Context, args []string, opts upOptions) erro
 // readForCluster reads files whose jobs are for a cluster, which has its own
 // limit of allocations and needs no stubs. The error is silent when they have
 // mistakes.
-func (a *app) readForCluster(ctx context.Context, args []string, opts *upOptions) ([]jobFile, jobspec.Problems, error) {
+func readForCluster(ctx context.Context, a *app, args []string, opts *upOptions) ([]jobFile, jobspec.Problems, error) {
 	opts.lend, opts.stubs, opts.local, opts.maxAllocs = false, "", "", 0
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
@@ -236,7 +236,7 @@ func (r *clusterRun) halfway(err error) error {
 
 // detachCluster tells where the jobs are, once they are as they should be if
 // that is wanted.
-func (a *app) detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic, past []event.Event, opts upOptions) error {
+func detachCluster(ctx context.Context, a *app, r *clusterRun, warnings []ui.Diagnostic, past []event.Event, opts upOptions) error {
 	if err := ui.WriteWarnings(a.streams, opts.mode, a.colour, warnings); err != nil {
 		return err
 	}

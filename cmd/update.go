@@ -12,7 +12,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func (a *app) updateCommand() *cobra.Command {
+func newUpdateCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, update: true}
 	cmd := &cobra.Command{
 		Use:   "update [FILE...]",
@@ -35,9 +35,9 @@ the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") +
 			case err != nil:
 				return err
 			case remote:
-				return a.updateCluster(cmd.Context(), args, opts)
+				return updateCluster(cmd.Context(), a, args, opts)
 			}
-			return a.updateHere(cmd.Context(), args, opts)
+			return updateHere(cmd.Context(), a, args, opts)
 		},
 	}
 	flags := cmd.Flags()
@@ -55,12 +55,12 @@ the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") +
 
 // updateHere makes the jobs of files the newest versions of those that run on
 // this machine, and waits for their deployments.
-func (a *app) updateHere(ctx context.Context, args []string, opts upOptions) error {
+func updateHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	dataDir, err := a.dataDir(opts.dataDir)
 	if err != nil {
 		return err
 	}
-	files, warnings, err := a.readToRun(ctx, args, opts, dataDir, nil)
+	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, nil)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (a *app) updateHere(ctx context.Context, args []string, opts upOptions) err
 		if err != nil {
 			return err
 		}
-		if err := a.changed(ctx, known[i], "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
+		if err := followChange(ctx, a, known[i], "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
 			return err
 		}
 	}
@@ -114,8 +114,8 @@ func (o *upOptions) untilOverdue(ctx context.Context) (context.Context, context.
 }
 
 // updateCluster does the same in a Nomad cluster.
-func (a *app) updateCluster(ctx context.Context, args []string, opts upOptions) error {
-	files, warnings, err := a.readForCluster(ctx, args, &opts)
+func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) error {
+	files, warnings, err := readForCluster(ctx, a, args, &opts)
 	if err != nil {
 		return err
 	}
@@ -143,16 +143,16 @@ func (a *app) updateCluster(ctx context.Context, args []string, opts upOptions) 
 			a.warn(errors.New(line))
 		}
 		job := &client.Job{JobListStub: &api.JobListStub{ID: *t.job.ID, Namespace: *t.job.Namespace}, Server: t.server}
-		if err := a.changed(ctx, job, "updated", client.Begun{Evaluation: answer.EvalID}, opts.mode, opts.detach || answer.EvalID == ""); err != nil {
+		if err := followChange(ctx, a, job, "updated", client.Begun{Evaluation: answer.EvalID}, opts.mode, opts.detach || answer.EvalID == ""); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changed says what was done to a job and, unless it is not to be waited for,
+// followChange says what was done to a job and, unless it is not to be waited for,
 // shows how the deployment goes on to which that led.
-func (a *app) changed(ctx context.Context, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
+func followChange(ctx context.Context, a *app, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
 	done := []ui.Done{{Job: job.ID, Label: "job " + job.ID}}
 	if err := ui.WriteDone(a.streams, mode, what, done); err != nil || detach {
 		return err

@@ -17,7 +17,7 @@ type validateOptions struct {
 	format problemFormat
 }
 
-func (a *app) validateCommand() *cobra.Command {
+func newValidateCommand(a *app) *cobra.Command {
 	opts := validateOptions{format: formatPlain}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE...]",
@@ -31,7 +31,7 @@ With --strict every warning of "taskrun up" is an error as well, such as blocks
 and options that have no effect here.
 
 ` + fileHelp,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.validate(cmd.Context(), args, opts) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runValidate(cmd.Context(), a, args, opts) },
 	}
 	opts.jobOptions.bind(cmd.Flags())
 	opts.machineOptions.bind(cmd.Flags())
@@ -43,7 +43,7 @@ and options that have no effect here.
 	return cmd
 }
 
-func (a *app) validate(ctx context.Context, args []string, opts validateOptions) error {
+func runValidate(ctx context.Context, a *app, args []string, opts validateOptions) error {
 	a.jsonErrors = opts.format == formatJSON
 	collectRarely()
 	if err := opts.drivers.check(a.drivers()); err != nil {

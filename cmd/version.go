@@ -13,18 +13,18 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// version is what this is, until a release is built from a tag.
+// runVersion is what this is, until a release is built from a tag.
 const version = "0.1.0-dev"
 
 type versionOptions struct{ mode ui.Mode }
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	opts := versionOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version",
 		Args:  cobra.NoArgs,
-		RunE:  func(*cobra.Command, []string) error { return a.version(opts) },
+		RunE:  func(*cobra.Command, []string) error { return runVersion(a, opts) },
 	}
 	cmd.Flags().Var(&opts.mode, "output", "plain, json, or quiet: only the number")
 	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
@@ -42,7 +42,7 @@ type versionInfo struct {
 	Arch     string `json:"arch"`
 }
 
-func (a *app) version(opts versionOptions) error {
+func runVersion(a *app, opts versionOptions) error {
 	info := currentVersion()
 	out := a.streams.Out
 	var err error

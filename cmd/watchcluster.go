@@ -16,7 +16,7 @@ import (
 )
 
 // clusterJob finds a job in a cluster, where none is guessed.
-func (a *app) clusterJob(ctx context.Context, c connection, id string) (target, error) {
+func clusterJob(ctx context.Context, a *app, c connection, id string) (target, error) {
 	if id == "" {
 		return target{}, usageError("name a job: of a cluster none is guessed").withHint("see: taskrun ps%s", c.words())
 	}
@@ -40,9 +40,9 @@ func (a *app) clusterJob(ctx context.Context, c connection, id string) (target, 
 }
 
 // attachCluster shows a job of a cluster until it has ended.
-func (a *app) attachCluster(ctx context.Context, id string, opts attachOptions) error {
+func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) error {
 	asking, stop := a.stoppable(ctx)
-	t, err := a.clusterJob(asking, opts.connection, id)
+	t, err := clusterJob(asking, a, opts.connection, id)
 	if err == nil && !runs(t.job) {
 		err = (&exitError{code: exitFailed, err: fmt.Errorf("job %q does not run in %v", id, t.server)}).
 			withHint("what it did is shown by: taskrun events%s %s", opts.words(), id)
@@ -67,8 +67,8 @@ func (a *app) attachCluster(ctx context.Context, id string, opts attachOptions) 
 
 // eventsOfCluster shows what has happened to a job in a cluster, as far as that
 // knows it.
-func (a *app) eventsOfCluster(ctx context.Context, id string, opts eventsOptions) error {
-	t, err := a.clusterJob(ctx, opts.connection, id)
+func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions) error {
+	t, err := clusterJob(ctx, a, opts.connection, id)
 	if err != nil {
 		return err
 	}
@@ -76,11 +76,11 @@ func (a *app) eventsOfCluster(ctx context.Context, id string, opts eventsOptions
 	run.Silent = true
 	jobs := []*api.Job{t.job}
 	if opts.follow {
-		return a.showEvents(ctx, run, jobs, time.Unix(0, *t.job.SubmitTime), opts)
+		return showEvents(ctx, a, run, jobs, time.Unix(0, *t.job.SubmitTime), opts)
 	}
 	past, err := run.Past(ctx)
 	if err != nil {
 		return err
 	}
-	return a.showEvents(ctx, source.NewReplay(past), jobs, began(past), opts)
+	return showEvents(ctx, a, source.NewReplay(past), jobs, began(past), opts)
 }

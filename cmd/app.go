@@ -1,0 +1,29 @@
+package cmd
+
+import (
+	"os"
+
+	"taskrun/cmd/preflight"
+	"taskrun/cmd/ui"
+	"taskrun/drivers"
+)
+
+// app is what commands work with: everything that they need of the world.
+type app struct {
+	streams *ui.Streams
+	environ []string // "K=V"
+	drivers func() map[string]drivers.Driver
+	signals func() (signals <-chan os.Signal, stop func())
+
+	// Flags of every command.
+	colour     ui.ColourMode
+	configFile string
+
+	unheeded map[string][]preflight.Unheeded // options of drivers, by driver
+	healthOf *preflight.Health               // nil until it is needed
+
+	meeting meeting // where the runs of this user meet
+
+	understood bool // the command line and the config are in order
+	jsonErrors bool // errors go to stdout, as diagnostics
+}

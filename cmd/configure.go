@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/config"
+	"taskrun/cmd/preflight"
+	"taskrun/drivers"
+)
+
+// configure gives the flags that the command line left out their values.
+func (a *app) configure(cmd *cobra.Command) error {
+	path := a.configFile
+	if path == "" {
+		path = a.streams.Env(config.EnvName("config"))
+	}
+	if path == "" {
+		var err error
+		if path, err = config.Find(a.streams.Env); err != nil {
+			return err
+		}
+	}
+	plugins, err := config.Apply(cmd.Flags(), config.Sources{
+		Env: a.streams.Env, File: path, Keys: func() []string { return optionNames(cmd.Root()) }, Drivers: a.driverOptions,
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.configureDrivers(plugins); err != nil {
+		return err
+	}
+	a.understood = true
+	return nil
+}
+
+// driverOptions are the schemas of the drivers' own options.
+func (a *app) driverOptions() config.Schemas {
+	schemas := config.Schemas{}
+	for name, d := range a.drivers() {
+		schemas[name] = nil
+		if d, ok := d.(drivers.Configurable); ok {
+			schemas[name] = d.ConfigSchema()
+		}
+	}
+	return schemas
+}
+
+// configureDrivers gives drivers their options.
+func (a *app) configureDrivers(plugins []config.Plugin) error {
+	a.unheeded = map[string][]preflight.Unheeded{}
+	for _, p := range plugins {
+		if err := a.drivers()[p.Name].(drivers.Configurable).SetConfig(p.Config); err != nil {
+			return fmt.Errorf("cannot use config file %s: %w", p.Origin, err)
+		}
+		d, ok := a.drivers()[p.Name].(drivers.Unheeder)
+		if !ok {
+			continue
+		}
+		for _, o := range d.Unheeded(p.Config) {
+			a.unheeded[p.Name] = append(a.unheeded[p.Name], preflight.Unheeded{Unheeded: o, At: p.At(o.Option)})
+		}
+	}
+	return nil
+}
+
+// optionNames are the keys that a config file may have: the flags of all
+// commands.
+func optionNames(root *cobra.Command) []string {
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	all.AddFlagSet(root.PersistentFlags())
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" && c.Name() != "help" {
+			all.AddFlagSet(c.Flags())
+		}
+	}
+	return config.Options(all)
+}
