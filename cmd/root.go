@@ -63,7 +63,7 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newLocalCommand(a), newEngineCommand(a))
+	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newDocsCommand())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
 	root.SetUsageFunc(usage)
