@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/client"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -65,56 +63,6 @@ Exit codes:
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
-}
-
-// bindOutput adds the flag that says how a command shows what it has to show.
-func bindOutput(cmd *cobra.Command, mode *ui.Mode, modes ...ui.Mode) {
-	names := make([]string, len(modes))
-	for i, m := range modes {
-		names[i] = string(m)
-	}
-	last := len(names) - 1
-	cmd.Flags().Var(mode, "output", strings.Join(names[:last], ", ")+" or "+names[last])
-	complete(cmd, "output", names...)
-}
-
-// bindTime adds the flag of commands that show when something happened.
-func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
-	cmd.Flags().Var(format, "time", "time before each line: clock, elapsed, iso or none")
-	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
-}
-
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
-	}
-	return args[0]
-}
-
-// completeRuns completes the jobs that run, or those of a cluster.
-func completeRuns(a *app, c *connection) cobra.CompletionFunc {
-	return completeJobsThat(a, c, func(j client.Job) bool { return j.ParentID == "" })
-}
-
-// completeJobsThat completes jobs of which wanted is true.
-func completeJobsThat(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) (names []string, only cobra.ShellCompDirective) {
-		only = cobra.ShellCompDirectiveNoFileComp
-		if len(args) > 0 || a.configure(cmd) != nil {
-			return nil, only
-		}
-		servers, err := a.servers(cmd.Context(), *c)
-		if err != nil {
-			return nil, only
-		}
-		jobs, _ := client.ListJobs(cmd.Context(), servers)
-		for _, j := range jobs {
-			if wanted(j) && strings.HasPrefix(j.ID, prefix) {
-				names = append(names, j.ID)
-			}
-		}
-		return names, only
-	}
 }
 
 func runAttach(ctx context.Context, a *app, job string, opts attachOptions) error {
@@ -201,11 +149,6 @@ func follow(ctx context.Context, loop *source.Loop) error {
 	default:
 		return nil
 	}
-}
-
-// say tells the user something on stderr.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.colour).Note("▸ "+fmt.Sprintf(format, args...)))
 }
 
 // soFar tells in a line what the past has come to.

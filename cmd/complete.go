@@ -57,16 +57,6 @@ func codeFromNames(jobs []*api.Job) (names []string) {
 	return names
 }
 
-func startingWith(names []string, prefix string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
-}
-
-func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
-	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
-		panic(err) // the command has no such flag
-	}
-}
-
 func completeFrom(a *app, c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		const only = cobra.ShellCompDirectiveNoFileComp
@@ -79,5 +69,31 @@ func completeFrom(a *app, c *connection, names func(tasks []*client.Task, prefix
 		}
 		tasks, _ := client.List(cmd.Context(), servers, c.job)
 		return names(tasks, prefix), only
+	}
+}
+
+// completeRuns completes the jobs that run, or those of a cluster.
+func completeRuns(a *app, c *connection) cobra.CompletionFunc {
+	return completeJobsThat(a, c, func(j client.Job) bool { return j.ParentID == "" })
+}
+
+// completeJobsThat completes jobs of which wanted is true.
+func completeJobsThat(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) (names []string, only cobra.ShellCompDirective) {
+		only = cobra.ShellCompDirectiveNoFileComp
+		if len(args) > 0 || a.configure(cmd) != nil {
+			return nil, only
+		}
+		servers, err := a.servers(cmd.Context(), *c)
+		if err != nil {
+			return nil, only
+		}
+		jobs, _ := client.ListJobs(cmd.Context(), servers)
+		for _, j := range jobs {
+			if wanted(j) && strings.HasPrefix(j.ID, prefix) {
+				names = append(names, j.ID)
+			}
+		}
+		return names, only
 	}
 }

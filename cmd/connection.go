@@ -5,16 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
-	"sync"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/source"
-	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/runtimedir"
 )
 
 // targetHelp explains targets in the help of commands.
@@ -56,11 +53,6 @@ func (c *connection) bindCluster(flags *pflag.FlagSet) {
 	flags.StringVar(&c.cluster.TLS.ClientKey, "client-key", "", "PEM `file` with this client's key")
 	flags.StringVar(&c.cluster.TLS.TLSServerName, "tls-server-name", "", "`name` to expect in the cluster's certificate")
 	flags.BoolVar(&c.cluster.TLS.Insecure, "tls-skip-verify", false, "do not verify the cluster's certificate")
-}
-
-// bindDataDir adds the flag of commands that look for runs that have ended.
-func bindDataDir(flags *pflag.FlagSet, dir *string) {
-	flags.StringVar(dir, "data-dir", "", "`directory` with the runs (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 }
 
 // remote reports whether a cluster is meant, and refuses what is for the other
@@ -120,25 +112,6 @@ func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, erro
 	return []*client.Server{s}, nil
 }
 
-// meeting is the directory in which the runs of this user meet, once it was
-// looked for.
-type meeting struct {
-	once         sync.Once
-	dir, warning string
-	err          error
-}
-
-// sockets returns the directory in which the runs of this user are found. It
-// need not exist.
-func (a *app) sockets() (string, error) {
-	m := &a.meeting
-	m.once.Do(func() {
-		euid := os.Geteuid()
-		m.dir, m.warning, m.err = runtimedir.Find(a.streams.Env, euid, allocdir.DefaultDataDir(a.streams.Env, euid))
-	})
-	return m.dir, m.err
-}
-
 // localServers returns the runs of this user.
 func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 	dir, err := a.sockets()
@@ -177,11 +150,6 @@ func (a *app) bearable(servers []*client.Server, problems []error) error {
 	return nil
 }
 
-// warn tells of what does not keep the command from doing its work.
-func (a *app) warn(err error) {
-	a.report(a.streams.ErrStyle(a.colour).Waiting("warning:"), err.Error())
-}
-
 // targetError adds what to do about a target that cannot be used.
 func targetError(err error, tasks []*client.Task, code int) error {
 	e := &exitError{code: code, err: err}
@@ -198,4 +166,22 @@ func targetError(err error, tasks []*client.Task, code int) error {
 		return e.withHint("running are: %s", running)
 	}
 	return e.withHint("see: taskrun ps")
+}
+
+// findJob returns the one job of an ID.
+func findJob(jobs []client.Job, id string) (*client.Job, error) {
+	found := slices.DeleteFunc(slices.Clone(jobs), func(j client.Job) bool { return j.ID != id })
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		return nil, &exitError{code: exitFailed, err: fmt.Errorf("job %q runs %d times: %v and %v", id, len(found), found[0].Server, found[1].Server)}
+	case len(jobs) == 0:
+		return nil, noRun(exitFailed)
+	}
+	var ids []string
+	for _, j := range jobs {
+		ids = append(ids, j.ID)
+	}
+	return nil, (&exitError{code: exitFailed, err: fmt.Errorf("no job is called %q", id)}).withHint("jobs are: %s", strings.Join(ids, ", "))
 }

@@ -18,22 +18,6 @@ import (
 	"taskrun/jobspec"
 )
 
-// checkDetached refuses what goes together with one of a run in the foreground
-// and one in the background alone.
-func (o *upOptions) checkDetached() error {
-	switch {
-	case o.update && (o.rehearse || o.noRestart || o.http != ""):
-		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
-	case o.wait && !o.detach:
-		return usageError("cannot --wait for a run in the foreground").withHint("add --detach, or say when it is to end with --until")
-	case o.detach && o.rehearse:
-		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
-	case o.detach && o.http != "":
-		return usageError("cannot serve a run in the background at --http: nobody would see its token").withHint("talk to it at its socket, which --output json names")
-	}
-	return nil
-}
-
 // runDetach starts a run in the background and returns when it stands. Everything
 // that keeps the jobs from being run is told here.
 func runDetach(ctx context.Context, a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, dataDir string) error {
@@ -129,16 +113,4 @@ func reportDetached(ctx context.Context, a *app, input detachedRun, opts upOptio
 		}
 	}
 	return ui.WriteDetached(a.streams, opts.mode, a.colour, d)
-}
-
-// showWarnings tells of what does not keep the jobs from being run.
-func (a *app) showWarnings(problems jobspec.Problems, mode ui.Mode, files []jobFile) error {
-	if len(problems) == 0 || mode == ui.Quiet {
-		return nil
-	}
-	format := formatPlain
-	if mode == ui.JSON {
-		format = formatJSON
-	}
-	return a.showProblems(format, files, problems)
 }

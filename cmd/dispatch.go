@@ -2,10 +2,8 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -106,22 +104,4 @@ func readPayload(a *app, name string) (payload []byte, err error) {
 		return nil, usageError("cannot read the payload: %w", err)
 	}
 	return payload, nil
-}
-
-// findJob returns the one job of an ID.
-func findJob(jobs []client.Job, id string) (*client.Job, error) {
-	found := slices.DeleteFunc(slices.Clone(jobs), func(j client.Job) bool { return j.ID != id })
-	switch {
-	case len(found) == 1:
-		return &found[0], nil
-	case len(found) > 1:
-		return nil, &exitError{code: exitFailed, err: fmt.Errorf("job %q runs %d times: %v and %v", id, len(found), found[0].Server, found[1].Server)}
-	case len(jobs) == 0:
-		return nil, noRun(exitFailed)
-	}
-	var ids []string
-	for _, j := range jobs {
-		ids = append(ids, j.ID)
-	}
-	return nil, (&exitError{code: exitFailed, err: fmt.Errorf("no job is called %q", id)}).withHint("jobs are: %s", strings.Join(ids, ", "))
 }

@@ -33,18 +33,6 @@ func newEngineCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// bindEngine adds the flags that an engine goes by, beside its jobs.
-func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
-	o.machineOptions.bind(flags)
-	o.bindMaxAllocs(flags)
-	o.bindTimeout(flags)
-	flags.Var(&o.until, "until", "stop and exit with 0 once every task has run this long without a restart, or every deployment is healthy")
-	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed allocation")
-	flags.StringVar(&o.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its exit code: [JOB/][GROUP/]TASK")
-	flags.BoolVar(&o.enforce, "enforce-memory", false, "kill tasks that use more memory than their limit, with cgroups")
-	flags.BoolVar(&o.now, "now", false, "launch periodic jobs at once, and then on schedule")
-}
-
 // engineArgs is the command line of an engine that goes by the flags of another
 // command.
 func engineArgs(a *app, file string, flags *pflag.FlagSet) []string {

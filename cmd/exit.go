@@ -106,3 +106,13 @@ func (a *app) report(word, text string) {
 	}
 	fmt.Fprintln(a.streams.Err, line)
 }
+
+// say tells the user something on stderr.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.colour).Note("▸ "+fmt.Sprintf(format, args...)))
+}
+
+// warn tells of what does not keep the command from doing its work.
+func (a *app) warn(err error) {
+	a.report(a.streams.ErrStyle(a.colour).Waiting("warning:"), err.Error())
+}

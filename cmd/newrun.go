@@ -129,16 +129,6 @@ func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, 
 	}
 }
 
-// portDir is where the runs of this user tell each other of their ports; "" for
-// nowhere.
-func portDir(a *app) string {
-	dir, err := a.sockets()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "ports")
-}
-
 // orderedTasks takes the order of a client.
 func (r *run) ordered(kill bool) {
 	select {

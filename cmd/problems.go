@@ -145,3 +145,31 @@ func escapeData(s string) string {
 func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
+
+// refuse tells of problems if there are errors among them, and returns a silent
+// error then.
+func (a *app) refuse(files []jobFile, problems jobspec.Problems, mode ui.Mode) error {
+	if !problems.HasErrors() {
+		return nil
+	}
+	format := formatPlain
+	if mode == ui.JSON {
+		format = formatJSON
+	}
+	if err := a.showProblems(format, files, problems); err != nil {
+		return err
+	}
+	return silent(exitUsage)
+}
+
+// showWarnings tells of what does not keep the jobs from being run.
+func (a *app) showWarnings(problems jobspec.Problems, mode ui.Mode, files []jobFile) error {
+	if len(problems) == 0 || mode == ui.Quiet {
+		return nil
+	}
+	format := formatPlain
+	if mode == ui.JSON {
+		format = formatJSON
+	}
+	return a.showProblems(format, files, problems)
+}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"taskrun/cmd/ui"
 )
@@ -50,8 +49,4 @@ Exit codes:
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
 	return cmd
-}
-
-func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.offline, "offline", false, "download no artifacts")
 }

@@ -70,14 +70,6 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 	return root
 }
 
-// complete lets shells complete the values of a flag.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // the command has no such flag
-	}
-}
-
 // unknownCommand refuses the arguments of the bare command.
 func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

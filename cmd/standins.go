@@ -28,13 +28,6 @@ func (o *jobOptions) stubsFile() string {
 	return cmp.Or(o.stubs, o.local)
 }
 
-// hide leaves flags out of the help.
-func hide(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		flags.Lookup(name).Hidden = true
-	}
-}
-
 // standIns reads what is lent to job files: the file given, or that beside
 // them. Without one nothing is lent.
 func (o *jobOptions) standIns(names []string) (*standin.World, jobspec.Problems, error) {

@@ -3,46 +3,16 @@ package cmd
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
-	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
-	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
-	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/port"
 	"taskrun/jobspec"
 )
-
-type upOptions struct {
-	jobOptions
-	machineOptions
-	at       connection
-	mode     ui.Mode
-	time     ui.TimeFormat
-	timeout  time.Duration
-	until    verdict.Until
-	failFast bool
-	codeFrom string
-	now      bool
-	http     string // address of the API; empty: none
-	enforce  bool   // memory limits
-	rehearse bool
-	offline  bool
-	ownData  bool // the run has a data directory for itself alone
-	update   bool
-	detach   bool
-	wait     bool
-	// noRestart takes the restarts and the rescheduling out of the jobs.
-	noRestart bool
-}
 
 func newUpCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, time: ui.TimeClock}
@@ -121,10 +91,6 @@ completed does not count as failed.`,
 	completeCodeFrom(a, cmd, opts.jobOptions)
 	complete(cmd, "until", "running", "running=10s", "healthy")
 	return cmd
-}
-
-func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {
-	flags.DurationVar(&o.timeout, "timeout", 0, "stop after this time, e.g. 10m")
 }
 
 func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
@@ -218,74 +184,6 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		neverRestart(jobs(files))
 	}
 	return files, problems, nil
-}
-
-// entry is the entry point of the preflight.
-func (o *upOptions) entry() preflight.Entry {
-	switch {
-	case o.rehearse:
-		return preflight.Rehearse
-	case o.update:
-		return preflight.Update
-	}
-	return preflight.Up
-}
-
-// refuse tells of problems if there are errors among them, and returns a silent
-// error then.
-func (a *app) refuse(files []jobFile, problems jobspec.Problems, mode ui.Mode) error {
-	if !problems.HasErrors() {
-		return nil
-	}
-	format := formatPlain
-	if mode == ui.JSON {
-		format = formatJSON
-	}
-	if err := a.showProblems(format, files, problems); err != nil {
-		return err
-	}
-	return silent(exitUsage)
-}
-
-func (o *upOptions) policy(files []jobFile) (verdict.Policy, error) {
-	p := verdict.Policy{Until: o.until.Running, Healthy: o.until.Healthy, Timeout: o.timeout, FailFast: o.failFast}
-	if o.timeout < 0 {
-		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
-	}
-	if o.until.Healthy {
-		for _, j := range jobs(files) {
-			if g := health.ByHand(j); g != "" {
-				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\", so nobody tells", *j.ID, g).
-					withHint("use --until running")
-			}
-			if health.NewDeployment(j, time.Time{}) == nil {
-				return p, usageError("cannot run job %q until it is healthy: it has no deployment, as services with an update block have", *j.ID).
-					withHint("use --until running")
-			}
-		}
-	}
-	if o.codeFrom == "" {
-		return p, nil
-	}
-	from, err := verdict.FindCodeFrom(o.codeFrom, jobs(files))
-	var wrong *verdict.TaskError
-	switch {
-	case err == nil:
-		p.CodeFrom = from
-	case errors.As(err, &wrong) && len(wrong.Matches) == 0:
-		return p, usageError("%w", err).withHint("tasks are: %s", strings.Join(wrong.Tasks, ", "))
-	default:
-		return p, usageError("%w", err)
-	}
-	return p, nil
-}
-
-// dataDir returns the absolute path of the data directory.
-func (a *app) dataDir(given string) (string, error) {
-	if given == "" {
-		given = allocdir.DefaultDataDir(a.streams.Env, os.Geteuid())
-	}
-	return filepath.Abs(given)
 }
 
 // submitError decides the exit code when the engine refused the jobs.

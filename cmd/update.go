@@ -149,31 +149,3 @@ func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) e
 	}
 	return nil
 }
-
-// followChange says what was done to a job and, unless it is not to be waited for,
-// shows how the deployment goes on to which that led.
-func followChange(ctx context.Context, a *app, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
-	done := []ui.Done{{Job: job.ID, Label: "job " + job.ID}}
-	if err := ui.WriteDone(a.streams, mode, what, done); err != nil || detach {
-		return err
-	}
-	ctx, stop := a.stoppable(ctx)
-	defer stop()
-	show := &ui.Rollout{Streams: a.streams, Mode: mode, Colour: a.colour}
-	d, err := job.Follow(ctx, begun, show.Show)
-	if err != nil || d == nil {
-		return stopped(ctx, err)
-	}
-	if d.Status == "successful" {
-		return nil
-	}
-	failure := &exitError{code: exitFailed, err: fmt.Errorf("version %d of job %q is not deployed: %s", d.JobVersion, job.ID, d.StatusDescription)}
-	next, err := job.Next(ctx, d)
-	if err == nil && next != nil {
-		_, err = job.Follow(ctx, client.Begun{Deployment: next.ID}, show.Show)
-	}
-	if err != nil {
-		return stopped(ctx, err)
-	}
-	return failure
-}

@@ -1,0 +1,65 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/ui"
+)
+
+// bindOutput adds the flag that says how a command shows what it has to show.
+func bindOutput(cmd *cobra.Command, mode *ui.Mode, modes ...ui.Mode) {
+	names := make([]string, len(modes))
+	for i, m := range modes {
+		names[i] = string(m)
+	}
+	last := len(names) - 1
+	cmd.Flags().Var(mode, "output", strings.Join(names[:last], ", ")+" or "+names[last])
+	complete(cmd, "output", names...)
+}
+
+// bindTime adds the flag of commands that show when something happened.
+func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
+	cmd.Flags().Var(format, "time", "time before each line: clock, elapsed, iso or none")
+	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
+}
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// complete lets shells complete the values of a flag.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+func completeFlag(cmd *cobra.Command, flag string, values cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, values); err != nil {
+		panic(err) // the command has no such flag
+	}
+}
+
+func startingWith(names []string, prefix string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
+}
+
+// hide leaves flags out of the help.
+func hide(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		flags.Lookup(name).Hidden = true
+	}
+}
+
+// bindDataDir adds the flag of commands that look for runs that have ended.
+func bindDataDir(flags *pflag.FlagSet, dir *string) {
+	flags.StringVar(dir, "data-dir", "", "`directory` with the runs (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+}

@@ -1,0 +1,117 @@
+package cmd
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/preflight"
+	"taskrun/cmd/ui"
+	"taskrun/cmd/verdict"
+	"taskrun/engine/health"
+)
+
+type upOptions struct {
+	jobOptions
+	machineOptions
+	at       connection
+	mode     ui.Mode
+	time     ui.TimeFormat
+	timeout  time.Duration
+	until    verdict.Until
+	failFast bool
+	codeFrom string
+	now      bool
+	http     string // address of the API; empty: none
+	enforce  bool   // memory limits
+	rehearse bool
+	offline  bool
+	ownData  bool // the run has a data directory for itself alone
+	update   bool
+	detach   bool
+	wait     bool
+	// noRestart takes the restarts and the rescheduling out of the jobs.
+	noRestart bool
+}
+
+func (o *upOptions) bindTimeout(flags *pflag.FlagSet) {
+	flags.DurationVar(&o.timeout, "timeout", 0, "stop after this time, e.g. 10m")
+}
+
+// entry is the entry point of the preflight.
+func (o *upOptions) entry() preflight.Entry {
+	switch {
+	case o.rehearse:
+		return preflight.Rehearse
+	case o.update:
+		return preflight.Update
+	}
+	return preflight.Up
+}
+
+func (o *upOptions) policy(files []jobFile) (verdict.Policy, error) {
+	p := verdict.Policy{Until: o.until.Running, Healthy: o.until.Healthy, Timeout: o.timeout, FailFast: o.failFast}
+	if o.timeout < 0 {
+		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
+	}
+	if o.until.Healthy {
+		for _, j := range jobs(files) {
+			if g := health.ByHand(j); g != "" {
+				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\", so nobody tells", *j.ID, g).
+					withHint("use --until running")
+			}
+			if health.NewDeployment(j, time.Time{}) == nil {
+				return p, usageError("cannot run job %q until it is healthy: it has no deployment, as services with an update block have", *j.ID).
+					withHint("use --until running")
+			}
+		}
+	}
+	if o.codeFrom == "" {
+		return p, nil
+	}
+	from, err := verdict.FindCodeFrom(o.codeFrom, jobs(files))
+	var wrong *verdict.TaskError
+	switch {
+	case err == nil:
+		p.CodeFrom = from
+	case errors.As(err, &wrong) && len(wrong.Matches) == 0:
+		return p, usageError("%w", err).withHint("tasks are: %s", strings.Join(wrong.Tasks, ", "))
+	default:
+		return p, usageError("%w", err)
+	}
+	return p, nil
+}
+
+// bindEngine adds the flags that an engine goes by, beside its jobs.
+func (o *upOptions) bindEngine(flags *pflag.FlagSet) {
+	o.machineOptions.bind(flags)
+	o.bindMaxAllocs(flags)
+	o.bindTimeout(flags)
+	flags.Var(&o.until, "until", "stop and exit with 0 once every task has run this long without a restart, or every deployment is healthy")
+	flags.BoolVar(&o.failFast, "fail-fast", false, "stop at the first failed allocation")
+	flags.StringVar(&o.codeFrom, "exit-code-from", "", "stop when this `task` has ended, and exit with its exit code: [JOB/][GROUP/]TASK")
+	flags.BoolVar(&o.enforce, "enforce-memory", false, "kill tasks that use more memory than their limit, with cgroups")
+	flags.BoolVar(&o.now, "now", false, "launch periodic jobs at once, and then on schedule")
+}
+
+func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.offline, "offline", false, "download no artifacts")
+}
+
+// checkDetached refuses what goes together with one of a run in the foreground
+// and one in the background alone.
+func (o *upOptions) checkDetached() error {
+	switch {
+	case o.update && (o.rehearse || o.noRestart || o.http != ""):
+		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
+	case o.wait && !o.detach:
+		return usageError("cannot --wait for a run in the foreground").withHint("add --detach, or say when it is to end with --until")
+	case o.detach && o.rehearse:
+		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
+	case o.detach && o.http != "":
+		return usageError("cannot serve a run in the background at --http: nobody would see its token").withHint("talk to it at its socket, which --output json names")
+	}
+	return nil
+}
