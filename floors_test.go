@@ -38,6 +38,8 @@ var floors = []floor{
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/source", "cmd/client cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
+	{"cmd/ui/*", "cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
+	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 )
 
 func newActionCommand(a *app) *cobra.Command {
@@ -118,9 +119,9 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 		return err
 	}
 	labels := client.Labels(all)
-	var list []ui.Action
+	var list []answer.Action
 	for _, f := range found {
-		list = append(list, ui.Action{
+		list = append(list, answer.Action{
 			Job: f.Task.Alloc.JobID, Group: f.Task.Alloc.TaskGroup, Alloc: f.Task.Alloc.Name, AllocID: f.Task.Alloc.ID,
 			Task: f.Task.Name, Target: labels[f.Task], Action: f.Name, Command: append([]string{f.Command}, f.Args...),
 		})
@@ -129,7 +130,7 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 		fmt.Fprintln(a.streams.Err, "no task that runs has an action")
 		return nil
 	}
-	return ui.WriteActions(a.streams, mode, a.colour, list)
+	return answer.WriteActions(a.to(mode), list)
 }
 
 // completeAction completes TARGET and what can be done there.

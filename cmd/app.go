@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"os"
+	"time"
 
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/drivers"
 )
 
@@ -26,4 +28,9 @@ type app struct {
 
 	understood bool // the command line and the config are in order
 	jsonErrors bool // errors go to stdout, as diagnostics
+}
+
+// to returns where a command shows its answer, and how.
+func (a *app) to(mode ui.Mode) answer.To {
+	return answer.To{Streams: a.streams, Mode: mode, Colour: a.colour, At: time.Now()}
 }

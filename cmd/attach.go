@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
@@ -83,7 +84,7 @@ func runAttach(ctx context.Context, a *app, job string, opts attachOptions) erro
 }
 
 // attachHere shows a run of this machine until it ends, and returns how it did.
-func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*ui.Summary, error) {
+func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*view.Summary, error) {
 	d, err := a.findRun(ctx, job, opts.dataDir)
 	if err != nil {
 		return nil, err
@@ -100,7 +101,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*u
 	if submitted := time.Unix(0, *jobs[0].SubmitTime); submitted.Before(began) {
 		began = submitted
 	}
-	options := ui.Options{
+	options := view.Options{
 		Mode: opts.mode, Colour: a.colour, Time: opts.time, Jobs: jobs, Begin: began,
 		Version: d.Self.Version, DataDir: d.Self.DataDir, Socket: d.Server.Socket, PID: d.Self.PID,
 	}
@@ -110,7 +111,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*u
 		}
 		options.Said = soFar(options.Past, jobs, time.Since(began))
 	}
-	display := ui.New(a.streams, options)
+	display := view.New(a.streams, options)
 	if err := follow(ctx, outside(d, display, true)); err != nil {
 		var sig *stopError
 		if errors.As(context.Cause(ctx), &sig) {
@@ -122,7 +123,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*u
 	if err != nil {
 		return nil, err
 	}
-	display.End(ui.Result{ExitCode: summary.ExitCode, Cause: summary.Cause, Time: summary.Ended()})
+	display.End(view.Result{ExitCode: summary.ExitCode, Cause: summary.Cause, Time: summary.Ended()})
 	return summary, nil
 }
 

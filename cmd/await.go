@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"taskrun/cmd/source"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 )
 
@@ -49,7 +49,7 @@ func awaitRun(ctx context.Context, a *app, d *source.Directory, opts upOptions) 
 
 // endedEarly returns the error of a run that has ended before it was ready,
 // unless it has ended well.
-func endedEarly(d *source.Directory, summary *ui.Summary) error {
+func endedEarly(d *source.Directory, summary *view.Summary) error {
 	if summary.ExitCode == exitOK {
 		return nil
 	}

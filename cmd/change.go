@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 )
 
 // changeOptions are those of commands that change a job that runs.
@@ -96,13 +97,13 @@ func completeChange(a *app, c *connection, groups bool) cobra.CompletionFunc {
 // followChange says what was done to a job and, unless it is not to be waited for,
 // shows how the deployment goes on to which that led.
 func followChange(ctx context.Context, a *app, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
-	done := []ui.Done{{Job: job.ID, Label: "job " + job.ID}}
-	if err := ui.WriteDone(a.streams, mode, what, done); err != nil || detach {
+	done := []answer.Done{{Job: job.ID, Label: "job " + job.ID}}
+	if err := answer.WriteDone(a.to(mode), what, done); err != nil || detach {
 		return err
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	show := &ui.Rollout{Streams: a.streams, Mode: mode, Colour: a.colour}
+	show := &answer.Rollout{To: a.to(mode)}
 	d, err := job.Follow(ctx, begun, show.Show)
 	if err != nil || d == nil {
 		return stopped(ctx, err)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/allocdir"
 )
@@ -89,6 +89,6 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	case opts.volumes:
 		errs = append(errs, allocdir.CleanVolumes(dataDir))
 	}
-	freed := ui.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
-	return errors.Join(append(errs, ui.WriteFreed(a.streams, opts.mode, time.Now(), freed))...)
+	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
+	return errors.Join(append(errs, answer.WriteFreed(a.to(opts.mode), freed))...)
 }

@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 )
@@ -64,13 +65,13 @@ func (r *clusterRun) farewell(mode ui.Mode) {
 
 // show shows what happens behind the past, and returns the exit code as an
 // error, when all has ended or was left.
-func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options ui.Options) error {
+func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options view.Options) error {
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
 	signals, unwatch := r.signals()
 	defer unwatch()
 	p.Outlives = true
-	display := ui.New(r.streams, options)
+	display := view.New(r.streams, options)
 	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
 	if !r.alone && r.streams.InTerm && r.streams.ErrTerm {
 		p.First, loop.Question = verdict.Ask, &question{streams: r.streams, run: r.run, jobs: r.ids()}
@@ -95,7 +96,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	if err := r.unplaced(v); err != nil {
 		return err
 	}
-	display.End(ui.Result{ExitCode: v.Code(), Cause: v.Cause.Text, Time: time.Now()})
+	display.End(view.Result{ExitCode: v.Code(), Cause: v.Cause.Text, Time: time.Now()})
 	select {
 	case err := <-display.Broken():
 		return err

@@ -12,6 +12,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/runtimedir"
@@ -100,17 +101,17 @@ func reportDetached(ctx context.Context, a *app, input detachedRun, opts upOptio
 		return err
 	}
 	job, v := *input.Jobs[0].ID, source.NewDirectory(server, &run.Self)
-	d := ui.Detached{
-		Version: currentVersion().Version, PID: v.Self.PID, Socket: v.Server.Socket, DataDir: v.Self.DataDir,
-		Log: v.Log(job),
-	}
+	var runs []ui.Run
 	for _, j := range input.Jobs {
-		d.Jobs = append(d.Jobs, ui.DetachedJob{Job: *j.ID, RunDir: v.Self.Runs[*j.ID]})
+		runs = append(runs, ui.Run{
+			Job: *j.ID, Version: currentVersion().Version, PID: v.Self.PID, Socket: v.Server.Socket, DataDir: v.Self.DataDir,
+			RunDir: v.Self.Runs[*j.ID], Log: v.Log(job),
+		})
 	}
 	if opts.wait {
 		if err := awaitRun(ctx, a, v, opts); err != nil {
 			return err
 		}
 	}
-	return ui.WriteDetached(a.streams, opts.mode, a.colour, d)
+	return answer.WriteDetached(a.to(opts.mode), "", runs)
 }

@@ -5,12 +5,12 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 )
 
 type dispatchOptions struct {
@@ -83,7 +83,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	return ui.WriteDispatched(a.streams, opts.mode, time.Now(), job.ID, child)
+	return answer.WriteDispatched(a.to(opts.mode), job.ID, child)
 }
 
 // completeDispatch completes the jobs that can be dispatched.

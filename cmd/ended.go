@@ -14,7 +14,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/source"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
@@ -25,7 +25,7 @@ import (
 type endedRun struct {
 	job, dir string
 	events   []event.Event
-	summary  *ui.Summary // nil when the run was killed
+	summary  *view.Summary // nil when the run was killed
 }
 
 // endedRuns returns the latest run of each job that does not run, or of one job

@@ -10,6 +10,7 @@ import (
 
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
 )
 
@@ -143,7 +144,7 @@ func endedEvents(ctx context.Context, a *app, job string, opts eventsOptions, mi
 func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
 	streams := *a.streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // here they are what is asked for
-	return follow(ctx, outside(s, ui.New(&streams, ui.Options{
+	return follow(ctx, outside(s, view.New(&streams, view.Options{
 		Mode: opts.mode, Colour: a.colour, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true,
 	}), false))
 }

@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
 )
 
@@ -95,7 +96,7 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 			return targetError(&client.UnknownError{Target: name}, all, exitFailed)
 		}
 	}
-	l.view = ui.NewLogs(a.streams, opts.mode, a.colour, l.labels(all, tasks))
+	l.view = view.NewLogs(a.streams, opts.mode, a.colour, l.labels(all, tasks))
 	err = impatient(ctx, func() (err error) {
 		if opts.follow && live {
 			err = l.follow(ctx, servers)
@@ -138,7 +139,7 @@ type logsSession struct {
 	opts     logsOptions
 	targets  []string
 	selected *client.Selection
-	view     *ui.Logs
+	view     *view.Logs
 }
 
 // of returns the tasks whose output is to be shown.
@@ -149,11 +150,11 @@ func (l *logsSession) of(tasks []*client.Task) []*client.Task {
 	})
 }
 
-func (l *logsSession) labels(all, tasks []*client.Task) []ui.Label {
+func (l *logsSession) labels(all, tasks []*client.Task) []view.Label {
 	names := client.Labels(all)
-	labels := make([]ui.Label, len(tasks))
+	labels := make([]view.Label, len(tasks))
 	for i, t := range tasks {
-		labels[i] = ui.Label{Alloc: t.Alloc.Name, Task: t.Name, Label: names[t]}
+		labels[i] = view.Label{Alloc: t.Alloc.Name, Task: t.Name, Label: names[t]}
 	}
 	return labels
 }

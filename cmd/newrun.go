@@ -8,7 +8,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/preflight"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers"
 	"taskrun/drivers/process/keeper"
@@ -109,7 +109,7 @@ func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, 
 		r.display = newRunLog()
 		r.say(warnings)
 	} else {
-		r.display = ui.New(a.streams, ui.Options{
+		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Colour: a.colour, Time: opts.time,
 			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
 			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: socket,

@@ -3,9 +3,9 @@ package cmd
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/drivers/process/keeper"
 )
 
@@ -20,10 +20,10 @@ func listOrphans(a *app, mode ui.Mode) error {
 	if err != nil {
 		return err
 	}
-	var found []ui.Orphan
+	var found []answer.Orphan
 	for _, d := range dead {
 		for _, p := range d.Processes() {
-			found = append(found, ui.Orphan{Job: strings.Join(d.Jobs, ", "), PID: p.PID, Command: p.Command})
+			found = append(found, answer.Orphan{Job: strings.Join(d.Jobs, ", "), PID: p.PID, Command: p.Command})
 		}
 		if err := d.Close(); err != nil {
 			return err
@@ -33,5 +33,5 @@ func listOrphans(a *app, mode ui.Mode) error {
 		fmt.Fprintln(a.streams.Err, "no killed run left a process behind")
 		return nil
 	}
-	return ui.WriteOrphans(a.streams, mode, a.colour, time.Now(), found)
+	return answer.WriteOrphans(a.to(mode), found)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 )
 
 type planOptions struct {
@@ -100,7 +100,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 	for _, line := range cluster.Unplaced(*files[0].Job.ID, plan.FailedTGAllocs) {
 		a.warn(errors.New(line))
 	}
-	if err := ui.WritePlan(a.streams, opts.mode, a.colour, time.Now(), plan, rollout); err != nil {
+	if err := answer.WritePlan(a.to(opts.mode), plan, rollout); err != nil {
 		return err
 	}
 	if moves(plan.Annotations) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/engine/update"
 )
 
@@ -18,7 +18,7 @@ import (
 // says what the update means for each group, and how far the job is. It is nil
 // when nothing would change, and for system jobs of a cluster, whose nodes are
 // not known here.
-func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.JobPlanResponse) ([]ui.RolloutStep, error) {
+func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.JobPlanResponse) ([]answer.RolloutStep, error) {
 	if plan.Diff.Type == "None" || s.Socket == "" && strings.HasPrefix(*job.Type, "sys") {
 		return nil, nil
 	}
@@ -41,17 +41,17 @@ func rolloutOf(ctx context.Context, s *client.Server, job *api.Job, plan *api.Jo
 		}
 		return update.InPlace
 	})
-	list := make([]ui.RolloutStep, len(steps))
+	list := make([]answer.RolloutStep, len(steps))
 	for i, s := range steps {
-		list[i] = ui.RolloutStep{
+		list[i] = answer.RolloutStep{
 			Group: s.Group, Create: s.Create, Canary: s.Canary, Promote: s.Promote, Replace: s.Replace, InPlace: s.InPlace, Destroy: s.Destroy,
 		}
 		switch g := job.LookupTaskGroup(s.Group); {
 		case i == 0 || steps[i-1].Group != s.Group:
 		case len(s.Promote) > 0 && !*g.Update.AutoPromote:
-			list[i].After = ui.AfterPromotion
+			list[i].After = answer.AfterPromotion
 		default:
-			list[i].After = ui.AfterHealthy
+			list[i].After = answer.AfterHealthy
 		}
 	}
 	return list, nil

@@ -12,6 +12,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
 )
 
@@ -111,7 +112,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	for _, j := range known {
 		asked := opts.job == "" && len(targets) == 0 || opts.job == j.ID
 		if asked || slices.ContainsFunc(tasks, func(t *client.Task) bool { return t.Server == j.Server && t.Alloc.JobID == j.ID }) {
-			st.Jobs = append(st.Jobs, ui.JobStatus{
+			st.Jobs = append(st.Jobs, answer.JobStatus{
 				Job: j.ID, Namespace: unusual(j.Namespace), Status: j.Status, PID: httpapi.PID(j.Server.Socket), Socket: j.Server.Socket, Address: j.Server.Address,
 			})
 		}
@@ -121,7 +122,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
 		return nil
 	}
-	return ui.WriteStatus(a.streams, opts.mode, a.colour, st)
+	return answer.WriteStatus(a.to(opts.mode), st)
 }
 
 // current leaves out the jobs of a cluster of which nothing runs any more. It
@@ -151,20 +152,20 @@ func showEnded(a *app, all, tasks []*client.Task, runs []*endedRun, opts psOptio
 		if r.summary != nil {
 			status = r.summary.Status
 		}
-		st.Jobs = append(st.Jobs, ui.JobStatus{Job: r.job, Status: status, RunDir: r.dir})
+		st.Jobs = append(st.Jobs, answer.JobStatus{Job: r.job, Status: status, RunDir: r.dir})
 	}
-	return ui.WriteStatus(a.streams, opts.mode, a.colour, st)
+	return answer.WriteStatus(a.to(opts.mode), st)
 }
 
 // statusOf puts tasks in the words of a status.
-func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Time) ui.Status {
-	st := ui.Status{Time: now}
+func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Time) answer.Status {
+	st := answer.Status{}
 	seen := make(map[string]bool)
 	for _, t := range tasks {
 		a := t.Alloc
 		if !seen[a.ID] {
 			seen[a.ID] = true
-			st.Allocs = append(st.Allocs, ui.AllocStatus{
+			st.Allocs = append(st.Allocs, answer.AllocStatus{
 				Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Namespace: unusual(a.Namespace),
 				Status: a.ClientStatus, Description: a.ClientDescription,
 			})
@@ -172,7 +173,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		if t.Name == "" {
 			continue
 		}
-		st.Tasks = append(st.Tasks, ui.TaskStatus{
+		st.Tasks = append(st.Tasks, answer.TaskStatus{
 			Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Task: t.Name, Label: labels[t], Namespace: unusual(a.Namespace),
 			State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode(),
 			StartedAt: known(t.State.StartedAt), FinishedAt: known(t.State.FinishedAt), Ran: t.Ran(now),
@@ -183,7 +184,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 
 // services returns what the allocations offer at ports. Those of a cluster are
 // left out: they are not for this machine.
-func services(ctx context.Context, servers []*client.Server, allocs []ui.AllocStatus) (found []ui.ServiceStatus) {
+func services(ctx context.Context, servers []*client.Server, allocs []answer.AllocStatus) (found []answer.ServiceStatus) {
 	lists := make([][]*api.ServiceRegistration, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
@@ -193,9 +194,9 @@ func services(ctx context.Context, servers []*client.Server, allocs []ui.AllocSt
 	}
 	asking.Wait()
 	for _, s := range slices.Concat(lists...) {
-		shown := slices.ContainsFunc(allocs, func(a ui.AllocStatus) bool { return a.AllocID == s.AllocID })
+		shown := slices.ContainsFunc(allocs, func(a answer.AllocStatus) bool { return a.AllocID == s.AllocID })
 		if shown && s.Port > 0 {
-			found = append(found, ui.ServiceStatus{
+			found = append(found, answer.ServiceStatus{
 				Job: s.JobID, AllocID: s.AllocID, ID: s.ID, Name: s.ServiceName,
 				Address: s.Address, Port: s.Port, Tags: s.Tags, Registered: true,
 			})

@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 )
 
 type orderOptions struct {
@@ -114,15 +115,15 @@ func carryOut(a *app, mode ui.Mode, what string, tasks []*client.Task, labels ma
 		if err := do(t); err != nil {
 			return err
 		}
-		if err := ui.WriteDone(a.streams, mode, what, []ui.Done{doneOf(t, labels)}); err != nil {
+		if err := answer.WriteDone(a.to(mode), what, []answer.Done{doneOf(t, labels)}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func doneOf(t *client.Task, labels map[*client.Task]string) ui.Done {
-	d := ui.Done{
+func doneOf(t *client.Task, labels map[*client.Task]string) answer.Done {
+	d := answer.Done{
 		Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: labels[t],
 	}
 	if d.Label == d.Alloc {

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/source"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
@@ -47,7 +47,7 @@ type run struct {
 // screen is where a run is shown.
 type screen interface {
 	source.Screen
-	End(ui.Result)
+	End(view.Result)
 }
 
 // run runs jobs until they have ended and returns the exit code. On error they
@@ -95,7 +95,7 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
 		r.lookAtStdout()
-		r.display.End(ui.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()})
+		r.display.End(view.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()})
 		r.lookAtStdout()
 	}
 	return r.verdict.Code(), nil

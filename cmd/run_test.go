@@ -17,6 +17,7 @@ import (
 
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
@@ -151,7 +152,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 				Hooks:   hooks.New(hooks.Options{Services: &service.Catalog{}}),
 				Node:    &taskenv.Node{},
 			}),
-			display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
+			display: view.New(streams, view.Options{Jobs: jobs, Begin: time.Now()}),
 			verdict: verdict.New(verdict.Policy{}, jobs),
 			signals: signals,
 		}
@@ -183,7 +184,7 @@ func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p ver
 			Hooks:   hooks.New(hooks.Options{Services: &service.Catalog{}}),
 			Node:    &taskenv.Node{},
 		}),
-		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
+		display: view.New(streams, view.Options{Jobs: jobs, Begin: time.Now()}),
 		verdict: verdict.New(p, jobs),
 		signals: signals,
 	}
@@ -203,7 +204,7 @@ func TestRefusedJobIsNotShown(t *testing.T) {
 	r := &run{
 		engine:  engine.New(engine.Config{DataDir: t.TempDir()}),
 		watch:   keeper.New(),
-		display: ui.New(streams, ui.Options{Jobs: jobs, Begin: time.Now()}),
+		display: view.New(streams, view.Options{Jobs: jobs, Begin: time.Now()}),
 		verdict: verdict.New(verdict.Policy{}, jobs),
 	}
 	if _, err := r.run(t.Context(), jobs); err == nil {

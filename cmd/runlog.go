@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
@@ -43,7 +43,7 @@ func newRunLog() *runLog {
 }
 
 // End says how the run has ended.
-func (n *runLog) End(r ui.Result) {
+func (n *runLog) End(r view.Result) {
 	text := fmt.Sprintf("the run has ended with exit code %d", r.ExitCode)
 	if r.Cause != "" {
 		text += ": " + r.Cause

@@ -13,21 +13,21 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/source"
-	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/view"
 )
 
 // record writes down how the run ended, for every job.
 func (r *run) record(jobs []*api.Job) error {
 	dirs := r.engine.RunDirs()
 	maps.Copy(dirs, r.dirs)
-	result := ui.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()}
+	result := view.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()}
 	var errs []error
 	for _, j := range jobs {
 		dir := dirs[*j.ID]
 		if dir == "" {
 			continue // it was not begun
 		}
-		s := ui.Summarise(r.verdict.Run, *j.ID, r.began, result)
+		s := view.Summarise(r.verdict.Run, *j.ID, r.began, result)
 		s.Cause = result.Cause
 		if err := writeSummary(dir, &s); err != nil {
 			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))
@@ -37,7 +37,7 @@ func (r *run) record(jobs []*api.Job) error {
 }
 
 // writeSummary puts it there whole or not at all.
-func writeSummary(dir string, s *ui.Summary) error {
+func writeSummary(dir string, s *view.Summary) error {
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -50,12 +50,12 @@ func writeSummary(dir string, s *ui.Summary) error {
 }
 
 // readSummary returns how a run ended, nil when it has not, or was killed.
-func readSummary(dir string) (*ui.Summary, error) {
+func readSummary(dir string) (*view.Summary, error) {
 	text, err := os.ReadFile(filepath.Join(dir, source.SummaryFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	s := &ui.Summary{}
+	s := &view.Summary{}
 	if err == nil {
 		err = json.Unmarshal(text, s)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/drivers"
 )
 
@@ -55,7 +56,7 @@ func runSignal(ctx context.Context, a *app, target, name string, opts orderOptio
 		}
 		done := doneOf(t, labels)
 		done.Signal = signal
-		if err := ui.WriteDone(a.streams, opts.mode, "signalled", []ui.Done{done}); err != nil {
+		if err := answer.WriteDone(a.to(opts.mode), "signalled", []answer.Done{done}); err != nil {
 			return err
 		}
 	}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 )
 
 func newStatsCommand(a *app) *cobra.Command {
@@ -68,17 +68,17 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		a.warn(p)
 	}
 	labels := client.Labels(all)
-	var list []ui.Usage
+	var list []answer.Usage
 	for _, t := range tasks {
 		if u := used[t]; u != nil {
 			list = append(list, usageOf(t, labels[t], u.ResourceUsage))
 		}
 	}
-	return ui.WriteUsage(a.streams, opts.mode, a.colour, time.Now(), list)
+	return answer.WriteUsage(a.to(opts.mode), list)
 }
 
-func usageOf(t *client.Task, label string, used *api.ResourceUsage) ui.Usage {
-	u := ui.Usage{
+func usageOf(t *client.Task, label string, used *api.ResourceUsage) answer.Usage {
+	u := answer.Usage{
 		Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: label,
 	}
 	if cpu := used.CpuStats; cpu != nil {

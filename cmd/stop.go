@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
 )
 
@@ -69,11 +70,11 @@ Exit codes:
 
 // done tells that a job was stopped.
 func (o *stopOptions) done(a *app, jobs ...string) error {
-	var done []ui.Done
+	var done []answer.Done
 	for _, job := range jobs {
-		done = append(done, ui.Done{Job: job, Label: "job " + job})
+		done = append(done, answer.Done{Job: job, Label: "job " + job})
 	}
-	return ui.WriteDone(a.streams, o.mode, "stopped", done)
+	return answer.WriteDone(a.to(o.mode), "stopped", done)
 }
 
 func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {

@@ -13,6 +13,8 @@ import (
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec"
@@ -69,7 +71,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if opts.detach {
 		return detachCluster(context.WithoutCancel(ctx), a, r, warnings, past, opts)
 	}
-	return r.show(context.WithoutCancel(ctx), past, p, ui.Options{
+	return r.show(context.WithoutCancel(ctx), past, p, view.Options{
 		Mode: opts.mode, Colour: a.colour, Time: opts.time, Warnings: warnings, Begin: began,
 	})
 }
@@ -245,9 +247,9 @@ func detachCluster(ctx context.Context, a *app, r *clusterRun, warnings []ui.Dia
 			return err
 		}
 	}
-	d := ui.Detached{Version: currentVersion().Version, Address: r.jobs[0].server.Address, Words: r.words}
+	var runs []ui.Run
 	for _, t := range r.jobs {
-		d.Jobs = append(d.Jobs, ui.DetachedJob{Job: *t.job.ID})
+		runs = append(runs, ui.Run{Job: *t.job.ID, Version: currentVersion().Version, Address: r.jobs[0].server.Address})
 	}
-	return ui.WriteDetached(a.streams, opts.mode, a.colour, d)
+	return answer.WriteDetached(a.to(opts.mode), r.words, runs)
 }

@@ -2,46 +2,79 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Mode is the way a run is shown, the value of --output.
+// Mode is the way something is shown, the value of --output.
 type Mode string
 
 // The values of --output.
 const (
 	Plain Mode = "plain" // lines for people
 	JSON  Mode = "json"  // one object a line, all on stdout
-	Quiet Mode = "quiet" // the tasks' output, and what failed
+	Quiet Mode = "quiet" // only what matters; for a run the tasks' output, and what failed
 )
 
-// String, Set and Type make it the value of a flag.
+// String returns the name of the mode, as a flag does.
 func (m *Mode) String() string { return string(*m) }
 
 // Set accepts the name of a mode.
-func (m *Mode) Set(s string) error {
-	switch mode := Mode(s); mode {
-	case Plain, JSON, Quiet:
-		*m = mode
-		return nil
-	}
-	return oneOf(s, string(Plain), string(JSON), string(Quiet))
-}
+func (m *Mode) Set(s string) error { return choose(m, s, Plain, JSON, Quiet) }
 
 // Type names the value in help texts.
 func (m *Mode) Type() string { return "mode" }
 
-func (m Mode) view(d *Display, opts Options) view {
-	switch m {
-	case JSON:
-		return newJSONView(d, opts)
-	case Quiet:
-		return newQuiet(d, opts)
-	default:
-		return newPlain(d, opts)
-	}
+// ColourMode is the value of --color.
+type ColourMode string
+
+// The values of --color.
+const (
+	ColourAuto   ColourMode = "auto"
+	ColourAlways ColourMode = "always"
+	ColourNever  ColourMode = "never"
+)
+
+// String returns the name of the mode, as a flag does.
+func (m *ColourMode) String() string { return string(*m) }
+
+// Set accepts auto, always and never.
+func (m *ColourMode) Set(s string) error { return choose(m, s, ColourAuto, ColourAlways, ColourNever) }
+
+// Type names the value in help texts.
+func (m *ColourMode) Type() string { return "when" }
+
+// TimeFormat is how the time of a line is shown, the value of --time.
+type TimeFormat string
+
+// The values of --time.
+const (
+	TimeClock   TimeFormat = "clock"   // 15:04:05.000, local
+	TimeElapsed TimeFormat = "elapsed" // seconds since the run began: 1.234
+	TimeISO     TimeFormat = "iso"     // RFC 3339 in milliseconds, local
+	TimeNone    TimeFormat = "none"
+)
+
+// String returns the name of the format, as a flag does.
+func (f *TimeFormat) String() string { return string(*f) }
+
+// Set accepts the name of a format.
+func (f *TimeFormat) Set(s string) error {
+	return choose(f, s, TimeClock, TimeElapsed, TimeISO, TimeNone)
 }
 
-func oneOf(got string, want ...string) error {
-	return fmt.Errorf("%q is not one of %s", got, strings.Join(want, ", "))
+// Type names the value in help texts.
+func (f *TimeFormat) Type() string { return "format" }
+
+// choose sets a flag to one of its values.
+func choose[T ~string](to *T, s string, values ...T) error {
+	if slices.Contains(values, T(s)) {
+		*to = T(s)
+		return nil
+	}
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return fmt.Errorf("%q is not one of %s", s, strings.Join(names, ", "))
 }

@@ -45,7 +45,7 @@ func (m *Modes) Write(p []byte) {
 	}
 	for {
 		if m.parser.State() == parser.GroundState {
-			i := bytes.IndexByte(p, esc)
+			i := bytes.IndexByte(p, ansi.ESC)
 			if i < 0 {
 				return
 			}
@@ -106,7 +106,7 @@ func (m *Modes) Undo() string {
 		b.WriteString("\x1b[>4m")
 	}
 	if m.escapes {
-		b.WriteString(resetColours)
+		b.WriteString("\x1b[0m")
 	}
 	if m.midLine {
 		b.WriteString("\r\n")

@@ -1,6 +1,6 @@
-// Package ui shows a run: it owns the terminal's streams, folds the events of
-// a run into what is known of it, and draws that as plain lines, JSON, or the
-// tasks' output alone. It never decides anything about the run.
+// Package ui writes to the user: it holds the standard streams and the terminal
+// behind them, and the colors, tables and JSON objects that go there. A run is
+// shown by package view, the results of other commands by package answer.
 package ui
 
 import (
@@ -86,9 +86,18 @@ func (s *Streams) Width() int {
 	return 80
 }
 
-// narrow reports whether lines must be short: there is a terminal, and it is
+// TableWidth returns the columns of the terminal behind stdout, or 0 if there is
+// none: what goes into a file or a pipe is not cut.
+func (s *Streams) TableWidth() int {
+	if s.OutTerm {
+		return s.Width()
+	}
+	return 0
+}
+
+// Narrow reports whether lines must be short: there is a terminal, and it is
 // not 60 columns wide.
-func (s *Streams) narrow() bool { return (s.OutTerm || s.ErrTerm) && s.Width() < 60 }
+func (s *Streams) Narrow() bool { return (s.OutTerm || s.ErrTerm) && s.Width() < 60 }
 
 func terminalWidth() int {
 	for _, f := range []*os.File{os.Stderr, os.Stdout} {

@@ -1,23 +1,23 @@
 package ui
 
 import (
-	"hash/fnv"
-
 	"github.com/fatih/color"
-	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec/visible"
 )
 
-// Style paints words for one stream, and is the way of all words of taskrun's
-// own to a terminal: they are made visible, since names, messages and errors in
-// them are other people's. Every colour is one of the sixteen that a terminal's theme adapts to a
-// light or dark background.
+// Style paints words for one stream. It makes them visible, since names, messages
+// and errors in them are other people's. Every color is one of the sixteen that a
+// terminal's theme adapts to a light or dark background.
 type Style struct {
-	on                                      bool
+	// On tells whether there are colors at all.
+	On                                      bool
 	good, bad, waiting, quiet, strong, note *color.Color
 	tasks                                   []*color.Color
 }
+
+// TaskColours is how many colors there are for tasks.
+const TaskColours = len(taskAttributes)
 
 // taskAttributes are the colours of tasks. Green, yellow and red tell states.
 var taskAttributes = [...]color.Attribute{
@@ -25,8 +25,9 @@ var taskAttributes = [...]color.Attribute{
 	color.FgHiMagenta, color.FgHiBlue, color.FgHiCyan,
 }
 
-func newStyle(on bool) *Style {
-	s := &Style{on: on}
+// NewStyle returns a style with colors or without.
+func NewStyle(on bool) *Style {
+	s := &Style{On: on}
 	paint := func(attrs ...color.Attribute) *color.Color {
 		c := color.New(attrs...)
 		if on {
@@ -65,30 +66,38 @@ func (s *Style) Strong(text string) string { return s.strong.Sprint(visible.Text
 // Note paints words of taskrun's own.
 func (s *Style) Note(text string) string { return s.note.Sprint(visible.Text(text)) }
 
-// taskColours gives each task name a colour: that of its hash, or the next one
-// that fewer names have. The same jobs always get the same colours.
-func taskColours(jobs []*api.Job) map[string]int {
-	colours := make(colours)
-	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { colours.give(t.Name) })
-	return colours
+// Task paints a label of a task in one of the colors for tasks.
+func (s *Style) Task(colour int, label string) string { return s.tasks[colour].Sprint(label) }
+
+// OutStyle returns the style for stdout.
+func (s *Streams) OutStyle(mode ColourMode) *Style { return NewStyle(s.colour(mode, s.OutTerm)) }
+
+// ErrStyle returns the style for stderr.
+func (s *Streams) ErrStyle(mode ColourMode) *Style { return NewStyle(s.colour(mode, s.ErrTerm)) }
+
+// colour decides whether a stream gets colours: the flag, then NO_COLOR (see
+// https://no-color.org), CLICOLOR_FORCE and FORCE_COLOR, CLICOLOR=0 (see
+// https://bixense.com/clicolors), GitHub's log viewer, which is no terminal
+// but shows colours, and at last the terminal and TERM.
+func (s *Streams) colour(mode ColourMode, terminal bool) bool {
+	forced := func(name string) bool { v := s.Env(name); return v != "" && v != "0" && v != "false" }
+	switch {
+	case mode == ColourAlways:
+		return true
+	case mode == ColourNever, s.Env("NO_COLOR") != "":
+		return false
+	case forced("CLICOLOR_FORCE"), forced("FORCE_COLOR"):
+		return true
+	case s.Env("CLICOLOR") == "0":
+		return false
+	case s.Env("GITHUB_ACTIONS") == "true":
+		return true
+	}
+	return terminal && s.Cursor()
 }
 
-// colours are those of task names, as indexes of Style.tasks.
-type colours map[string]int
-
-func (c colours) give(name string) {
-	if _, ok := c[name]; ok {
-		return
-	}
-	taken := make([]int, len(taskAttributes))
-	for _, at := range c {
-		taken[at]++
-	}
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	at := int(h.Sum32() % uint32(len(taken)))
-	for taken[at] > len(c)/len(taken) {
-		at = (at + 1) % len(taken)
-	}
-	c[name] = at
+// Cursor reports whether the terminal understands more than letters.
+func (s *Streams) Cursor() bool {
+	t := s.Env("TERM")
+	return t != "" && t != "dumb"
 }

@@ -9,28 +9,74 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// row is a line of a table.
-type row struct {
-	cells []string
-	paint func(string) string
+// Table is text in columns, which are as wide as a terminal shows them.
+type Table struct {
+	words int // columns
+	rows  []row
 }
 
-// align sets rows in columns: the first ones, words, to the left, the others,
-// numbers, to the right.
-func align(rows []row, words int) []string {
-	makeVisible(rows)
-	widths := make([]int, len(rows[0].cells))
-	for _, r := range rows {
+type row struct {
+	paint func(string) string
+	cells []string
+}
+
+// NewTable returns a table with headings. The first columns have words, which
+// stand on the left, the others numbers, which stand on the right.
+func NewTable(style *Style, words int, heads ...string) *Table {
+	t := &Table{words: words}
+	t.Add(style.Strong, heads...)
+	return t
+}
+
+// Add adds a row, in a color.
+func (t *Table) Add(paint func(string) string, cells ...string) {
+	for i, cell := range cells {
+		cells[i] = visible.String(cell)
+	}
+	t.rows = append(t.rows, row{paint, cells})
+}
+
+func (t *Table) widths() []int {
+	widths := make([]int, len(t.rows[0].cells))
+	for _, r := range t.rows {
 		for i, cell := range r.cells {
 			widths[i] = max(widths[i], ansi.StringWidth(cell))
 		}
 	}
-	lines := make([]string, len(rows))
-	for i, r := range rows {
+	return widths
+}
+
+// Fit shortens the first columns, the widest ones first, until the lines fit.
+// Where that is not enough, it cuts nothing; neither does it for a width of 0.
+func (t *Table) Fit(width, columns int) *Table {
+	widths, over := t.widths(), -width-2
+	for _, w := range widths {
+		over += w + 2
+	}
+	may := widths[:columns]
+	for ; width > 0 && over > 0; over-- {
+		widest := slices.Index(may, slices.Max(may))
+		if may[widest] == 1 {
+			return t
+		}
+		may[widest]--
+	}
+	for _, r := range t.rows {
+		for i := range may {
+			r.cells[i] = Shorten(r.cells[i], may[i])
+		}
+	}
+	return t
+}
+
+// Lines returns the rows, each painted as a whole.
+func (t *Table) Lines() []string {
+	widths, lines := t.widths(), make([]string, len(t.rows))
+	for i, r := range t.rows {
 		var b strings.Builder
 		for col, cell := range r.cells {
 			fill := strings.Repeat(" ", widths[col]-ansi.StringWidth(cell))
-			if col < words {
+			if col < t.words {
 				b.WriteString(cell + fill + "  ")
 			} else {
 				b.WriteString(fill + cell + "  ")
@@ -39,40 +85,4 @@ func align(rows []row, words int) []string {
 		lines[i] = r.paint(strings.TrimRight(b.String(), " "))
 	}
 	return lines
-}
-
-// makeVisible does that before cells are measured.
-func makeVisible(rows []row) {
-	for _, r := range rows {
-		for i, cell := range r.cells {
-			r.cells[i] = visible.String(cell)
-		}
-	}
-}
-
-// fit shortens the first columns, the widest ones first, until the lines fit.
-// Where that is not enough, it cuts nothing.
-func fit(rows []row, width, columns int) {
-	makeVisible(rows)
-	widths := make([]int, len(rows[0].cells))
-	room := width + 2
-	for i := range widths {
-		for _, r := range rows {
-			widths[i] = max(widths[i], ansi.StringWidth(r.cells[i]))
-		}
-		room -= widths[i] + 2
-	}
-	may := widths[:columns]
-	for ; room < 0; room++ {
-		widest := slices.Index(may, slices.Max(may))
-		if may[widest] == 1 {
-			return
-		}
-		may[widest]--
-	}
-	for _, r := range rows {
-		for i := range may {
-			r.cells[i] = shorten(r.cells[i], may[i])
-		}
-	}
 }

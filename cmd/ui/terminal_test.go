@@ -165,12 +165,12 @@ func TestWidth(t *testing.T) {
 	} {
 		s, _, _ := Test()
 		s.width, s.Env = func() int { return c.width }, func(name string) string { return map[string]string{"COLUMNS": c.columns}[name] }
-		if got := s.Width(); got != c.want || s.narrow() {
-			t.Errorf("%+v: %d columns, short without a terminal: %v", c, got, s.narrow())
+		if got := s.Width(); got != c.want || s.Narrow() {
+			t.Errorf("%+v: %d columns, short without a terminal: %v", c, got, s.Narrow())
 		}
 		for _, term := range []*bool{&s.OutTerm, &s.ErrTerm} {
 			*term = true
-			if got := s.narrow(); got != c.narrow {
+			if got := s.Narrow(); got != c.narrow {
 				t.Errorf("%+v: short: %v", c, got)
 			}
 			*term = false
@@ -201,6 +201,27 @@ func TestData(t *testing.T) {
 		s.OutTerm = terminal
 		if _, err := io.WriteString(s.Data(), "a\x1b\n"); err != nil || out.String() != want {
 			t.Errorf("terminal %v: %q, %v", terminal, out, err)
+		}
+	}
+}
+
+// Only a terminal is one.
+func TestNoTerminal(t *testing.T) {
+	t.Parallel()
+	streams, _, _ := Test()
+	streams.InTerm = true
+	if streams.NewTerminal() != nil {
+		t.Error("what is no file is a terminal")
+	}
+	streams.In, streams.InTerm = os.Stdin, false
+	if streams.NewTerminal() != nil {
+		t.Error("a file that is no terminal is one")
+	}
+	streams.InTerm = true
+	for outTerm, want := range map[bool]int{true: 2, false: 1} {
+		streams.Out, streams.OutTerm = os.Stdout, outTerm
+		if terminal := streams.NewTerminal(); terminal == nil || len(terminal.files) != want || terminal.in != os.Stdin {
+			t.Errorf("the terminal is %+v", terminal)
 		}
 	}
 }

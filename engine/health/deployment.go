@@ -95,6 +95,9 @@ func (d *Deployment) Active() bool {
 // word that they are good.
 func (g *DeploymentGroup) Canarying() bool { return g.Canaries > 0 && !g.Promoted }
 
+// Running describes a deployment that waits for the health of allocations alone.
+const Running = "Deployment is running"
+
 // describe says what a deployment that runs waits for.
 func (d *Deployment) describe() {
 	waiting, byItself := false, true
@@ -105,7 +108,7 @@ func (d *Deployment) describe() {
 	}
 	switch {
 	case !waiting:
-		d.Description = "Deployment is running"
+		d.Description = Running
 	case byItself:
 		d.Description = "Deployment is running pending automatic promotion"
 	default:

@@ -1,0 +1,35 @@
+package answer
+
+import (
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"taskrun/cmd/ui"
+)
+
+// Action is what can be done in a task, as `action` shows it.
+type Action struct {
+	Job     string   `json:"job"`
+	Group   string   `json:"group"`
+	Alloc   string   `json:"alloc"`
+	AllocID string   `json:"alloc_id"`
+	Task    string   `json:"task"`
+	Target  string   `json:"target"` // by which other commands find the task
+	Action  string   `json:"action"`
+	Command []string `json:"command"`
+}
+
+// WriteActions writes actions; quietly, their targets and names alone.
+func WriteActions(to To, actions []Action) error {
+	name := func(a Action) string { return a.Target + " " + a.Action }
+	return write(to, "action", actions, name, func(out io.Writer) {
+		style := to.style()
+		table := ui.NewTable(style, 3, "TASK", "ACTION", "COMMAND")
+		for _, a := range actions {
+			table.Add(style.Note, a.Target, a.Action, ansi.Strip(strings.Join(a.Command, " ")))
+		}
+		ui.WriteLines(out, table.Fit(to.Streams.TableWidth(), 3).Lines())
+	})
+}

@@ -1,0 +1,44 @@
+// Package answer shows what commands find out and do: as lines or tables for
+// people, as objects of --output json, or quietly.
+package answer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"time"
+
+	"taskrun/cmd/ui"
+	"taskrun/jobspec/visible"
+)
+
+// To says where and how an answer is shown.
+type To struct {
+	Streams *ui.Streams
+	Mode    ui.Mode
+	Colour  ui.ColourMode
+	At      time.Time // of objects
+}
+
+func (t To) style() *ui.Style { return t.Streams.OutStyle(t.Colour) }
+
+// write writes items to stdout: each as an object of a kind or as a line for
+// scripts, or all of them for people. A nil quiet writes nothing.
+func write[T any](t To, kind string, items []T, quiet func(T) string, plain func(io.Writer)) error {
+	out := bufio.NewWriter(t.Streams.Out)
+	switch t.Mode {
+	case ui.JSON:
+		for _, item := range items {
+			_ = ui.WriteObject(out, kind, t.At, item) // its errors are those of Flush
+		}
+	case ui.Quiet:
+		for _, item := range items {
+			if quiet != nil {
+				fmt.Fprintln(out, visible.String(quiet(item)))
+			}
+		}
+	default:
+		plain(out)
+	}
+	return out.Flush()
+}

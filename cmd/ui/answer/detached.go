@@ -1,0 +1,42 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+
+	"taskrun/cmd/ui"
+	"taskrun/jobspec/visible"
+)
+
+// WriteDetached writes how jobs in the background are reached: words on stderr, or
+// an object of type "run" on stdout for each. Words are flags by which other
+// commands find them.
+func WriteDetached(to To, words string, jobs []ui.Run) error {
+	if to.Mode == ui.JSON {
+		return write(to, "run", jobs, nil, nil)
+	}
+	if to.Mode == ui.Quiet {
+		return nil
+	}
+	var out strings.Builder
+	style, words := to.Streams.ErrStyle(to.Colour), visible.String(words)
+	for _, j := range jobs {
+		job := visible.String(j.Job)
+		where := "runs in the background"
+		if j.Address != "" {
+			where = "is registered in " + visible.String(j.Address)
+		}
+		fmt.Fprintf(&out, "%s job %s %s\n", style.Good("✓"), style.Strong(job), where)
+		follow := "taskrun logs" + words + " -f --job " + job
+		for _, c := range []struct{ command, does string }{
+			{"taskrun attach" + words + " " + job, "shows it"},
+			{follow, "follows its output"},
+			{"taskrun stop" + words + " " + job, "stops it"},
+		} {
+			fill := strings.Repeat(" ", ui.Width(follow)-ui.Width(c.command))
+			fmt.Fprintf(&out, "  %s%s  %s\n", c.command, fill, style.Quiet(c.does))
+		}
+	}
+	_, err := to.Streams.Err.Write([]byte(out.String()))
+	return err
+}

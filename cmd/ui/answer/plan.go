@@ -1,0 +1,121 @@
+package answer
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/jobspec/redact"
+	"taskrun/jobspec/visible"
+)
+
+type plan struct {
+	Job     string                         `json:"job"`
+	Diff    *api.JobDiff                   `json:"diff"`
+	Groups  map[string]*api.DesiredUpdates `json:"groups"`
+	Rollout []RolloutStep                  `json:"rollout"`
+}
+
+// WritePlan writes how another version of a job differs, and the steps of its
+// rollout: as indented lines, or as one object.
+func WritePlan(to To, p *api.JobPlanResponse, rollout []RolloutStep) error {
+	hideCredentials(p.Diff)
+	item := plan{p.Diff.ID, p.Diff, p.Annotations.DesiredTGUpdates, append([]RolloutStep{}, rollout...)}
+	return write(to, "plan", []plan{item}, nil, func(out io.Writer) {
+		w := planWriter{out, to.style()}
+		w.job(p.Diff)
+		w.rollout(p.Diff.ID, rollout)
+	})
+}
+
+// hideCredentials hides those of URLs, such as the sources of artifacts.
+func hideCredentials(d *api.JobDiff) {
+	var hide func([]*api.FieldDiff, []*api.ObjectDiff)
+	hide = func(fields []*api.FieldDiff, objects []*api.ObjectDiff) {
+		for _, f := range fields {
+			f.Old, f.New = redact.Text(f.Old), redact.Text(f.New)
+		}
+		for _, o := range objects {
+			hide(o.Fields, o.Objects)
+		}
+	}
+	hide(d.Fields, d.Objects)
+	for _, g := range d.TaskGroups {
+		hide(g.Fields, g.Objects)
+		for _, t := range g.Tasks {
+			hide(t.Fields, t.Objects)
+		}
+	}
+}
+
+// planWriter writes a diff: a sign, then what it is about.
+type planWriter struct {
+	out   io.Writer
+	style *ui.Style
+}
+
+func (w planWriter) line(depth int, kind, text string) {
+	sign, paint := " ", w.style.Quiet
+	switch kind {
+	case "Added":
+		sign, paint = "+", w.style.Good
+	case "Deleted":
+		sign, paint = "-", w.style.Bad
+	case "Edited":
+		sign, paint = "~", w.style.Waiting
+	}
+	fmt.Fprintln(w.out, paint(strings.Repeat("  ", depth)+sign+" "+visible.String(text)))
+}
+
+func (w planWriter) job(d *api.JobDiff) {
+	w.line(0, d.Type, "job "+d.ID)
+	w.fields(1, d.Fields, d.Objects)
+	for _, g := range d.TaskGroups {
+		var numbers []string
+		for _, what := range slices.Sorted(maps.Keys(g.Updates)) {
+			numbers = append(numbers, fmt.Sprintf("%d %s", g.Updates[what], what))
+		}
+		w.line(1, g.Type, noted("group "+g.Name, numbers))
+		w.fields(2, g.Fields, g.Objects)
+		for _, t := range g.Tasks {
+			w.line(2, t.Type, noted("task "+t.Name, t.Annotations))
+			if t.Type == "Edited" { // of all else the sign says enough
+				w.fields(3, t.Fields, t.Objects)
+			}
+		}
+	}
+}
+
+func (w planWriter) fields(depth int, fields []*api.FieldDiff, objects []*api.ObjectDiff) {
+	for _, f := range fields {
+		text := f.Name + ": "
+		switch f.Type {
+		case "Added":
+			text += fmt.Sprintf("%q", f.New)
+		case "Deleted":
+			text += fmt.Sprintf("%q", f.Old)
+		case "Edited":
+			text += fmt.Sprintf("%q → %q", f.Old, f.New)
+		default:
+			continue
+		}
+		w.line(depth, f.Type, noted(text, f.Annotations))
+	}
+	for _, o := range objects { // a cluster's; taskrun has fields alone
+		w.line(depth, o.Type, o.Name)
+		w.fields(depth+1, o.Fields, o.Objects)
+	}
+}
+
+// noted adds notes in parentheses.
+func noted(text string, notes []string) string {
+	if len(notes) == 0 {
+		return text
+	}
+	return text + " (" + strings.Join(notes, ", ") + ")"
+}

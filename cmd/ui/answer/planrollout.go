@@ -1,0 +1,89 @@
+package answer
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RolloutStep is what a rollout does at once with allocations of a group, by
+// their indexes.
+type RolloutStep struct {
+	Group string `json:"group"`
+	// After is what the step waits for: that the allocations of the step before
+	// are healthy, or that the canaries are promoted. Empty: nothing.
+	After   string `json:"after,omitempty"`
+	Create  []int  `json:"create,omitempty"`
+	Canary  []int  `json:"canary,omitempty"`
+	Promote []int  `json:"promote,omitempty"`
+	Replace []int  `json:"replace,omitempty"`
+	InPlace []int  `json:"in_place,omitempty"`
+	Destroy []int  `json:"destroy,omitempty"`
+}
+
+// What a step may wait for.
+const (
+	AfterHealthy   = "healthy"
+	AfterPromotion = "promotion"
+)
+
+// rollout writes the steps of all groups in the order in which they are done.
+// What is replaced in several steps is one line.
+func (w planWriter) rollout(job string, steps []RolloutStep) {
+	if len(steps) == 0 {
+		return
+	}
+	w.line(0, "", "rollout, each step once the one before is healthy")
+	group, replaced, size := "", []int(nil), 0
+	flush := func() {
+		text := fmt.Sprintf("replace %s[%s]", group, ranges(replaced))
+		if len(replaced) > size {
+			text += fmt.Sprintf(", %d at a time", size)
+		}
+		if len(replaced) > 0 {
+			w.line(2, "", text)
+		}
+		replaced, size = nil, 0
+	}
+	for _, s := range steps {
+		if s.Group != group {
+			flush()
+			group = s.Group
+			w.line(1, "", "group "+group)
+		}
+		promote := "promote"
+		if s.After == AfterPromotion {
+			promote = "with \"taskrun promote " + job + "\": promote"
+		}
+		for _, do := range []struct {
+			what   string
+			allocs []int
+		}{
+			{promote, s.Promote}, {"create", s.Create}, {"start canary", s.Canary},
+			{"change in place", s.InPlace}, {"destroy", s.Destroy},
+		} {
+			if len(do.allocs) > 0 {
+				flush()
+				w.line(2, "", fmt.Sprintf("%s %s[%s]", do.what, group, ranges(do.allocs)))
+			}
+		}
+		replaced, size = append(replaced, s.Replace...), max(size, len(s.Replace))
+	}
+	flush()
+}
+
+// ranges writes ascending numbers as 0-2,5.
+func ranges(numbers []int) string {
+	var parts []string
+	for i := 0; i < len(numbers); i++ {
+		begin := numbers[i]
+		for i+1 < len(numbers) && numbers[i+1] == numbers[i]+1 {
+			i++
+		}
+		part := fmt.Sprint(begin)
+		if numbers[i] > begin {
+			part = fmt.Sprintf("%d-%d", begin, numbers[i])
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
+}

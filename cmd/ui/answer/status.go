@@ -1,0 +1,173 @@
+package answer
+
+import (
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"taskrun/cmd/ui"
+)
+
+// Status is what runs at a moment, as `ps` shows it.
+type Status struct {
+	Jobs   []JobStatus
+	Allocs []AllocStatus
+	Tasks  []TaskStatus
+	// Services are those that are offered at a port.
+	Services []ServiceStatus
+}
+
+type (
+	// JobStatus is a job of a run or of a cluster.
+	JobStatus struct {
+		Job string `json:"job"`
+		// Namespace is empty for the usual one, here and below.
+		Namespace string `json:"namespace,omitempty"`
+		Status    string `json:"status"`            // pending, running or dead
+		PID       int    `json:"pid"`               // of the run; 0: of a cluster
+		Socket    string `json:"socket"`            // of the run
+		Address   string `json:"address"`           // of the cluster
+		RunDir    string `json:"run_dir,omitempty"` // of a run that has ended
+	}
+
+	// AllocStatus is an allocation.
+	AllocStatus struct {
+		Job         string `json:"job"`
+		Group       string `json:"group"`
+		Alloc       string `json:"alloc"` // <job>.<group>[<index>]
+		AllocID     string `json:"alloc_id"`
+		Namespace   string `json:"namespace,omitempty"`
+		Status      string `json:"status"`
+		Description string `json:"description"`
+	}
+
+	// TaskStatus is a task of an allocation.
+	TaskStatus struct {
+		Job        string     `json:"job"`
+		Group      string     `json:"group"`
+		Alloc      string     `json:"alloc"`
+		AllocID    string     `json:"alloc_id"`
+		Task       string     `json:"task"`
+		Namespace  string     `json:"namespace,omitempty"`
+		State      string     `json:"state"`
+		Failed     bool       `json:"failed"`
+		Restarts   uint64     `json:"restarts"`
+		ExitCode   *int       `json:"exit_code"` // of the latest end; null before the first
+		StartedAt  *time.Time `json:"started_at"`
+		FinishedAt *time.Time `json:"finished_at"`
+
+		Label string        `json:"target"` // by which other commands find it
+		Ran   time.Duration `json:"-"`
+	}
+
+	// ServiceStatus is a service of an allocation.
+	ServiceStatus struct {
+		Job        string   `json:"job"`
+		AllocID    string   `json:"alloc_id"`
+		ID         string   `json:"id"`
+		Name       string   `json:"name"`
+		Address    string   `json:"address"`
+		Port       int      `json:"port"`
+		Tags       []string `json:"tags"`
+		Registered bool     `json:"registered"` // always
+	}
+)
+
+// WriteStatus writes a status: as a table, as objects of the types that a run
+// has, or as the labels of the tasks alone.
+func WriteStatus(to To, st Status) error {
+	if to.Mode != ui.JSON {
+		label := func(t TaskStatus) string { return t.Label }
+		return write(to, "", st.Tasks, label, func(out io.Writer) {
+			style, width := to.style(), to.Streams.TableWidth()
+			ui.WriteLines(out, st.table(style, width))
+			if len(st.Services) > 0 {
+				ui.WriteLines(out, append([]string{""}, st.addresses(style, width)...))
+			}
+		})
+	}
+	return errors.Join(
+		write(to, "run", st.Jobs, nil, nil), write(to, "alloc_status", st.Allocs, nil, nil),
+		write(to, "task_state", st.Tasks, nil, nil), write(to, "service", st.Services, nil, nil))
+}
+
+// table returns a line for each task, and for each job that has none. Lines
+// fit into a terminal's width; with 0 columns nothing is cut.
+func (st Status) table(style *ui.Style, width int) []string {
+	narrow := width > 0 && width < 60
+	table := ui.NewTable(style, 4, "JOB", "TASK", "STATE", "ALLOC", "EXIT", "RESTARTS", "DURATION")
+	if narrow {
+		table = ui.NewTable(style, 3, "JOB", "TASK", "STATE", "EXIT", "RST", "TIME")
+	}
+	add := func(paint func(string) string, cells ...string) {
+		if narrow {
+			cells = slices.Delete(cells, 3, 4)
+		}
+		table.Add(paint, cells...)
+	}
+	shown, named := make(map[string]bool), st.jobs()
+	for _, t := range st.Tasks {
+		job, exit, ran := named(t.Namespace, t.Job), "-", "-"
+		shown[job] = true
+		if t.ExitCode != nil {
+			exit = strconv.Itoa(*t.ExitCode)
+		}
+		if t.StartedAt != nil {
+			ran = ui.Brief(t.Ran)
+		}
+		add(t.paint(style), job, t.Label, t.state(), ui.ShortID(t.AllocID), exit, strconv.FormatUint(t.Restarts, 10), ran)
+	}
+	for _, j := range st.Jobs {
+		if job := named(j.Namespace, j.Job); !shown[job] {
+			add(style.Waiting, job, "-", j.Status, "-", "-", "-", "-")
+		}
+	}
+	return table.Fit(width, 2).Lines()
+}
+
+// jobs returns what names jobs: with their namespaces, where there are several.
+func (st Status) jobs() func(namespace, job string) string {
+	several := false
+	for _, j := range st.Jobs {
+		several = several || j.Namespace != st.Jobs[0].Namespace
+	}
+	return func(namespace, job string) string {
+		if namespace == "" || !several {
+			return job
+		}
+		return namespace + ":" + job
+	}
+}
+
+// addresses returns a line for each service, with where a browser finds it; not
+// every service speaks HTTP, but most that one wants to look at.
+func (st Status) addresses(style *ui.Style, width int) []string {
+	table := ui.NewTable(style, 3, "JOB", "SERVICE", "ADDRESS")
+	for _, s := range st.Services {
+		table.Add(style.Note, s.Job, s.Name, "http://"+net.JoinHostPort(s.Address, strconv.Itoa(s.Port)))
+	}
+	return table.Fit(width, 2).Lines()
+}
+
+// state is the word for the task's state.
+func (t TaskStatus) state() string {
+	if t.Failed && t.State == "dead" {
+		return "failed"
+	}
+	return t.State
+}
+
+func (t TaskStatus) paint(style *ui.Style) func(string) string {
+	switch {
+	case t.Failed && t.State == "dead":
+		return style.Bad
+	case t.State == "running":
+		return style.Good
+	case t.State == "pending":
+		return style.Waiting
+	}
+	return style.Quiet
+}

@@ -1,0 +1,32 @@
+package ui
+
+import "testing"
+
+// A flag takes its values and refuses others with their names.
+func TestFlags(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flag interface {
+			Set(string) error
+			String() string
+			Type() string
+		}
+		kind    string
+		values  []string
+		refusal string
+	}{
+		{new(Mode), "mode", []string{"plain", "json", "quiet"}, `"loud" is not one of plain, json, quiet`},
+		{new(ColourMode), "when", []string{"auto", "always", "never"}, `"loud" is not one of auto, always, never`},
+		{new(TimeFormat), "format", []string{"clock", "elapsed", "iso", "none"}, `"loud" is not one of clock, elapsed, iso, none`},
+	} {
+		for _, value := range c.values {
+			if err := c.flag.Set(value); err != nil || c.flag.String() != value || c.flag.Type() != c.kind {
+				t.Errorf("%s: %v, then %s of type %s", value, err, c.flag, c.flag.Type())
+			}
+		}
+		last := c.flag.String()
+		if err := c.flag.Set("loud"); err == nil || err.Error() != c.refusal || c.flag.String() != last {
+			t.Errorf("%v, and the value is %s; want %s", err, c.flag, c.refusal)
+		}
+	}
+}

@@ -1,0 +1,71 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"time"
+
+	"taskrun/jobspec/visible"
+)
+
+// Head begins every object of --output json.
+type Head struct {
+	Type string    `json:"type"`
+	Time time.Time `json:"time"`
+}
+
+// Run is what an object of type "run" says besides.
+type Run struct {
+	Job     string `json:"job"`
+	Version string `json:"version"`
+	PID     int    `json:"pid"`    // 0: it is in a cluster
+	Socket  string `json:"socket"` // empty: there is none
+	DataDir string `json:"data_dir"`
+	Address string `json:"address,omitempty"` // of the cluster
+	RunDir  string `json:"run_dir,omitempty"` // of a run in the background, as
+	Log     string `json:"log,omitempty"`     // is where taskrun writes what it has to say
+}
+
+// Diagnostic is what an object of type "diagnostic" says besides.
+type Diagnostic struct {
+	Severity string `json:"severity"` // error or warning
+	Summary  string `json:"summary"`
+	Detail   string `json:"detail"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Column   int    `json:"column"`
+}
+
+// WriteDiagnostic writes a diagnostic as an object, for those that are found
+// before a run.
+func WriteDiagnostic(w io.Writer, at time.Time, d Diagnostic) error {
+	return WriteObject(w, "diagnostic", at, d)
+}
+
+// WriteObject writes one line: an object of a type, with the fields of others
+// behind its time.
+func WriteObject(w io.Writer, kind string, at time.Time, parts ...any) error {
+	line := encode(Head{kind, at.UTC()})
+	for _, part := range parts {
+		if fields := encode(part); len(fields) > len("{}\n") {
+			line = append(append(line[:len(line)-len("}\n")], ','), fields[1:]...)
+		}
+	}
+	_, err := w.Write(visible.JSON(line))
+	return err
+}
+
+// WriteJSON writes an object of strings and numbers as one line.
+func WriteJSON(w io.Writer, object any) error {
+	_, err := w.Write(visible.JSON(encode(object)))
+	return err
+}
+
+func encode(object any) []byte {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(object) // strings and numbers can be encoded
+	return line.Bytes()
+}

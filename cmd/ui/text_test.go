@@ -1,0 +1,31 @@
+package ui
+
+import (
+	"testing"
+	"time"
+)
+
+// Durations are as short as they can be.
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration][2]string{
+		0:                        {"<1ms", "<1ms"},
+		time.Millisecond - 1:     {"<1ms", "<1ms"},
+		time.Millisecond:         {"1ms", "1ms"},
+		1234 * time.Microsecond:  {"1ms", "1ms"},
+		999 * time.Millisecond:   {"999ms", "999ms"},
+		time.Second:              {"1s", "1s"},
+		9999 * time.Millisecond:  {"9.999s", "9s"},
+		10040 * time.Millisecond: {"10s", "10s"},
+		12345 * time.Millisecond: {"12.3s", "12s"},
+		time.Minute:              {"1m0s", "1m0s"},
+		61600 * time.Millisecond: {"1m2s", "1m1s"},
+		time.Hour - 1:            {"1h0m0s", "59m59s"},
+		time.Hour:                {"1h0m0s", "1h0m"},
+		26*time.Hour + 180e9:     {"26h3m0s", "26h3m"},
+	} {
+		if got := [2]string{Duration(d), Brief(d)}; got != want {
+			t.Errorf("%d: %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
+	"taskrun/jobspec/visible"
+)
+
+// maxRows is how many tasks the closing table lists; of more, those that ended
+// well are only counted.
+const maxRows = 60
+
+// closing is what is shown when a run has ended.
+type closing struct {
+	*common
+	labels *labels
+	width  int
+	narrow bool
+	result Result
+}
+
+// widthOfLogs is how wide lines may get where there is no terminal.
+const widthOfLogs = 240
+
+func newClosing(p *printer, r Result) *closing {
+	c := &closing{p.common, p.labels, widthOfLogs, p.streams.Narrow(), r}
+	if p.streams.ErrTerm {
+		c.width = p.streams.Width()
+	}
+	return c
+}
+
+// table returns the closing table: task, state, exit code, restarts, duration,
+// and how often its allocation was replaced if any was.
+func (c *closing) table() []string {
+	heads := []string{"TASK", "STATE", "EXIT", "RESTARTS", "DURATION"}
+	if c.narrow {
+		heads[3], heads[4] = "RST", "TIME"
+	}
+	var tasks []*fold.Task
+	final := c.run.Final()
+	for _, a := range final {
+		tasks = append(tasks, a.Tasks...)
+	}
+	replaced := slices.ContainsFunc(final, func(a *fold.Alloc) bool { return a.Replacements() > 0 })
+	if replaced {
+		heads = append(heads, "REPLACED")
+	}
+	table, left := ui.NewTable(c.errStyle, 2, heads...), 0
+	for _, t := range tasks {
+		if len(tasks) > maxRows && t.State == "dead" && !t.Failed {
+			left++
+			continue
+		}
+		paint, cells := c.row(t)
+		if replaced {
+			cells = append(cells, strconv.Itoa(t.Alloc.Replacements()))
+		}
+		table.Add(paint, cells...)
+	}
+	lines := table.Lines()
+	if left > 0 {
+		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that ended well", ui.Count(left, "task"))))
+	}
+	return lines
+}
+
+func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) {
+	paint = c.errStyle.Quiet
+	state, exit, took := t.State, "-", "-"
+	switch {
+	case t.Failed:
+		paint = c.errStyle.Bad
+		state += ", failed"
+	case t.State == "dead" && t.ExitCode != nil && *t.ExitCode == 0:
+		paint = c.errStyle.Good
+	}
+	if t.ExitCode != nil {
+		exit = strconv.Itoa(*t.ExitCode)
+	}
+	if !t.Started.IsZero() {
+		took = ui.Duration(t.Took(c.run.Latest))
+	}
+	return paint, []string{c.labels.of(t.Alloc.Name, t.Name), state, exit, strconv.FormatUint(t.Restarts, 10), took}
+}
+
+// verdict says in one line how the run ended.
+func (c *closing) verdict() string {
+	jobs := make([]string, len(c.run.Jobs))
+	for i, j := range c.run.Jobs {
+		jobs[i] = visible.String(*j.ID)
+	}
+	text := ui.Count(len(jobs), "job")
+	if len(jobs) < 4 {
+		text = strings.TrimSuffix("job "+strings.Join(jobs, ", "), " ")
+	}
+	took := "after " + ui.Duration(c.result.Time.Sub(c.Begin))
+	code := fmt.Sprintf("exit code %d", c.result.ExitCode)
+	switch {
+	case c.result.Cause != "":
+		text = fmt.Sprintf("%s stopped %s: %s", text, took, c.result.Cause)
+	case c.result.ExitCode == 0:
+		return c.errStyle.Good(fmt.Sprintf("✓ %s complete %s", text, took))
+	case c.run.FirstFailure() != nil:
+		text = fmt.Sprintf("%s failed %s", text, took)
+	default:
+		text = fmt.Sprintf("%s ended %s", text, took)
+	}
+	if c.result.ExitCode == 0 {
+		return c.errStyle.Good("✓ " + text)
+	}
+	return c.errStyle.Bad("✗ " + text + ", " + code)
+}

@@ -1,0 +1,165 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// The verdict names the jobs as long as there are few, how the run ended, and
+// when that is not well, its exit code.
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		jobs   []string
+		failed bool
+		result Result
+		want   string
+	}{
+		{[]string{"a"}, false, Result{}, "✓ job a complete after 5s"},
+		{[]string{"a\x1b", "b", "c"}, false, Result{}, "✓ job a\\x1b, b, c complete after 5s"},
+		{[]string{"a", "b", "c", "d"}, false, Result{}, "✓ 4 jobs complete after 5s"},
+		{nil, false, Result{}, "✓ job complete after 5s"},
+		{[]string{"a"}, false, Result{Cause: "interrupted"}, "✓ job a stopped after 5s: interrupted"},
+		{[]string{"a"}, true, Result{Cause: "interrupted", ExitCode: 130}, "✗ job a stopped after 5s: interrupted, exit code 130"},
+		{[]string{"a"}, true, Result{ExitCode: 1}, "✗ job a failed after 5s, exit code 1"},
+		{[]string{"a"}, false, Result{ExitCode: 2}, "✗ job a ended after 5s, exit code 2"},
+		{[]string{"a"}, true, Result{}, "✓ job a complete after 5s"},
+	} {
+		var jobs []*api.Job
+		for _, id := range c.jobs {
+			jobs = append(jobs, job(id, 1, task("t")))
+		}
+		s := newStage(t, 0, Options{Jobs: jobs})
+		if c.failed {
+			a := alloc("a", 0, "11111111")
+			s.say(a, "t", event.TaskState{State: "dead", Failed: true})
+			s.say(a, "", event.AllocStatus{Status: "failed", Retry: -1})
+		}
+		s.after(5 * time.Second).ends(c.result)
+		if got := s.err.String(); !strings.Contains(got, "\n"+c.want+"\n") {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// The closing table of a large run has what failed and only counts the rest.
+func TestLargeClosingTable(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{
+		maxRows:     "",
+		maxRows + 1: fmt.Sprintf("and %d tasks that ended well", maxRows-1),
+	} {
+		var tasks []*api.Task
+		for i := range n {
+			tasks = append(tasks, task(fmt.Sprintf("t%d", i)))
+		}
+		s := newStage(t, 0, Options{Jobs: []*api.Job{job("j", 1, tasks...)}})
+		a, zero := alloc("j", 0, "11111111"), 0
+		for i, spec := range tasks {
+			if i > 0 {
+				s.say(a, spec.Name, event.TaskState{State: "dead", ExitCode: &zero, Failed: i == 1})
+			}
+		}
+		s.err.Reset()
+		s.ends(Result{ExitCode: 1})
+		_, table, _ := strings.Cut(s.err.String(), "TASK")
+		table, _, _ = strings.Cut(table, "\n\n")
+		lines := strings.Split(table, "\n")[1:]
+		if want == "" && len(lines) != n {
+			t.Errorf("%d tasks: %d rows", n, len(lines))
+		}
+		if want != "" && (len(lines) != 3 || !strings.HasPrefix(lines[0], "t0 ") || !strings.HasPrefix(lines[1], "t1 ") || lines[2] != want) {
+			t.Errorf("%d tasks: %q", n, lines)
+		}
+	}
+}
+
+// A row of the closing table tells how long a task has run, and how often its
+// allocation was replaced, where any was.
+func TestClosingTable(t *testing.T) {
+	t.Parallel()
+	s, a := pair(t, 0, Options{})
+	b := alloc("j", 0, "22222222")
+	s.running(a, "a", 0)
+	s.after(time.Second).dies(a, "a", 2, 1, "no more")
+	s.say(a, "", event.AllocStatus{Status: "failed", Retry: 0})
+	s.say(b, "", event.AllocStatus{Status: "running", Replaces: a.ID, Retry: -1})
+	s.running(b, "a", 0)
+	s.after(time.Minute).running(b, "b", 2)
+	s.after(time.Second)
+	s.dies(b, "b", 0, 2, "")
+	s.ends(Result{})
+	_, got, _ := strings.Cut(s.err.String(), "\n\n")
+	want := "TASK  STATE    EXIT  RESTARTS  DURATION  REPLACED\n" +
+		"a     running     -         0      1m1s         1\n" +
+		"b     dead        0         2        1s         1\n\n"
+	if !strings.HasPrefix(got, want) {
+		t.Error(cmp.Diff(want, got))
+	}
+}
+
+// The summary of a job has its allocations alone, and fails with any of them.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	m := fold.New([]*api.Job{job("a", 1, task("t")), job("b", 1, task("t"))})
+	one := 1
+	for _, e := range []event.Event{
+		{Alloc: alloc("a", 0, "11111111"), Task: "t", Body: event.TaskState{State: "dead", Failed: true, Restarts: 2, ExitCode: &one}},
+		{Alloc: alloc("a", 0, "11111111"), Body: event.AllocStatus{Status: "failed", Retry: -1}},
+		{Alloc: alloc("b", 0, "22222222"), Body: event.AllocStatus{Status: "complete", Retry: -1}},
+	} {
+		m.Apply(e)
+	}
+	result := Result{ExitCode: 1, Time: begin.Add(1500 * time.Millisecond)}
+	a, b := Summarise(m, "a", begin, result), Summarise(m, "b", begin, result)
+	if a.Status != "failed" || b.Status != "complete" || a.DurationMS != 1500 || a.ExitCode != 1 || !a.Ended().Equal(result.Time) {
+		t.Errorf("%+v and %+v", a, b)
+	}
+	want := []AllocSummary{{Alloc: "a.app[0]", AllocID: alloc("a", 0, "11111111").ID, Status: "failed", Tasks: map[string]TaskSummary{"t": {"dead", true, 2, &one}}}}
+	if diff := cmp.Diff(want, a.Allocs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	result.Cause = "interrupted"
+	if a, b = Summarise(m, "a", begin, result), Summarise(m, "b", begin, result); a.Status != "failed" || b.Status != "stopped" {
+		t.Errorf("stopped: %s and %s", a.Status, b.Status)
+	}
+}
+
+// The last screen names at most two of the tasks that waited, all others that
+// failed, and no task twice.
+func TestLastScreen(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 1,
+		hooked("first", "prestart", false), task("a"), task("b"), task("c"), hooked("tidy", "poststop", false))}})
+	a := alloc("j", 0, "11111111")
+	s.happens(a, "first", event.Received())
+	s.dies(a, "first", 127, 0, "no more")
+	s.say(a, "c", event.TaskState{State: "dead", Failed: true})
+	s.say(a, "tidy", event.TaskState{State: "dead", Failed: true})
+	s.say(a, "", event.AllocStatus{Status: "failed", Retry: -1})
+	s.ends(Result{ExitCode: 1})
+	_, got, _ := strings.Cut(s.err.String(), "exit code 1\n")
+	want := `✗ first failed first: exit code 127
+  events of task "first" in j.app[0] (11111111)
+    12:00:00.000 Received: Task received by client
+    12:00:00.000 Terminated: Exit Code: 127
+    12:00:00.000 Not Restarting: no more
+  it wrote nothing
+  a had not run: it waited for the end of prestart task "first"
+  and 2 more waited
+  failed as well: c, tidy
+  127 usually means: a shell did not find a command; NOMAD_TASK_DIR and PATH decide where it looks
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

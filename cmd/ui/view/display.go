@@ -1,0 +1,173 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
+)
+
+// pieceSize is how much output is read at a time, in bytes.
+const pieceSize = 256 << 10
+
+// view is one way of showing a run. Its methods are called by one goroutine.
+type view interface {
+	// begin shows what is known before anything has happened.
+	begin()
+	// event shows anything but output. The model has been told already.
+	event(e event.Event)
+	// output shows a piece of a task's output; the bytes are lent.
+	output(e event.Event, stream event.Stream, piece []byte)
+	// idle is called before the display waits: nothing may be held back that
+	// a person would like to see now.
+	idle()
+	// end shows how the run ended.
+	end(r Result)
+	// said returns a word to the user as the view would show it on stderr, or
+	// "" when it is not to be shown.
+	said(at time.Time, text string) string
+}
+
+// Display shows a run. One goroutine calls Run and then End; Say and Broken
+// are for any.
+type Display struct {
+	*common
+	view   view
+	piece  []byte
+	broken chan error
+	gap    event.Event // that is not shown yet: more may be left out; without Body for none
+}
+
+// New returns a display that has shown nothing yet.
+func New(s *ui.Streams, opts Options) *Display {
+	d := &Display{common: newCommon(s, opts), piece: make([]byte, pieceSize), broken: make(chan error, 1)}
+	switch opts.Mode {
+	case ui.JSON:
+		d.view = newJSONView(d.common)
+	case ui.Quiet:
+		d.view = newQuiet(d.common)
+	default:
+		d.view = newPlain(d.common)
+	}
+	return d
+}
+
+// Run shows what happens until the subscription ends.
+func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
+	defer sub.Close()
+	if !d.Bare {
+		d.view.begin()
+	}
+	d.rest()
+	if d.Said != "" {
+		d.Say(d.Said)
+	}
+	for {
+		e, ok := sub.Next(ctx)
+		if !ok {
+			break
+		}
+		d.show(e)
+		if !sub.Ready() {
+			d.view.idle()
+			d.rest()
+		}
+	}
+	d.rest()
+}
+
+func (d *Display) show(e event.Event) {
+	out, ok := e.Body.(event.Output)
+	if gap, isGap := e.Body.(event.Gap); isGap {
+		d.leaveOut(e, gap)
+		return
+	}
+	if !ok {
+		d.showGap()
+		d.run.Apply(e)
+		d.view.event(e)
+		return
+	}
+	for at, end := out.Offset, out.Offset+out.Length; at < end; {
+		n, err := out.Source.ReadAt(d.piece[:min(end-at, pieceSize)], at)
+		if n > 0 {
+			d.showGap()
+			d.tails.add(e.Alloc.ID, e.Task, d.piece[:n])
+			d.view.output(e, out.Stream, d.piece[:n])
+		}
+		at += int64(n)
+		if err != nil && at < end {
+			d.lost(e, out.Stream, end-at, err)
+			return
+		}
+	}
+}
+
+// lost tells of output that was announced but cannot be read.
+func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
+	if !errors.Is(err, io.EOF) && !errors.Is(err, event.ErrOverwritten) {
+		d.showGap()
+		d.view.event(event.Event{Time: e.Time, Alloc: e.Alloc, Task: e.Task, Body: event.Notice{
+			Text: "cannot read output: " + err.Error(),
+		}})
+	}
+	d.leaveOut(e, event.Gap{Stream: stream, Bytes: n})
+}
+
+// leaveOut takes in that output is left out. One line tells of all that is so
+// in one place.
+func (d *Display) leaveOut(e event.Event, gap event.Gap) {
+	before, ok := d.gap.Body.(event.Gap)
+	if ok && d.gap.Alloc == e.Alloc && d.gap.Task == e.Task && before.Stream == gap.Stream {
+		gap.Bytes += before.Bytes
+	} else {
+		d.showGap()
+	}
+	d.gap = e
+	d.gap.Body = gap
+}
+
+func (d *Display) showGap() {
+	if d.gap.Body != nil {
+		d.view.event(d.gap)
+		d.gap = event.Event{}
+	}
+}
+
+// rest writes everything before the display waits.
+func (d *Display) rest() {
+	d.showGap()
+	if err := d.screen.flush(); err != nil {
+		d.screen.discardOut()
+		select {
+		case d.broken <- err:
+		default:
+		}
+	}
+}
+
+// Broken gets the error of stdout when it cannot be written to any more; what
+// follows for it is dropped.
+func (d *Display) Broken() <-chan error { return d.broken }
+
+// Say tells the user something at once, even while stdout is blocked.
+func (d *Display) Say(text string) {
+	said := d.view.said(time.Now(), text)
+	switch { // over the ^C that the terminal shows
+	case said == "" || !d.streams.ErrTerm:
+	case d.streams.Cursor():
+		said = eraseLine + said
+	default:
+		said = "\r" + said
+	}
+	_, _ = io.WriteString(d.streams.Err, said) // if stderr is gone there is nobody to tell
+}
+
+// End shows how the run ended.
+func (d *Display) End(r Result) {
+	d.view.end(r)
+	d.rest()
+}

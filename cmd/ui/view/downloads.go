@@ -1,0 +1,96 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
+	"taskrun/jobspec/visible"
+)
+
+// barWidth is how wide a bar gets, and minLine what a line needs, in columns.
+const (
+	barWidth = 30
+	minLine  = 20
+)
+
+// downloads are those that are under way, by first word of them.
+type downloads []download
+
+type download struct {
+	event.Progress
+	at    time.Time // of the latest word
+	alloc *event.Alloc
+	task  string
+}
+
+// take takes in what an event tells of downloads. Where the last word of one
+// was lost, it is over with the next event of its task.
+func (d *downloads) take(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.Progress:
+		same := func(o download) bool { return o.alloc == e.Alloc && o.task == e.Task && o.What == body.What }
+		i := slices.IndexFunc(*d, same)
+		switch {
+		case body.Over:
+			*d = slices.DeleteFunc(*d, same)
+		case i >= 0:
+			(*d)[i].Progress, (*d)[i].at = body, e.Time
+		default:
+			*d = append(*d, download{body, e.Time, e.Alloc, e.Task})
+		}
+	case event.TaskEvent:
+		if body.Type != api.TaskDriverMessage {
+			*d = slices.DeleteFunc(*d, func(o download) bool { return o.alloc == e.Alloc && o.task == e.Task })
+		}
+	}
+}
+
+// latest is the time of the latest word of any.
+func (d downloads) latest() (at time.Time) {
+	for _, o := range d {
+		if o.at.After(at) {
+			at = o.at
+		}
+	}
+	return at
+}
+
+// line shows them in one line that is less than so many columns wide; it is ""
+// when there are none, or no room.
+func (d downloads) line(label func(download) string, columns int) string {
+	if len(d) == 0 || columns < minLine {
+		return ""
+	}
+	width := ansi.StringWidth
+	all, who := d[0].Progress, label(d[0])
+	if len(d) > 1 {
+		all = event.Progress{What: ui.Count(len(d), "download")}
+		for _, o := range d {
+			all.Done, all.Total = all.Done+o.Done, all.Total+max(0, o.Total)
+		}
+		who = strings.Repeat(" ", width(who))
+	}
+	begin, end := who+" ▸ "+visible.String(all.What), all.Amount()
+	if end == "" {
+		end = "…"
+	}
+	if all.Detail != "" {
+		end += ", " + visible.String(all.Detail)
+	}
+	room := columns - 1 - width(begin) - width(end) - len(" [] ")
+	switch {
+	case all.Total > 0 && room >= 10:
+		full := int(min(all.Done, all.Total) * int64(min(room, barWidth)) / all.Total)
+		bar := strings.Repeat("=", full) + strings.Repeat(" ", min(room, barWidth)-full)
+		return begin + " [" + bar + "] " + end
+	case room < 0: // a long name loses its middle
+		begin = ui.Shorten(begin, max(width(who)+10, width(begin)+room))
+	}
+	return ui.Shorten(begin+" "+end, columns-1)
+}

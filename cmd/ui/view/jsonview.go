@@ -1,0 +1,206 @@
+package view
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
+	"taskrun/jobspec/visible"
+)
+
+// jsonView shows a run as one JSON object a line, all on stdout. It adds three
+// fields to what tasks and allocations tell: "partial" on a piece of a line
+// whose end has not come (beyond 8 MiB, or when the task ended before it),
+// "replaces" with the ID of the failed allocation in whose place another runs,
+// and "retry_ms" until a failed one is replaced.
+type jsonView struct {
+	*common
+	tasks map[streamKey]*jsonStream
+	order []*jsonStream // by first output
+	buf   []byte
+}
+
+// maxJSONLine is how long a line may be to become one object, in bytes.
+const maxJSONLine = 8 << 20
+
+// jsonStream is one stream of one task.
+type jsonStream struct {
+	lines
+	head []byte // from the allocation's fields up to the line
+	time time.Time
+}
+
+func newJSONView(c *common) *jsonView {
+	return &jsonView{common: c, tasks: make(map[streamKey]*jsonStream)}
+}
+
+// origin is what an object says of where something happened.
+type origin struct {
+	Job     string `json:"job,omitempty"`
+	Group   string `json:"group,omitempty"`
+	Alloc   string `json:"alloc,omitempty"`
+	AllocID string `json:"alloc_id,omitempty"`
+	Task    string `json:"task,omitempty"`
+}
+
+func originOf(e event.Event) (o origin) {
+	if e.Alloc != nil {
+		o = origin{Job: e.Alloc.Job, Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
+	}
+	o.Task = e.Task
+	return o
+}
+
+func (v *jsonView) begin() {
+	for _, j := range v.Jobs {
+		v.write("run", v.Begin, ui.Run{
+			Job: *j.ID, Version: v.Version, PID: v.pid(), Socket: v.Socket, DataDir: v.DataDir, Address: v.Address,
+		})
+	}
+	for _, d := range v.Warnings {
+		v.write("diagnostic", v.Begin, d)
+	}
+}
+
+func (v *jsonView) event(e event.Event) {
+	if ends(e) {
+		v.endTask(e)
+	}
+	switch body := e.Body.(type) {
+	case event.Gap:
+		v.diagnose(e, "output was left out", ui.Count(int(body.Bytes), "byte")+" of "+body.Stream.String()+": the reader was too slow")
+		return
+	case event.Notice:
+		v.diagnose(e, body.Text, "")
+		return
+	case event.Progress:
+		return
+	}
+	_ = ui.WriteJSON(v.screen.out(), e) // its errors are seen by flush
+}
+
+func (v *jsonView) diagnose(e event.Event, summary, detail string) {
+	v.write("diagnostic", e.Time, originOf(e), ui.Diagnostic{Severity: "warning", Summary: summary, Detail: detail})
+}
+
+func (v *jsonView) write(kind string, at time.Time, parts ...any) {
+	_ = ui.WriteObject(v.screen.out(), kind, at, parts...) // its errors are seen by flush
+}
+
+func (v *jsonView) output(e event.Event, stream event.Stream, piece []byte) {
+	key := streamKey{e.Alloc.ID, e.Task, stream}
+	s := v.tasks[key]
+	if s == nil {
+		s = &jsonStream{lines: lines{limit: maxJSONLine}, head: logHead(e, stream)}
+		v.tasks[key] = s
+		v.order = append(v.order, s)
+	}
+	s.time = e.Time
+	s.cut(piece, func(text []byte, whole bool) { v.log(s, text, whole) })
+}
+
+// logHead is what all objects of one stream have between time and line.
+func logHead(e event.Event, stream event.Stream) []byte {
+	o, _ := json.Marshal(struct {
+		origin
+		Stream string `json:"stream"`
+	}{originOf(e), stream.String()})
+	return append(append([]byte(`",`), o[1:len(o)-1]...), ',')
+}
+
+// log writes a line without the detour of encoding/json: this is where almost
+// all bytes of a run go through.
+func (v *jsonView) log(s *jsonStream, text []byte, whole bool) {
+	b := append(v.buf[:0], `{"type":"log","time":"`...)
+	b = s.time.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = append(b, s.head...)
+	if utf8.Valid(text) {
+		b = append(b, `"line":"`...)
+		b = appendJSON(b, text)
+	} else {
+		b = append(b, `"line_base64":"`...)
+		b = base64.StdEncoding.AppendEncode(b, text)
+	}
+	b = append(b, '"')
+	if !whole {
+		b = append(b, `,"partial":true`...)
+	}
+	b = append(b, "}\n"...)
+	v.buf = b
+	_, _ = v.screen.out().Write(b)
+}
+
+// endTask writes what is held back for a task whose process has ended.
+func (v *jsonView) endTask(e event.Event) {
+	for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+		v.endLine(v.tasks[streamKey{e.Alloc.ID, e.Task, stream}])
+	}
+}
+
+// endAll writes what is held back at all.
+func (v *jsonView) endAll() {
+	for _, s := range v.order {
+		v.endLine(s)
+	}
+}
+
+// endLine writes what is held back of an unfinished line.
+func (v *jsonView) endLine(s *jsonStream) {
+	if s != nil {
+		s.release(func(text []byte, whole bool) { v.log(s, text, whole) })
+	}
+}
+
+func (v *jsonView) idle() {}
+
+// said is silent: everything is on stdout, and stdout may be blocked.
+func (v *jsonView) said(_ time.Time, text string) string {
+	if v.streams.ErrTerm {
+		return visible.Text(text) + "\n"
+	}
+	return ""
+}
+
+func (v *jsonView) end(r Result) {
+	v.endAll()
+	for _, j := range v.Jobs {
+		_ = ui.WriteJSON(v.screen.out(), Summarise(v.run, *j.ID, v.Begin, r)) // its errors are seen by flush
+	}
+}
+
+// appendJSON appends valid UTF-8 as the inside of a JSON string.
+func appendJSON(dst, text []byte) []byte {
+	const hex = "0123456789abcdef"
+	start := 0
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			continue
+		}
+		if c >= 0x7f {
+			r, n := utf8.DecodeRune(text[i:])
+			if !visible.Shown(r) {
+				dst = visible.AppendJSON(append(dst, text[start:i]...), r)
+				start = i + n
+			}
+			i += n - 1
+			continue
+		}
+		dst = append(dst, text[start:i]...)
+		start = i + 1
+		switch c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\t':
+			dst = append(dst, '\\', 't')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+		}
+	}
+	return append(dst, text[start:]...)
+}

@@ -1,0 +1,127 @@
+package view
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/jobspec/visible"
+)
+
+// maxLabel is how wide the column of labels gets.
+const maxLabel = 24
+
+// labels names each task of a run as shortly as it can be told from the
+// others: TASK, GROUP/TASK or GROUP[INDEX]/TASK, with JOB/ in front where two
+// jobs would say the same. Commands accept these as targets.
+type labels struct {
+	byTask map[labelKey]string
+	width  int // of the column
+}
+
+type labelKey struct{ alloc, task string } // alloc is <job>.<group>[<index>]
+
+// newLabels names the tasks of canonicalised jobs. On a terminal of so many
+// columns long names are shortened; with 0 columns they are not.
+func newLabels(jobs []*api.Job, columns int) *labels {
+	groups := make(map[[2]string]int) // by job and task: in how many groups
+	each(jobs, func(j *api.Job, _ *api.TaskGroup, t *api.Task) { groups[[2]string{*j.ID, t.Name}]++ })
+	inJob := func(j *api.Job, g *api.TaskGroup, t *api.Task, index int) string {
+		switch {
+		case *g.Count > 1:
+			return fmt.Sprintf("%s[%d]/%s", *g.Name, index, t.Name)
+		case groups[[2]string{*j.ID, t.Name}] > 1:
+			return *g.Name + "/" + t.Name
+		}
+		return t.Name
+	}
+	owners := make(map[string]int) // by label: how many jobs have it
+	if len(jobs) > 1 {
+		each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) { owners[inJob(j, g, t, 0)]++ })
+	}
+
+	byTask := make(map[labelKey]string)
+	each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) {
+		for i := range *g.Count {
+			label := inJob(j, g, t, i)
+			if owners[inJob(j, g, t, 0)] > 1 {
+				label = *j.ID + "/" + label
+			}
+			byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label
+		}
+	})
+	return fitLabels(byTask, columns)
+}
+
+// fitLabels makes labels fit into a terminal of so many columns.
+func fitLabels(byTask map[labelKey]string, columns int) *labels {
+	l := &labels{byTask: byTask}
+	limit := maxLabel
+	if columns > 0 {
+		limit = min(limit, max(8, columns/4))
+	}
+	for key, label := range byTask {
+		label = visible.String(label)
+		if columns > 0 {
+			label = ui.Shorten(label, limit)
+		}
+		byTask[key] = label
+		l.width = max(l.width, min(limit, ansi.StringWidth(label)))
+	}
+	return l
+}
+
+func each(jobs []*api.Job, f func(*api.Job, *api.TaskGroup, *api.Task)) {
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			for _, t := range g.Tasks {
+				f(j, g, t)
+			}
+		}
+	}
+}
+
+// of returns a task's label; a task that no job has is named in full.
+func (l *labels) of(alloc, task string) string {
+	if label, ok := l.byTask[labelKey{alloc, task}]; ok {
+		return label
+	}
+	return visible.String(strings.TrimPrefix(alloc+"/"+task, "/"))
+}
+
+// padded returns the label, filled up to the column's width.
+func (l *labels) padded(label string) string {
+	return label + strings.Repeat(" ", max(0, l.width-ansi.StringWidth(label)))
+}
+
+// taskColours gives each task name a colour: that of its hash, or the next one
+// that fewer names have. The same jobs always get the same colours.
+func taskColours(jobs []*api.Job) colours {
+	colours := make(colours)
+	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { colours.give(t.Name) })
+	return colours
+}
+
+// colours are those of task names, of the colours that a style has for tasks.
+type colours map[string]int
+
+func (c colours) give(name string) {
+	if _, ok := c[name]; ok {
+		return
+	}
+	var taken [ui.TaskColours]int
+	for _, at := range c {
+		taken[at]++
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	at := int(h.Sum32() % uint32(len(taken)))
+	for taken[at] > len(c)/len(taken) {
+		at = (at + 1) % len(taken)
+	}
+	c[name] = at
+}

@@ -1,0 +1,93 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func TestLabelsAreAsShortAsTheyCanBe(t *testing.T) {
+	t.Parallel()
+	two := job("shop", 1, task("web"))
+	other := api.NewTaskGroup("admin", 1)
+	other.Tasks = []*api.Task{task("web"), task("cron")}
+	two.TaskGroups = append(two.TaskGroups, other)
+	two.Canonicalize()
+
+	for _, c := range []struct {
+		name        string
+		jobs        []*api.Job
+		columns     int
+		alloc, task string
+		want        string
+	}{
+		{"alone", []*api.Job{job("shop", 1, task("web"))}, 80, "shop.app[0]", "web", "web"},
+		{"several allocations", []*api.Job{job("shop", 2, task("web"))}, 80, "shop.app[1]", "web", "app[1]/web"},
+		{"in two groups", []*api.Job{two}, 80, "shop.admin[0]", "web", "admin/web"},
+		{"in one of two groups", []*api.Job{two}, 80, "shop.admin[0]", "cron", "cron"},
+		{"in two jobs", []*api.Job{job("a", 1, task("web")), job("b", 1, task("web"))}, 80, "b.app[0]", "web", "b/web"},
+		{"too long", []*api.Job{job("j", 1, task("a-task-with-quite-a-long-name"))}, 80, "j.app[0]", "a-task-with-quite-a-long-name", "a-task-wi…-long-name"},
+		{"too long in a pipe", []*api.Job{job("j", 1, task("a-task-with-quite-a-long-name"))}, 0, "j.app[0]", "a-task-with-quite-a-long-name", "a-task-with-quite-a-long-name"},
+		{"of no job", nil, 80, "x.y[0]", "z", "x.y[0]/z"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := newLabels(c.jobs, c.columns).of(c.alloc, c.task); got != c.want {
+				t.Errorf("label %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// Labels are at most a quarter of a terminal, and their column is no wider.
+func TestLabelsFit(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 40)
+	for columns, want := range map[int]int{0: 40, 20: 8, 32: 8, 36: 9, 80: 20, 96: 24, 200: 24} {
+		l := newLabels([]*api.Job{job("j", 1, task(long), task("\x1b"))}, columns)
+		if got := len([]rune(l.of("j.app[0]", long))); got != want || l.width != min(want, maxLabel) {
+			t.Errorf("%d columns: a label of %d in a column of %d, want %d", columns, got, l.width, want)
+		}
+		if got := l.padded(l.of("j.app[0]", "\x1b")); got != `\x1b`+strings.Repeat(" ", min(want, maxLabel)-4) {
+			t.Errorf("%d columns: %q", columns, got)
+		}
+	}
+	if got := newLabels(nil, 0).of("", "t\x1b"); got != `t\x1b` {
+		t.Errorf("a task of no allocation is %q", got)
+	}
+}
+
+// Indexes tell the tasks of two jobs apart only where both have such a group.
+func TestLabelsOfSeveralJobs(t *testing.T) {
+	t.Parallel()
+	jobs := []*api.Job{job("a", 2, task("web")), job("b", 2, task("web"), task("db")), job("c", 1, task("web"))}
+	l := newLabels(jobs, 0)
+	for key, want := range map[labelKey]string{
+		{"a.app[1]", "web"}: "a/app[1]/web", {"b.app[0]", "web"}: "b/app[0]/web", {"b.app[1]", "db"}: "app[1]/db", {"c.app[0]", "web"}: "web",
+	} {
+		if got := l.of(key.alloc, key.task); got != want {
+			t.Errorf("%v: %q, want %q", key, got, want)
+		}
+	}
+}
+
+func TestTasksGetStableAndDifferentColours(t *testing.T) {
+	t.Parallel()
+	jobs := []*api.Job{job("j", 3, task("web"), task("db"), task("cache"), task("queue"), task("proxy"), task("cron"))}
+	colours := taskColours(jobs)
+	seen := make(map[int]string)
+	for name, colour := range colours {
+		if other, ok := seen[colour]; ok {
+			t.Errorf("%s and %s have the same colour, and there are enough", name, other)
+		}
+		seen[colour] = name
+	}
+	for range 10 {
+		for name, colour := range taskColours(jobs) {
+			if colours[name] != colour {
+				t.Errorf("%s has another colour this time", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package view
+
+import (
+	"os"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// Options is what a display needs to know.
+type Options struct {
+	Mode     ui.Mode
+	Colour   ui.ColourMode
+	Time     ui.TimeFormat
+	Jobs     []*api.Job      // canonicalised
+	Warnings []ui.Diagnostic // found in the jobs
+	Begin    time.Time       // of the run
+	Version  string
+	DataDir  string
+	Socket   string // where the run is served; empty: nowhere
+	Address  string // of the cluster that has the jobs; empty: they are here
+	PID      int    // of the run; 0: it is this program's
+	Bare     bool   // nothing is said before the first event
+	// Past is what has happened before, and is not shown any more; Said tells
+	// of it, if it is not empty.
+	Past []event.Event
+	Said string
+}
+
+func (o *Options) pid() int {
+	if o.PID != 0 || o.Address != "" {
+		return o.PID
+	}
+	return os.Getpid()
+}
+
+// Result is how a run ended.
+type Result struct {
+	ExitCode int
+	// Cause tells in a few words why the run was stopped, and is empty when it
+	// ended by itself.
+	Cause string
+	Time  time.Time
+}
+
+// common is what the views of a run have in common.
+type common struct {
+	Options
+	streams  *ui.Streams
+	screen   *screen
+	errStyle *ui.Style
+	run      *fold.Run
+	tails    tails
+}
+
+func newCommon(s *ui.Streams, opts Options) *common {
+	return &common{opts, s, newScreen(s), s.ErrStyle(opts.Colour), fold.New(opts.Jobs, opts.Past...), make(tails)}
+}

@@ -1,0 +1,118 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// appendVisible appends a line of a task without anything that a terminal
+// would obey: colours and other escape sequences are left out, of a progress
+// line that rewrites itself the last state remains, and other control bytes
+// and broken UTF-8 are spelled out.
+func appendVisible(dst, line []byte) []byte {
+	dst, _ = appendSafe(dst, lastState(line), nil, false)
+	return dst
+}
+
+// appendSafe appends text as a terminal may get it. With colours it keeps those
+// that the task sets; inForce are the sequences in force before the text, and
+// what is returned those after it.
+func appendSafe(dst, line, inForce []byte, colours bool) (safe, after []byte) {
+	for len(line) > 0 {
+		c := line[0]
+		switch {
+		case c == esc:
+			n, isColour := sequence(line)
+			if n == 0 { // not a sequence
+				dst = append(dst, '^', '[')
+				n = 1
+			}
+			if isColour && colours {
+				dst = append(dst, line[:n]...)
+				inForce = addColour(inForce, line[:n])
+			}
+			line = line[n:]
+		case c == '\t':
+			dst = append(dst, c)
+			line = line[1:]
+		case c < ' ' || c == del:
+			dst = append(dst, '^', c^0x40)
+			line = line[1:]
+		case c < utf8.RuneSelf:
+			n := 1
+			for n < len(line) && line[n] >= ' ' && line[n] < del {
+				n++
+			}
+			dst = append(dst, line[:n]...)
+			line = line[n:]
+		default:
+			r, n := utf8.DecodeRune(line)
+			switch {
+			case r == utf8.RuneError && n == 1:
+				dst = fmt.Appendf(dst, `\x%02x`, c)
+			case r < 0xa0 || bidi(r): // C1 controls start sequences too
+				dst = fmt.Appendf(dst, `\u%04x`, r)
+			default:
+				dst = append(dst, line[:n]...)
+			}
+			line = line[n:]
+		}
+	}
+	return dst, inForce
+}
+
+const (
+	esc          = 0x1b
+	del          = 0x7f
+	resetColours = "\x1b[0m"
+	maxColour    = 64 // of sequences in force, in bytes
+)
+
+// lastState returns what a line that returns to its beginning ends up as.
+func lastState(line []byte) []byte {
+	line = bytes.TrimRight(line, "\r")
+	return line[bytes.LastIndexByte(line, '\r')+1:]
+}
+
+// bidi reports whether r reorders the text around it.
+func bidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
+
+// sequence returns the length of the escape sequence at the start of line, or 0
+// when it has no end, and whether it only sets colours. The library ends a
+// string, such as a title, at the byte 0x9c even within a character, and indexes
+// out of range when asked for more than 32 parameters.
+func sequence(line []byte) (n int, isColour bool) {
+	if len(line) > 1 && bytes.IndexByte([]byte("]PX^_"), line[1]) >= 0 {
+		switch end := bytes.IndexAny(line[2:], "\a\x1b") + 2; {
+		case line[end] == '\a':
+			return end + 1, false
+		case bytes.HasPrefix(line[end:], []byte("\x1b\\")):
+			return end + 2, false
+		}
+		return 0, false
+	}
+	seq, _, n, state := ansi.DecodeSequence(line, ansi.NormalState, nil)
+	if n == 1 || state != ansi.NormalState {
+		return 0, false
+	}
+	return n, seq[1] == '[' && string(bytes.Trim(seq[2:], "0123456789:;")) == "m"
+}
+
+// addColour adds a sequence to those in force. One that begins with a reset
+// takes the place of all others.
+func addColour(inForce, seq []byte) []byte {
+	params := seq[2 : len(seq)-1]
+	if len(params) == 0 || bytes.Equal(params, []byte("0")) {
+		return inForce[:0]
+	}
+	if bytes.HasPrefix(params, []byte("0;")) {
+		inForce = inForce[:0]
+	}
+	if len(inForce)+len(seq) > maxColour {
+		return inForce
+	}
+	return append(inForce, seq...)
+}

@@ -1,0 +1,59 @@
+package view
+
+import (
+	"time"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/fold"
+)
+
+// Summary is how the run of a job ended: the last object of --output json, and
+// what is kept of the run.
+type Summary struct {
+	ui.Head
+	Job        string         `json:"job"`
+	Status     string         `json:"status"` // complete, failed or stopped
+	ExitCode   int            `json:"exit_code"`
+	DurationMS int64          `json:"duration_ms"`
+	Allocs     []AllocSummary `json:"allocs"`
+	// Cause is why the run was stopped, for those that are kept.
+	Cause string `json:"cause,omitempty"`
+}
+
+// AllocSummary is how an allocation ended.
+type AllocSummary struct {
+	Alloc   string                 `json:"alloc"`
+	AllocID string                 `json:"alloc_id"`
+	Status  string                 `json:"status"`
+	Tasks   map[string]TaskSummary `json:"tasks"`
+}
+
+// TaskSummary is how a task ended.
+type TaskSummary struct {
+	State    string `json:"state"`
+	Failed   bool   `json:"failed"`
+	Restarts uint64 `json:"restarts"`
+	ExitCode *int   `json:"exit_code"` // null: it never ended by itself
+}
+
+// Ended is when the run ended.
+func (s *Summary) Ended() time.Time { return s.Time }
+
+// Summarise tells how a job of a run that began at a time has ended.
+func Summarise(run *fold.Run, job string, begin time.Time, r Result) Summary {
+	s := Summary{
+		Head: ui.Head{Type: "summary", Time: r.Time.UTC()}, Job: job, Status: run.Status(job, r.Cause != ""),
+		ExitCode: r.ExitCode, DurationMS: r.Time.Sub(begin).Milliseconds(), Allocs: []AllocSummary{},
+	}
+	for _, a := range run.Allocs {
+		if !a.Of(job) {
+			continue
+		}
+		tasks := make(map[string]TaskSummary, len(a.Tasks))
+		for _, t := range a.Tasks {
+			tasks[t.Name] = TaskSummary{t.State, t.Failed, t.Restarts, t.ExitCode}
+		}
+		s.Allocs = append(s.Allocs, AllocSummary{Alloc: a.Name, AllocID: a.ID, Status: a.Status, Tasks: tasks})
+	}
+	return s
+}
