@@ -65,7 +65,8 @@ var floors = []floor{
 	{"engine/httpapi/feed", "", "", "the latest lines of the event stream"},
 	{"engine/httpapi/tracker", "engine engine/leaf/event engine/httpapi/topic engine/httpapi/feed", "drivers drivers/mock hooks/catalog jobspec/taskenv", "indexes and evaluations, made of the engine's events"},
 	{"engine/httpapi/render", "engine engine/leaf/* engine/httpapi/rest engine/httpapi/topic engine/httpapi/tracker jobspec/taskenv", "", "what the engine has, in the words of Nomad's API"},
-	{"engine/httpapi/*", "engine engine/hoststats engine/update engine/execwire " + leaves + " engine/httpapi/rest engine/httpapi/topic engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
+	{"engine/httpapi/sessions", "engine drivers engine/execwire engine/httpapi/rest engine/httpapi/render", "", "translates the messages of sessions into the streams of drivers"},
+	{"engine/httpapi/*", "engine engine/hoststats engine/update " + leaves + " engine/httpapi/rest engine/httpapi/topic engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
 	{"engine/httpapi", "engine engine/httpapi/... " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "the server: who is let in, and which resource serves a path"},
 	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 

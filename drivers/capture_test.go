@@ -9,8 +9,22 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"taskrun/drivers"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// commands is a driver whose commands are functions.
+type commands struct {
+	drivers.Driver
+	run func(ctx context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error)
+}
+
+func (c commands) ExecTaskStreaming(ctx context.Context, _ string, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	return c.run(ctx, o)
+}
 
 func TestCaptureKeepsTheEnd(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,6 @@
 //	Signaler        sends signals to a task
 //	Execer          runs a command in a task and captures its output
 //	StreamExecer    runs a command in a task with streams or a terminal
-//	RawExecer       speaks the messages of such a session itself
 //	StatsCollector  measures what a task uses
 //	MemoryEnforcer  holds tasks to their memory limits
 //	EventSource     reports events of its tasks
@@ -139,7 +138,7 @@ const (
 // Capabilities tells what a driver can do.
 type Capabilities struct {
 	SendSignals       bool // it is a Signaler
-	Exec              bool // it is an Execer, a StreamExecer or a RawExecer
+	Exec              bool // it is an Execer or a StreamExecer
 	FSIsolation       FSIsolation
 	NetIsolationModes []NetIsolationMode
 	// MustInitiateNetwork: the network that the tasks of a group share is made

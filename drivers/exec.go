@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hashicorp/nomad/api"
@@ -33,24 +34,25 @@ type StreamExecer interface {
 	ExecTaskStreaming(ctx context.Context, id string, opts *ExecOptions) (*ExitResult, error)
 }
 
-// ExecStream carries the messages of a session between a client and a command.
-type ExecStream interface {
-	// Recv returns what the client sends next: input, a size, or neither to
-	// show that it is still there. It returns an error when the client is
-	// gone, and when the session has ended.
-	Recv() (*api.ExecStreamingInput, error)
-	// Send is called by one goroutine at a time.
-	Send(*api.ExecStreamingOutput) error
-}
+// ErrExecNotSupported is the error of a driver that runs no commands in tasks.
+var ErrExecNotSupported = errors.New("task driver does not support exec")
 
-// TermStream is an ExecStream whose client may have told what kind of terminal
-// it has. Nomad's do not.
-type TermStream interface {
-	Term() string
-}
-
-// RawExecer is a driver that speaks the messages of a session itself. It is
-// preferred to StreamExecer.
-type RawExecer interface {
-	ExecTaskStreamingRaw(ctx context.Context, id string, command []string, tty bool, stream ExecStream) error
+// ExecTask runs a command in a task of any driver. When ctx ends before the
+// command, the error is its cause.
+func ExecTask(ctx context.Context, d Driver, id string, opts *ExecOptions) (*ExitResult, error) {
+	if len(opts.Command) == 0 {
+		return nil, errors.New("command is not present")
+	}
+	execer, ok := d.(StreamExecer)
+	if !ok {
+		return nil, ErrExecNotSupported
+	}
+	result, err := execer.ExecTaskStreaming(ctx, id, opts)
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
 }

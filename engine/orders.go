@@ -89,14 +89,13 @@ func (e *Engine) Jobs() []*api.Job {
 	return jobs
 }
 
-// Exec runs a command in a running task, over the messages of a session; see
-// drivers.ExecTask.
-func (e *Engine) Exec(ctx context.Context, allocID, task string, command []string, tty bool, stream drivers.ExecStream) error {
+// Exec runs a command in a running task; see drivers.ExecTask.
+func (e *Engine) Exec(ctx context.Context, allocID, task string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	a, err := e.alloc(allocID)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return a.Exec(ctx, task, command, tty, stream)
+	return a.Exec(ctx, task, opts)
 }
 
 func (e *Engine) alloc(id string) (*runner.Alloc, error) {

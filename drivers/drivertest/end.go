@@ -178,7 +178,7 @@ func (f *fixture) mustBeUnknown(id string) {
 		}
 	}
 	if f.d.Capabilities().Exec {
-		if err := drivers.ExecTask(f.ctx, f.d, id, []string{"true"}, false, newDeaf(f)); !errors.Is(err, drivers.ErrTaskNotFound) {
+		if _, err := drivers.ExecTask(f.ctx, f.d, id, f.deaf([]string{"true"}, false)); !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Errorf("the error of a command is %v", err)
 		}
 	}

@@ -3,8 +3,11 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 )
@@ -20,7 +23,7 @@ type Command struct {
 // commands starts a task in which a command can be run, and returns its argv.
 func (f *fixture) commands(c Command) (task, []string) {
 	f.Helper()
-	if can := drivers.CanCapture(f.d) || isRaw(f.d); can != f.d.Capabilities().Exec {
+	if can := drivers.CanCapture(f.d); can != f.d.Capabilities().Exec {
 		f.Fatalf("Exec is %v, but whether there is a method for it: %v", f.d.Capabilities().Exec, can)
 	} else if !can {
 		f.Skip("the driver runs no commands")
@@ -33,11 +36,6 @@ func (f *fixture) commands(c Command) (task, []string) {
 		f.Fatal(err)
 	}
 	return t, f.h.Command(c)
-}
-
-func isRaw(d drivers.Driver) bool {
-	_, ok := d.(drivers.RawExecer)
-	return ok
 }
 
 func testExec(f *fixture) {
@@ -137,17 +135,17 @@ func testExecTaskEnds(f *fixture) {
 		if _, _, code, err := f.end(s); err == nil && (code == nil || *code == 0) {
 			f.Errorf("with tty %v it ended well: code %v", tty, code)
 		}
-		if err := drivers.ExecTask(f.ctx, f.d, t.ID, argv, tty, newDeaf(f)); err == nil {
+		if _, err := drivers.ExecTask(f.ctx, f.d, t.ID, f.deaf(argv, tty)); err == nil {
 			f.Error("a command ran in a task that had ended")
 		}
 	}
 }
 
-// newDeaf returns a client that says nothing.
-func newDeaf(f *fixture) *session {
-	s := &session{gone: make(chan struct{}), change: make(chan struct{})}
-	f.Cleanup(s.leave)
-	return s
+// deaf is a command of a client that says and hears nothing.
+func (f *fixture) deaf(argv []string, tty bool) *drivers.ExecOptions {
+	stdin, types := io.Pipe()
+	f.Cleanup(func() { _ = types.Close() })
+	return &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: stdin, Stdout: io.Discard, Stderr: io.Discard, Resize: make(chan api.TerminalSize)}
 }
 
 func testCapture(f *fixture) {

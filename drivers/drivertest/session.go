@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -11,92 +12,79 @@ import (
 	"taskrun/drivers"
 )
 
-// session is the client of a command that runs in a task.
+// session is a command that runs in a task, and its streams.
 type session struct {
-	input chan *api.ExecStreamingInput
-	gone  chan struct{} // closed when the client goes away
-	ended chan error    // gets one value, what drivers.ExecTask returned
+	stdin *io.PipeWriter
+	sizes chan api.TerminalSize
+	leave func()     // goes away, without a word
+	ended chan error // gets one value, what drivers.ExecTask returned
 
 	mu     sync.Mutex
 	said   [2]strings.Builder // stdout, stderr
-	closed [2]bool
-	late   string // what came after the end
+	late   string             // what came after the end
 	exit   *int
-	change chan struct{} // closed and replaced with every message
+	change chan struct{} // closed and replaced with every piece of output
 }
 
-// begin runs a command in a task, over messages.
+// begin runs a command in a task.
 func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool) *session {
-	s := &session{
-		input: make(chan *api.ExecStreamingInput), gone: make(chan struct{}), ended: make(chan error, 1), change: make(chan struct{}),
+	stdin, types := io.Pipe()
+	s := &session{stdin: types, sizes: make(chan api.TerminalSize, 1), ended: make(chan error, 1), change: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(ctx)
+	s.leave = func() {
+		cancel(errGone)
+		_ = types.CloseWithError(io.ErrUnexpectedEOF)
 	}
 	f.Cleanup(s.leave)
-	go func() { s.ended <- drivers.ExecTask(ctx, f.d, id, argv, tty, s) }()
+	opts := &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: stdin, Stdout: output{s, 0}, Stderr: output{s, 1}}
+	if tty {
+		opts.Resize = s.sizes
+	}
+	go func() {
+		result, err := drivers.ExecTask(ctx, f.d, id, opts)
+		s.mu.Lock()
+		if err == nil {
+			s.exit = &result.ExitCode
+		}
+		s.mu.Unlock()
+		_ = stdin.Close() // nobody waits for a command that is over
+		s.ended <- err
+	}()
 	return s
 }
 
-// Recv implements drivers.ExecStream.
-func (s *session) Recv() (*api.ExecStreamingInput, error) {
-	select {
-	case m := <-s.input:
-		return m, nil
-	case <-s.gone:
-		return nil, io.EOF
+var errGone = errors.New("the client is gone")
+
+// output is one of the two outputs of a session.
+type output struct {
+	*session
+	n int
+}
+
+// Write implements io.Writer.
+func (o output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.exit != nil {
+		o.late += string(p)
 	}
+	o.said[o.n].Write(p)
+	close(o.change)
+	o.change = make(chan struct{})
+	return len(p), nil
 }
 
-// Send implements drivers.ExecStream.
-func (s *session) Send(m *api.ExecStreamingOutput) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, op := range []*api.ExecStreamingIOOperation{m.Stdout, m.Stderr} {
-		if op == nil {
-			continue
-		}
-		if s.closed[i] || s.exit != nil {
-			s.late += string(op.Data)
-		}
-		s.said[i].Write(op.Data)
-		s.closed[i] = s.closed[i] || op.Close
-	}
-	if m.Exited {
-		s.exit = &m.Result.ExitCode
-	}
-	close(s.change)
-	s.change = make(chan struct{})
-	return nil
-}
+func (s *session) types(text string) { _, _ = io.WriteString(s.stdin, text) } // unless it is over
 
-// send sends a message to the command, unless its session is over.
-func (s *session) send(m *api.ExecStreamingInput) {
-	select {
-	case s.input <- m:
-	case err := <-s.ended:
-		s.ended <- err
-	}
-}
+func (s *session) closeStdin() { _ = s.stdin.Close() }
 
-func (s *session) types(text string) {
-	s.send(&api.ExecStreamingInput{Stdin: &api.ExecStreamingIOOperation{Data: []byte(text)}})
-}
-
-func (s *session) closeStdin() {
-	s.send(&api.ExecStreamingInput{Stdin: &api.ExecStreamingIOOperation{Close: true}})
-}
-
+// resize brings a size; only the newest one counts.
 func (s *session) resize(height, width int) {
-	s.send(&api.ExecStreamingInput{TTYSize: &api.TerminalSize{Height: height, Width: width}})
-}
-
-// leave goes away without a word. It may be called often.
-func (s *session) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	select {
-	case <-s.gone:
+	case <-s.sizes:
 	default:
-		close(s.gone)
 	}
+	s.sizes <- api.TerminalSize{Height: height, Width: width}
 }
 
 // await returns when stdout contains the text.
@@ -130,9 +118,6 @@ func (f *fixture) end(s *session) (stdout, stderr string, code *int, err error) 
 	defer s.mu.Unlock()
 	if s.late != "" {
 		f.Errorf("after its end the command said %q", s.late)
-	}
-	if s.exit != nil && s.closed != [2]bool{true, true} {
-		f.Error("the exit code came, but not the end of both outputs")
 	}
 	return s.said[0].String(), s.said[1].String(), s.exit, err
 }

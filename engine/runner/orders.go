@@ -124,11 +124,11 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 	}
 }
 
-// Exec runs a command in a running task, over the messages of a session.
-func (a *Alloc) Exec(ctx context.Context, name string, command []string, tty bool, stream drivers.ExecStream) error {
+// Exec runs a command in a running task.
+func (a *Alloc) Exec(ctx context.Context, name string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t := a.task(name)
 	if t == nil {
-		return fmt.Errorf("unknown task name %q", name)
+		return nil, fmt.Errorf("unknown task name %q", name)
 	}
 	a.mu.Lock()
 	state := t.state
@@ -137,11 +137,11 @@ func (a *Alloc) Exec(ctx context.Context, name string, command []string, tty boo
 	a.ask(func() { handle = t.handle })
 	switch {
 	case handle != "":
-		return drivers.ExecTask(ctx, t.driver, handle, command, tty, stream)
+		return drivers.ExecTask(ctx, t.driver, handle, opts)
 	case state.State == pending && state.StartedAt.IsZero():
-		return fmt.Errorf("task %q not started yet.", name) //nolint:staticcheck,revive // Nomad's words
+		return nil, fmt.Errorf("task %q not started yet.", name) //nolint:staticcheck,revive // Nomad's words
 	default:
-		return fmt.Errorf("task %q is not running.", name) //nolint:staticcheck,revive // Nomad's words
+		return nil, fmt.Errorf("task %q is not running.", name) //nolint:staticcheck,revive // Nomad's words
 	}
 }
 

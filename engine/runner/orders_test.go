@@ -59,6 +59,10 @@ func TestOrdersForOneTask(t *testing.T) {
 		other := named("plain", "1h", nil)
 		other.Driver = "plain"
 		s.renew(named("t", "1h", nil), other)
+		execs := func(task string) error {
+			_, err := s.alloc.Exec(t.Context(), task, &drivers.ExecOptions{})
+			return err
+		}
 		orders := func(when string, exec, signal, unable string) {
 			t.Helper()
 			synctest.Wait()
@@ -67,8 +71,8 @@ func TestOrdersForOneTask(t *testing.T) {
 				err  error
 				want string
 			}{
-				{"a command", s.alloc.Exec(t.Context(), "t", nil, false, nil), exec},
-				{"a command in no task", s.alloc.Exec(t.Context(), "x", nil, false, nil), `unknown task name "x"`},
+				{"a command", execs("t"), exec},
+				{"a command in no task", execs("x"), `unknown task name "x"`},
 				{"a signal", s.alloc.Signal("t", "SIGHUP"), signal},
 				{"an unknown signal", s.alloc.Signal("t", "SIGNOT"), "SIGNOT"},
 				{"a signal for no task", s.alloc.Signal("x", "SIGHUP"), "Task not found"},

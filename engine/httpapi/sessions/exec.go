@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"taskrun/drivers"
 	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
 )
@@ -51,15 +53,22 @@ func (h *Handler) serve(r *rest.Request, find func() (alloc, task string, comman
 		if err != nil && r.Query.Has("tty") {
 			return err
 		}
-		c.term = r.Query.Get("term") // not Nomad's: see drivers.TermStream
-		if strings.ContainsRune(c.term, 0) {
+		opts := &drivers.ExecOptions{Tty: tty}
+		term := r.Query.Get("term") // Nomad's clients do not send it
+		if strings.ContainsRune(term, 0) {
 			return rest.Fail(http.StatusBadRequest, "invalid kind of terminal")
+		}
+		if tty {
+			opts.Term = term
 		}
 		alloc, task, command, err := find()
 		if err != nil {
 			return err
 		}
-		return h.run.Engine.Exec(c.ctx, alloc, task, command, tty, c)
+		opts.Command = command
+		return stream(c.ctx, c, opts, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+			return h.run.Engine.Exec(ctx, alloc, task, opts)
+		})
 	})
 	return nil
 }

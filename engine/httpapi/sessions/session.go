@@ -31,15 +31,13 @@ const (
 
 var errSessionOver = errors.New("the session is over")
 
-// session carries the messages of a command over a websocket. It implements
-// drivers.ExecStream.
+// session carries the messages of a command over a websocket.
 //
 // One goroutine reads the websocket, from the first to the last message: it
 // sees when the client goes away. A socket of this machine tells of that by
 // itself; no silence, not even of a stopped client, ends a session.
 type session struct {
 	conn   *websocket.Conn
-	term   string          // the kind of the client's terminal
 	out    []byte          // the latest message to the client
 	ctx    context.Context // done: the command is to be killed
 	cancel context.CancelCauseFunc
@@ -153,9 +151,6 @@ func (c *session) Recv() (*api.ExecStreamingInput, error) {
 		return nil, errSessionOver
 	}
 }
-
-// Term implements drivers.TermStream.
-func (c *session) Term() string { return c.term }
 
 // Send sends a message to the client.
 func (c *session) Send(m *api.ExecStreamingOutput) (err error) {

@@ -1,4 +1,4 @@
-package drivers_test
+package sessions
 
 import (
 	"context"
@@ -60,6 +60,14 @@ func (c commands) ExecTaskStreaming(ctx context.Context, _ string, o *drivers.Ex
 	return c.run(ctx, o)
 }
 
+// runs runs a command of a driver over messages.
+func runs(t *testing.T, d drivers.Driver, command []string, tty bool, c *client) error {
+	t.Helper()
+	return stream(t.Context(), c, &drivers.ExecOptions{Command: command, Tty: tty}, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+		return drivers.ExecTask(ctx, d, "id", opts)
+	})
+}
+
 func TestExecOverMessages(t *testing.T) {
 	t.Parallel()
 	c := &client{in: make(chan *api.ExecStreamingInput, 10)}
@@ -80,7 +88,7 @@ func TestExecOverMessages(t *testing.T) {
 		}
 		return &drivers.ExitResult{ExitCode: 3}, nil
 	}}
-	if err := drivers.ExecTask(t.Context(), d, "id", []string{"cat", "-u"}, false, c); err != nil {
+	if err := runs(t, d, []string{"cat", "-u"}, false, c); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -113,7 +121,7 @@ func TestExecTellsTheNewestSize(t *testing.T) {
 		}
 		return &drivers.ExitResult{}, nil
 	}}
-	if err := drivers.ExecTask(t.Context(), d, "id", []string{"top"}, true, c); err != nil {
+	if err := runs(t, d, []string{"top"}, true, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,7 +137,7 @@ func TestExecEndsWithItsClient(t *testing.T) {
 		}
 		return &drivers.ExitResult{ExitCode: 137, Signal: 9}, nil
 	}}
-	err := drivers.ExecTask(t.Context(), d, "id", []string{"sleep"}, false, c)
+	err := runs(t, d, []string{"sleep"}, false, c)
 	if err == nil || !strings.Contains(err.Error(), "the client is gone") {
 		t.Errorf("ended with %v", err)
 	}
@@ -162,7 +170,7 @@ func TestExecOfACommandThatDoesNotRead(t *testing.T) {
 		close(read)
 		return &drivers.ExitResult{}, nil
 	}}
-	_ = drivers.ExecTask(t.Context(), d, "id", []string{"head"}, false, c)
+	_ = runs(t, d, []string{"head"}, false, c)
 	for range c.in { // let the client go
 	}
 }
@@ -183,7 +191,7 @@ func TestExecThatCannotBe(t *testing.T) {
 		"no exec":    {struct{ drivers.Driver }{}, []string{"x"}, "task driver does not support exec"},
 		"no task":    {broken, []string{"x"}, "task not found for given id"},
 	} {
-		err := drivers.ExecTask(t.Context(), tt.driver, "id", tt.command, false, c)
+		err := runs(t, tt.driver, tt.command, false, c)
 		if err == nil || err.Error() != tt.want {
 			t.Errorf("%s: %v, want %s", name, err, tt.want)
 		}

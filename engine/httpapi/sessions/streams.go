@@ -1,80 +1,68 @@
-package drivers
+package sessions
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
-)
 
-// ErrExecNotSupported is the error of a driver that runs no commands in tasks.
-var ErrExecNotSupported = errors.New("task driver does not support exec")
+	"taskrun/drivers"
+)
 
 // maxUnread is how much input, in bytes, waits for a command that does not
 // read. Beyond that the client has to wait.
 const maxUnread = 1 << 20
 
-// ExecTask runs a command in a task of any driver over the messages of a
-// session. Each of the two outputs ends with a message that closes it, and the
-// command's exit code is the last of all; a command killed by signal n exits
-// with 128+n. A client that goes away takes the command with it.
-func ExecTask(ctx context.Context, d Driver, id string, command []string, tty bool, stream ExecStream) error {
-	if len(command) == 0 {
-		return errors.New("command is not present")
-	}
-	switch d := d.(type) {
-	case RawExecer:
-		return d.ExecTaskStreamingRaw(ctx, id, command, tty, stream)
-	case StreamExecer:
-		return execStreams(ctx, d, id, command, tty, stream)
-	default:
-		return ErrExecNotSupported
-	}
+// messages are those of a session between a client and a command, in the format
+// of Nomad's API.
+type messages interface {
+	// Recv returns what the client sends next: input, a size, or neither to
+	// show that it is still there. It returns an error when the client is
+	// gone, and when the session has ended.
+	Recv() (*api.ExecStreamingInput, error)
+	// Send is called by one goroutine at a time.
+	Send(*api.ExecStreamingOutput) error
 }
 
-// execStreams gives a StreamExecer the streams that the messages stand for.
-func execStreams(ctx context.Context, d StreamExecer, id string, command []string, tty bool, stream ExecStream) error {
+// stream runs a command, whose streams are made of messages. Each of the two
+// outputs ends with a message that closes it, and the command's exit code is the
+// last of all; a command killed by signal n exits with 128+n. A client that goes
+// away takes the command with it.
+func stream(ctx context.Context, m messages, opts *drivers.ExecOptions, run func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	in := newInput()
 	defer in.close(io.ErrClosedPipe)
-	opts := &ExecOptions{Command: command, Tty: tty, Stdin: in}
+	opts.Stdin = in
 	var sizes chan api.TerminalSize
-	if tty {
+	if opts.Tty {
 		sizes = make(chan api.TerminalSize, 1)
 		opts.Resize = sizes
-		if s, ok := stream.(TermStream); ok {
-			opts.Term = s.Term()
-		}
 	}
-	go receive(ctx, cancel, stream, in, sizes)
+	go receive(ctx, cancel, m, in, sizes)
 
 	var sending sync.Mutex
-	send := func(m *api.ExecStreamingOutput) error {
+	send := func(out *api.ExecStreamingOutput) error {
 		sending.Lock()
 		defer sending.Unlock()
-		return stream.Send(m)
+		return m.Send(out)
 	}
 	opts.Stdout = &output{func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stdout: op}) }}
 	opts.Stderr = &output{func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stderr: op}) }}
 
-	result, err := d.ExecTaskStreaming(ctx, id, opts)
+	result, err := run(ctx, opts)
 	if err != nil {
 		return err
 	}
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
-	}
 	closed := &api.ExecStreamingIOOperation{Close: true}
-	for _, m := range []*api.ExecStreamingOutput{
+	for _, out := range []*api.ExecStreamingOutput{
 		{Stdout: closed},
 		{Stderr: closed},
 		{Exited: true, Result: &api.ExecStreamingExitResult{ExitCode: result.ExitCode}},
 	} {
-		if err := send(m); err != nil {
+		if err := send(out); err != nil {
 			return fmt.Errorf("cannot tell the client of the end: %w", err)
 		}
 	}
@@ -82,9 +70,9 @@ func execStreams(ctx context.Context, d StreamExecer, id string, command []strin
 }
 
 // receive hands on what the client sends, until it or the session is gone.
-func receive(ctx context.Context, cancel context.CancelCauseFunc, stream ExecStream, in *input, sizes chan api.TerminalSize) {
+func receive(ctx context.Context, cancel context.CancelCauseFunc, from messages, in *input, sizes chan api.TerminalSize) {
 	for {
-		m, err := stream.Recv()
+		m, err := from.Recv()
 		if err != nil {
 			cancel(fmt.Errorf("the client is gone: %w", err))
 			in.close(io.ErrUnexpectedEOF)
