@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
-	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
@@ -198,27 +197,14 @@ func (l *logsSession) follow(ctx context.Context, servers []*client.Server) erro
 	defer cancel(nil)
 	var following sync.WaitGroup
 	for _, s := range servers {
-		follow := l.followRun
-		if s.Socket == "" {
-			follow = l.followCluster
-		}
 		following.Go(func() {
-			if err := follow(ctx, s); err != nil {
+			if err := l.followServer(ctx, s); err != nil {
 				cancel(err)
 			}
 		})
 	}
 	following.Wait()
 	return context.Cause(ctx)
-}
-
-// followCluster shows the output of tasks of a Nomad cluster.
-func (l *logsSession) followCluster(ctx context.Context, s *client.Server) error {
-	logs := cluster.Logs{
-		Job: l.opts.job, Tail: l.opts.tail, Streams: l.opts.streams(), Want: l.of,
-		Show: l.view.Write, Ended: l.view.Ended, Say: func(text string) { l.warn(errors.New(text)) },
-	}
-	return logs.Follow(ctx, s)
 }
 
 // wants reports whether an output is to be shown.

@@ -7,14 +7,21 @@ import (
 	"slices"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/source"
 	"taskrun/engine/leaf/event"
 )
 
-// followRun shows the output of one run until that has ended. It is read from
-// its files, which outlive the engine: nothing is lost however slowly it is
-// shown, and whatever ends the engine.
-func (l *logsSession) followRun(ctx context.Context, s *client.Server) error {
+// followServer shows the output of a cluster, or of one run until that has
+// ended. The latter is read from its files, which outlive the engine: nothing is
+// lost however slowly it is shown, and whatever ends the engine.
+func (l *logsSession) followServer(ctx context.Context, s *client.Server) error {
+	screen := &logsScreen{session: l, broken: make(chan error, 1)}
+	if s.Socket == "" {
+		logs := cluster.NewLogs(s)
+		logs.Job, logs.Tail, logs.Streams, logs.Want = l.opts.job, l.opts.tail, l.opts.streams(), l.of
+		return follow(ctx, outside(logs, screen, true))
+	}
 	self, err := s.Self(ctx)
 	if client.Gone(err) { // the run has just ended
 		kept, _, _, err := endedTasks(ctx, l.app, l.opts.dataDir, l.opts.job, l.targets)
@@ -29,7 +36,7 @@ func (l *logsSession) followRun(ctx context.Context, s *client.Server) error {
 	d := source.NewDirectory(s, self)
 	defer d.Close()
 	d.Detail, d.Want, d.Tail = source.Outputs, l.wants, l.opts.tail
-	return follow(ctx, outside(d, &logsScreen{session: l, broken: make(chan error, 1)}, true))
+	return follow(ctx, outside(d, screen, true))
 }
 
 // logsScreen shows the output of one run beside that of others.
@@ -43,7 +50,7 @@ type logsScreen struct {
 func (s *logsScreen) Run(ctx context.Context, events *event.Subscription) {
 	defer events.Close()
 	type taskKey struct{ alloc, task string }
-	open := map[taskKey]*event.Alloc{}
+	open := map[taskKey]*event.Alloc{} // whose lines may not have ended
 	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
 		var err error
 		switch body := e.Body.(type) {
@@ -52,6 +59,9 @@ func (s *logsScreen) Run(ctx context.Context, events *event.Subscription) {
 			err = s.write(e, body)
 		case event.Gap:
 			s.session.warn(fmt.Errorf("%d bytes of %s of task %q are left out here: the reader was too slow", body.Bytes, body.Stream, e.Task))
+		case event.TaskState: // nothing more comes
+			delete(open, taskKey{e.Alloc.ID, e.Task})
+			err = s.session.view.Ended(e.Alloc, e.Task)
 		case event.Notice:
 			s.Say(body.Text)
 		}

@@ -15,7 +15,6 @@ import (
 // Log says what is to be read of a task's output.
 type Log struct {
 	Stream string // stdout or stderr
-	Follow bool   // and what is still to come, until the server ends
 	Tail   int    // how many of the last lines; negative: all that is kept
 }
 
@@ -44,9 +43,7 @@ func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
 	case t.kept != nil:
 		return t.openKept(l)
 	case l.Tail < 0:
-		out, err = t.open(ctx, l, api.OriginStart, 0)
-	case l.Tail == 0 && l.Follow:
-		out, err = t.open(ctx, l, api.OriginEnd, 0)
+		out, err = t.open(ctx, l.Stream, api.OriginStart, 0)
 	default:
 		out, err = t.openTail(ctx, l)
 	}
@@ -70,9 +67,9 @@ func (t *Task) openKept(l Log) (io.ReadCloser, error) {
 }
 
 // open opens an output at an offset from its beginning, or back from its end.
-func (t *Task) open(ctx context.Context, l Log, origin string, offset int64) (io.ReadCloser, error) {
+func (t *Task) open(ctx context.Context, stream, origin string, offset int64) (io.ReadCloser, error) {
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{
-		"task": t.Name, "type": l.Stream, "follow": strconv.FormatBool(l.Follow), "plain": "true",
+		"task": t.Name, "type": stream, "follow": "false", "plain": "true",
 		"origin": origin, "offset": strconv.FormatInt(offset, 10),
 	}}
 	return t.Server.API.Raw().Response(t.logsPath(), q.WithContext(ctx))
@@ -80,52 +77,22 @@ func (t *Task) open(ctx context.Context, l Log, origin string, offset int64) (io
 
 func (t *Task) logsPath() string { return "/v1/client/fs/logs/" + t.Alloc.ID }
 
-// openTail opens an output at its last lines. Where they begin is found by
-// reading ever more of its end; to follow it, that much is read once more, for
-// meanwhile the end may have moved.
+// openTail opens the last lines of an output. Where they begin is found by
+// reading ever more of its end.
 func (t *Task) openTail(ctx context.Context, l Log) (io.ReadCloser, error) {
 	for size := int64(firstTail); ; size *= 4 {
-		text, err := t.readEnd(ctx, l, size)
+		out, err := t.open(ctx, l.Stream, api.OriginEnd, size)
 		if err != nil {
 			return nil, err
 		}
-		all := int64(len(text)) < size
-		last := lastLines(text, l.Tail)
-		if !all && len(last) == len(text) {
-			continue
+		text, err := io.ReadAll(out)
+		if err = errors.Join(err, out.Close()); err != nil {
+			return nil, err
 		}
-		if !l.Follow {
+		if last := lastLines(text, l.Tail); int64(len(text)) < size || len(last) < len(text) {
 			return io.NopCloser(bytes.NewReader(last)), nil
 		}
-		origin, offset := api.OriginEnd, size
-		if all {
-			origin, offset = api.OriginStart, 0
-		}
-		out, err := t.open(ctx, l, origin, offset)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := io.ReadFull(out, text); err != nil {
-			return nil, errors.Join(err, out.Close())
-		}
-		return &tail{io.MultiReader(bytes.NewReader(lastLines(text, l.Tail)), out), out}, nil
 	}
-}
-
-// tail is the last lines of an output with what follows them.
-type tail struct {
-	io.Reader
-	io.Closer
-}
-
-func (t *Task) readEnd(ctx context.Context, l Log, size int64) ([]byte, error) {
-	l.Follow = false
-	out, err := t.open(ctx, l, api.OriginEnd, size)
-	if err != nil {
-		return nil, err
-	}
-	defer out.Close()
-	return io.ReadAll(out)
 }
 
 // lastLines returns the last n lines of a text; one without an end is one, too.
@@ -144,21 +111,25 @@ func lastLines(text []byte, n int) []byte {
 // change.
 const watchTime = 5 * time.Minute
 
-// Watch calls seen with the tasks of a server, and again whenever something
-// about them has changed, until the server has ended or ctx has.
-func (s *Server) Watch(ctx context.Context, job string, seen func([]*Task)) error {
-	for index := uint64(0); ; {
-		q := (&api.QueryOptions{Namespace: s.namespace, WaitIndex: index, WaitTime: watchTime}).WithContext(ctx)
-		stubs, meta, err := s.list(job, q)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil && s.Socket != "":
-			return nil // it has ended
-		case err != nil:
-			return s.explain(ctx, "watch the tasks", err)
+// watch asks for each change, until ask fails.
+func (s *Server) watch(ctx context.Context, ask func(*api.QueryOptions) (*api.QueryMeta, error)) {
+	for q := (&api.QueryOptions{WaitTime: watchTime}).WithContext(ctx); ; {
+		meta, err := ask(q)
+		if err != nil {
+			return
 		}
-		seen(s.split(stubs))
-		index = meta.LastIndex
+		q.WaitIndex = meta.LastIndex
 	}
+}
+
+// Watch calls seen with the tasks of an engine, and again whenever something
+// about them has changed, until it does not answer any more or ctx has ended.
+func (s *Server) Watch(ctx context.Context, seen func([]*Task)) {
+	s.watch(ctx, func(q *api.QueryOptions) (*api.QueryMeta, error) {
+		stubs, meta, err := s.API.Allocations().List(q)
+		if err == nil {
+			seen(s.split(stubs))
+		}
+		return meta, err
+	})
 }

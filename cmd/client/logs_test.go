@@ -41,7 +41,7 @@ func TestLastLines(t *testing.T) {
 }
 
 // An output is opened at its last lines, however much of it has to be read for
-// that, and followed without a gap when it grows meanwhile.
+// that.
 func TestOpenAnOutput(t *testing.T) {
 	t.Parallel()
 	const short = "one\ntwo\nthree\n"
@@ -50,26 +50,19 @@ func TestOpenAnOutput(t *testing.T) {
 	for name, tt := range map[string]struct {
 		server logServer
 		tail   int
-		follow bool
 		text   string
 		asked  string
 		err    string
 	}{
-		"all":                            {logServer{files: []string{short}}, -1, false, short, "start 0", ""},
-		"all, and more":                  {logServer{files: []string{short}}, -1, true, short, "start 0 follow", ""},
-		"none":                           {logServer{files: []string{short}}, 0, false, "", "end 65536", ""},
-		"what comes":                     {logServer{files: []string{short}}, 0, true, "", "end 0 follow", ""},
-		"one line":                       {logServer{files: []string{short}}, 1, false, "three\n", "end 65536", ""},
-		"more lines than there are":      {logServer{files: []string{short}}, 9, false, short, "end 65536", ""},
-		"a long line":                    {logServer{files: []string{long}}, 1, false, long[6:], "end 65536, end 262144", ""},
-		"as long as what is read":        {logServer{files: []string{exact}}, 1, false, exact, "end 65536, end 262144", ""},
-		"one line, and more":             {logServer{files: []string{short}, more: "four\n"}, 1, true, "three\nfour\n", "end 65536, start 0 follow", ""},
-		"a line that is not complete":    {logServer{files: []string{"one\ntw"}, more: "o\n"}, 1, true, "two\n", "end 65536, start 0 follow", ""},
-		"the end of a long one":          {logServer{files: []string{long + "a\nb\n"}, more: "c\n"}, 2, true, "b\nc\n", "end 65536, end 65536 follow", ""},
-		"it is removed while it is read": {logServer{files: []string{short}, less: 5}, 1, true, "", "end 65536, start 0 follow", `cannot read stdout of task "t" of http://`},
+		"all":                       {logServer{files: []string{short}}, -1, short, "start 0", ""},
+		"none":                      {logServer{files: []string{short}}, 0, "", "end 65536", ""},
+		"one line":                  {logServer{files: []string{short}}, 1, "three\n", "end 65536", ""},
+		"more lines than there are": {logServer{files: []string{short}}, 9, short, "end 65536", ""},
+		"a long line":               {logServer{files: []string{long}}, 1, long[6:], "end 65536, end 262144", ""},
+		"as long as what is read":   {logServer{files: []string{exact}}, 1, exact, "end 65536, end 262144", ""},
 	} {
 		server := httptest.NewServer(&tt.server)
-		out, err := tt.server.task(t, server).Open(t.Context(), Log{Stream: "stdout", Follow: tt.follow, Tail: tt.tail})
+		out, err := tt.server.task(t, server).Open(t.Context(), Log{Stream: "stdout", Tail: tt.tail})
 		text := ""
 		if err == nil {
 			all, readErr := io.ReadAll(out)

@@ -231,18 +231,16 @@ func TestChanges(t *testing.T) {
 func TestWatchAsksForChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		n := &nomad{answers: map[string][]any{"/v1/job/web/allocations": {[]any{}, []any{}}}}
+		n := &nomad{answers: map[string][]any{"/v1/allocations": {[]any{}, []any{}}}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		seen := 0
-		err := n.server(t, "").Watch(ctx, "web", func([]*Task) { seen++ })
-		if !errors.Is(err, context.DeadlineExceeded) || seen != 2 {
-			t.Errorf("seen %d times, %v", seen, err)
+		seen, began := 0, time.Now()
+		n.server(t, "/run/web.sock").Watch(ctx, func([]*Task) { seen++ })
+		if took := time.Since(began); seen != 2 || took != time.Hour {
+			t.Errorf("seen %d times in %v", seen, took)
 		}
-		const path = "GET /v1/job/web/allocations?all=false&"
-		if diff := cmp.Diff([]string{
-			path + "namespace=ops&wait=300000ms", path + "index=7&namespace=ops&wait=300000ms", path + "index=8&namespace=ops&wait=300000ms",
-		}, n.asked); diff != "" {
+		const path = "GET /v1/allocations?"
+		if diff := cmp.Diff([]string{path + "wait=300000ms", path + "index=7&wait=300000ms", path + "index=8&wait=300000ms"}, n.asked); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -130,7 +130,7 @@ func (t *Task) Back(ctx context.Context, stream string, lines int) (Position, er
 	total := sizeOf(files)
 	for size := int64(firstTail); lines > 0; size *= 4 {
 		from := max(0, total-size)
-		out, err := t.open(ctx, Log{Stream: stream}, api.OriginStart, from)
+		out, err := t.open(ctx, stream, api.OriginStart, from)
 		if err != nil {
 			return Position{}, reason(ctx, err)
 		}

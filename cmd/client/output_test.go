@@ -21,8 +21,6 @@ type logServer struct {
 	denied bool     // files may not be listed
 	asked  []string // origin and offset of each reading, and whether it follows
 	breaks bool     // after the first frame
-	more   string   // that is written after the first reading
-	less   int      // bytes of the output that are gone after the first reading
 }
 
 func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -48,9 +46,6 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var offset int
 	_, _ = fmt.Sscan(q.Get("offset"), &offset)
 	text := strings.Join(s.files, "")
-	if len(s.asked) > 1 {
-		text = text[s.less:] + s.more
-	}
 	if q.Get("origin") == api.OriginEnd {
 		offset = max(0, len(text)-offset)
 	}

@@ -107,36 +107,31 @@ func (s *Server) AwaitEnd(ctx context.Context, jobs []string) bool {
 // answer any more or ctx has ended. One call follows another.
 func (s *Server) Changes(ctx context.Context, jobs []string, changed func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var calling sync.Mutex
+	var watching sync.WaitGroup
 	watch := func(ask func(*api.QueryOptions) (*api.QueryMeta, error)) {
-		for index := uint64(0); ctx.Err() == nil; {
-			meta, err := ask((&api.QueryOptions{WaitIndex: index, WaitTime: watchTime}).WithContext(ctx))
-			if err != nil {
-				cancel()
-				return
-			}
-			index = meta.LastIndex
-			calling.Lock()
-			changed()
-			calling.Unlock()
-		}
-	}
-	ended := make(chan struct{})
-	for _, job := range jobs {
-		go func() {
-			defer func() { ended <- struct{}{} }()
-			watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
-				_, meta, err := s.API.Jobs().LatestDeployment(job, q)
+		watching.Go(func() {
+			defer cancel()
+			s.watch(ctx, func(q *api.QueryOptions) (*api.QueryMeta, error) {
+				meta, err := ask(q)
+				if err == nil {
+					calling.Lock()
+					defer calling.Unlock()
+					changed()
+				}
 				return meta, err
 			})
-		}()
+		})
+	}
+	for _, job := range jobs {
+		watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
+			_, meta, err := s.API.Jobs().LatestDeployment(job, q)
+			return meta, err
+		})
 	}
 	watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
 		_, meta, err := s.API.Allocations().List(q)
 		return meta, err
 	})
-	for range jobs {
-		<-ended
-	}
+	watching.Wait()
 }

@@ -2,41 +2,50 @@ package cluster
 
 import (
 	"context"
+	"errors"
 
 	"taskrun/cmd/client"
 	"taskrun/engine/leaf/event"
 )
 
-// Logs are outputs of tasks of a cluster.
+// Logs are outputs of tasks of a cluster, which never end by themselves. Beside
+// output, that of a task which has ended is followed by its state.
 type Logs struct {
+	Server  *client.Server
 	Job     string // of this one alone; empty: of all
 	Tail    int    // how many of the last lines; negative: all that is kept
 	Streams []event.Stream
 	Want    func([]*client.Task) []*client.Task // which of them
-	// Show takes a piece of an output, which it may not keep. It is called from
-	// several goroutines. Ended is called when there will be no more.
-	Show  func(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error
-	Ended func(alloc *event.Alloc, task string) error
-	Say   func(text string)
+	outlet
 }
 
-// Follow shows what there is and what comes, also of tasks that start later,
+// NewLogs returns the outputs of all tasks of a cluster.
+func NewLogs(s *client.Server) *Logs {
+	want := func(tasks []*client.Task) []*client.Task { return tasks }
+	return &Logs{Server: s, Tail: -1, Streams: both, Want: want, outlet: newOutlet()}
+}
+
+// Past returns nothing: outputs have no events.
+func (l *Logs) Past(context.Context) ([]event.Event, error) { return nil, nil }
+
+// Stop cannot stop anything.
+func (l *Logs) Stop(context.Context, bool) error { return errors.ErrUnsupported }
+
+// Follow publishes what there is and what comes, also of tasks that start later,
 // until ctx ends. A connection that breaks off is taken up again.
-func (l *Logs) Follow(ctx context.Context, s *client.Server) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (l *Logs) Follow(ctx context.Context) error {
+	defer l.bus.Close()
+	ctx, cancel := context.WithCancel(ctx)
 	outputs := newOutputs(ctx)
 	defer outputs.close()
-	defer cancel(nil)
-	outputs.say = l.Say
-	outputs.show = func(o *output, piece []byte) {
-		if err := l.Show(o.alloc, o.task.Name, o.stream, piece); err != nil {
-			cancel(err)
-		}
-	}
+	defer cancel()
+	say := func(text string) { l.bus.Publish(nil, "", event.Notice{Text: text}) }
+	outputs.say = say
+	outputs.show = func(o *output, piece []byte) { l.show(ctx, o, piece) }
 	ended := map[outputKey]bool{}
-	link := link{say: l.Say}
+	link := link{say: say}
 	return link.watch(ctx, func(after uint64) (uint64, bool, error) {
-		tasks, index, err := s.Tasks(ctx, l.Job, after)
+		tasks, index, err := l.Server.Tasks(ctx, l.Job, after)
 		if err != nil {
 			return 0, false, err
 		}
@@ -50,9 +59,7 @@ func (l *Logs) Follow(ctx context.Context, s *client.Server) error {
 			if t.Ended() {
 				ended[key] = true
 				outputs.rest(alloc.ID, t.Name)
-				if err := l.Ended(alloc, t.Name); err != nil {
-					cancel(err)
-				}
+				l.bus.Publish(alloc, t.Name, event.TaskState{State: dead, Failed: t.State.Failed, Restarts: t.State.Restarts})
 			}
 		}
 		return index, false, nil

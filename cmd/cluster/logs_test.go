@@ -1,11 +1,11 @@
 package cluster
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -34,40 +34,24 @@ func TestFollowLogs(t *testing.T) {
 			w.outputs["1/a.stdout"], w.outputs["1/a.stderr"], w.outputs["1/b.stdout"] = "one\ntwo\n", "err", "not wanted"
 			running := map[string]*api.TaskState{"a": state("running", ""), "b": state("running", ""), "later": {State: "pending"}}
 			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "running", 100, running))})
-			var mu sync.Mutex
-			var shown []string
-			note := func(line string) error {
-				mu.Lock()
-				defer mu.Unlock()
-				shown = append(shown, line)
-				return nil
+			enough := errors.New("enough")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			l := NewLogs(w.server(t))
+			l.Job, l.Tail, l.Streams = "web", tt.tail, tt.streams
+			l.Want = func(tasks []*client.Task) []*client.Task {
+				return slices.DeleteFunc(tasks, func(t *client.Task) bool { return t.Name == "b" })
 			}
+			shown := &watched{sub: l.Subscribe(true)}
 			news := func() []string {
-				mu.Lock()
-				defer mu.Unlock()
-				all := shown
-				shown = nil
+				all := shown.lines(t)
+				for i := range all {
+					all[i] = all[i][strings.Index(all[i], "1/"):] // not when it was seen
+				}
 				slices.Sort(all)
 				return all
 			}
-			enough := errors.New("enough")
-			l := &Logs{
-				Job: "web", Tail: tt.tail, Streams: tt.streams,
-				Want: func(tasks []*client.Task) []*client.Task {
-					return slices.DeleteFunc(tasks, func(t *client.Task) bool { return t.Name == "b" })
-				},
-				Show: func(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
-					if string(piece) == "enough" {
-						return enough
-					}
-					return note(fmt.Sprintf("%s/%s %s %q", alloc.ID, task, stream, piece))
-				},
-				Ended: func(alloc *event.Alloc, task string) error { return note(alloc.Name + "/" + task + " has ended") },
-				Say:   func(text string) { _ = note(text) },
-			}
 			ended := make(chan error, 1)
-			server := w.server(t)
-			go func() { ended <- l.Follow(t.Context(), server) }()
+			go func() { ended <- l.Follow(ctx) }()
 			w.set(nil)
 			if diff := cmp.Diff(tt.first, news()); diff != "" {
 				t.Errorf("%s: first %s", name, diff)
@@ -86,21 +70,18 @@ func TestFollowLogs(t *testing.T) {
 			news()
 			w.outputs["1/a.stdout"] += "last"
 			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "complete", 100, running))})
-			if got := news(); !slices.Equal(got, []string{`1/a stdout "last"`, "web.g[0]/a has ended", "web.g[0]/later has ended"}) {
+			if got := news(); !slices.Equal(got, []string{"1/a is dead", `1/a stdout "last"`, "1/later is dead"}) {
 				t.Errorf("%s: at the end %q", name, got)
 			}
-			w.outputs["2/a.stdout"] = "x"
-			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "complete", 100, running), stub("2", "running", 100, running))})
-			news()
-			w.write("2/a.stdout", "enough")
-			w.set(nil)
+			cancel(enough)
+			synctest.Wait()
 			select {
 			case err := <-ended:
 				if !errors.Is(err, enough) {
 					t.Errorf("%s: error %v", name, err)
 				}
 			default:
-				t.Errorf("%s: it goes on when nothing can be shown any more", name)
+				t.Errorf("%s: it goes on when it was left", name)
 			}
 			if got := news(); got != nil {
 				t.Errorf("%s: after the end %q", name, got)
@@ -109,35 +90,45 @@ func TestFollowLogs(t *testing.T) {
 	}
 }
 
-// Logs end with the end that cannot be told and with tasks that may not be
-// listed; where files may not be listed, what comes is followed.
+// Logs end with tasks that may not be listed; where files may not be listed, what
+// comes is followed.
 func TestLogsEnd(t *testing.T) {
 	t.Parallel()
-	enough := errors.New("enough")
-	for name, tt := range map[string]struct {
-		refused, status string
-		ended           error
-	}{
-		"tasks are refused":      {"/v1/job/web/allocations", "running", nil},
-		"an end cannot be told":  {"", "complete", enough},
-		"files cannot be listed": {"/v1/client/fs/ls/1", "complete", enough},
-	} {
+	for refused, want := range map[string]string{"/v1/job/web/allocations": "", "/v1/client/fs/ls/1": "new"} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			if tt.refused != "" {
-				w.refused[tt.refused] = http.StatusForbidden
+			w.refused[refused] = http.StatusForbidden
+			w.outputs["1/t.stdout"] = "old"
+			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "running", 100, map[string]*api.TaskState{"t": state("running", "")}))})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			l := NewLogs(w.server(t))
+			l.Job, l.Tail = "web", 1
+			shown, ended := &watched{sub: l.Subscribe(true)}, make(chan error, 1)
+			go func() { ended <- l.Follow(ctx) }()
+			w.set(nil)
+			w.write("1/t.stdout", "new")
+			if got := strings.Join(shown.lines(t), ""); !strings.Contains(got, want) || want == "" && got != "" {
+				t.Errorf("%s is refused: shown %q", refused, got)
 			}
-			w.set(map[string]any{"job/web/allocations": stubs(stub("1", tt.status, 100, map[string]*api.TaskState{"t": state("dead", "")}))})
-			l := &Logs{
-				Job: "web", Tail: 1, Streams: both, Want: func(tasks []*client.Task) []*client.Task { return tasks },
-				Ended: func(*event.Alloc, string) error { return tt.ended }, Say: func(string) {},
-				Show: func(*event.Alloc, string, event.Stream, []byte) error { return nil },
-			}
-			err := l.Follow(t.Context(), w.server(t))
-			var refused *client.RefusedError
-			if errors.As(err, &refused) == (tt.ended != nil) || tt.ended != nil && !errors.Is(err, tt.ended) {
-				t.Errorf("%s: error %v", name, err)
+			cancel()
+			synctest.Wait()
+			var answer *client.RefusedError
+			if err := <-ended; errors.As(err, &answer) != (want == "") {
+				t.Errorf("%s is refused: error %v", refused, err)
 			}
 		})
+	}
+}
+
+// Outputs have no past, and nothing of them can be stopped.
+func TestLogsAreNoRun(t *testing.T) {
+	t.Parallel()
+	l := NewLogs(nil)
+	if past, err := l.Past(t.Context()); past != nil || err != nil {
+		t.Errorf("past %v, %v", past, err)
+	}
+	if err := l.Stop(t.Context(), true); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -9,7 +9,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -21,21 +20,17 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// maxPieces is how many pieces of output may wait to be shown.
-const maxPieces = 64
-
 // Run is what becomes of some jobs. Past, Registered and Follow are for one
 // goroutine after another.
 type Run struct {
 	Silent bool // no output
 
-	bus    event.Bus
-	pieces *event.Pieces
-	link   link
-	own    []*followed // that were given
-	jobs   []*followed // and those that run in their names
-	wake   chan struct{}
-	fails  chan error
+	outlet
+	link  link
+	own   []*followed // that were given
+	jobs  []*followed // and those that run in their names
+	wake  chan struct{}
+	fails chan error
 
 	gate    sync.Mutex // held while nothing is to be shown
 	outputs *outputs
@@ -45,7 +40,7 @@ type Run struct {
 // New returns what becomes of jobs from now on.
 func New(jobs []Job) *Run {
 	r := &Run{
-		pieces: event.NewPieces(maxPieces), wake: make(chan struct{}, 1), fails: make(chan error, 1),
+		outlet: newOutlet(), wake: make(chan struct{}, 1), fails: make(chan error, 1),
 		started: map[*event.Alloc]map[string]*client.Task{},
 	}
 	r.link.say = r.say
@@ -55,10 +50,6 @@ func New(jobs []Job) *Run {
 	r.jobs = slices.Clone(r.own)
 	return r
 }
-
-// Subscribe returns all that is published from now on; without output that is
-// left out. One subscription may have it.
-func (r *Run) Subscribe(output bool) *event.Subscription { return r.bus.Subscribe(output) }
 
 // Hold keeps events back until Resume.
 func (r *Run) Hold() { r.gate.Lock() }
@@ -111,7 +102,7 @@ func (r *Run) Follow(ctx context.Context) error {
 	r.outputs.say = r.say
 	r.outputs.show = func(o *output, piece []byte) {
 		r.pass()
-		r.pieces.Publish(&r.bus, o.alloc, o.task.Name, o.stream, bytes.Clone(piece), ctx.Done())
+		r.show(ctx, o, piece)
 	}
 	defer func() {
 		cancel()

@@ -137,8 +137,7 @@ func (d *Directory) listen(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	heard := map[outputKey]bool{}
-	// Its error says that the engine has ended.
-	_ = d.Server.Watch(ctx, "", func(tasks []*client.Task) {
+	d.Server.Watch(ctx, func(tasks []*client.Task) {
 		for _, t := range tasks {
 			for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
 				key := outputKey{t.Alloc.ID, t.Name, stream}
