@@ -1,6 +1,8 @@
 package hoststats
 
 import (
+	"errors"
+	"io/fs"
 	"testing"
 	"testing/fstest"
 
@@ -49,6 +51,9 @@ func TestMounted(t *testing.T) {
 	device, point, err := mounted(proc, dir)
 	if device != "own" || point != dir || err != nil {
 		t.Error(device, point, err)
+	}
+	if _, _, err := mounted(fstest.MapFS{}, dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a table of mounts: %v", err)
 	}
 }
 

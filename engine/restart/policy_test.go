@@ -35,6 +35,19 @@ func TestReschedulePolicyOf(t *testing.T) {
 	}
 }
 
+// A delay that is as long as the interval leaves no attempt in it.
+func TestDelaysAsLongAsTheInterval(t *testing.T) {
+	t.Parallel()
+	failed := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	earlier := []Replacement{{Time: failed.Add(-time.Minute)}}
+	for delay, want := range map[time.Duration]bool{time.Hour - 1: true, time.Hour: false, time.Hour + 1: false} {
+		p := ReschedulePolicy{Attempts: 3, Interval: time.Hour, Delay: delay, Function: "constant"}
+		if got, ok := p.Next(failed, earlier); got != delay || ok != want {
+			t.Errorf("a delay of %v: %v, %t", delay, got, ok)
+		}
+	}
+}
+
 // Of a limited policy the replacements of its interval are remembered, of an
 // unlimited one the last few.
 func TestKeep(t *testing.T) {

@@ -94,6 +94,11 @@ func TestTheSocketIsThereFromStartToEnd(t *testing.T) {
 	if got := greeting(task); !strings.Contains(got, "no such file") {
 		t.Errorf("after the end: %q", got)
 	}
+	begin(t, next) // of a task that is started once more
+	if got := greeting(task); got != "hello" {
+		t.Errorf("after another start: %q", got)
+	}
+	next.(hooks.TaskShutdown).Shutdown()
 }
 
 func TestATaskStartsWithoutASocketThatCannotBeMade(t *testing.T) {
