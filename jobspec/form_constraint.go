@@ -12,35 +12,44 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// constraintForm is the constraint block with its shorthands, which set the
-// operator by their name.
+// shorthands are attributes that set the operator by their name.
+type shorthands struct {
+	Version        string `hcl:"version,optional"`
+	Semver         string `hcl:"semver,optional"`
+	Regexp         string `hcl:"regexp,optional"`
+	SetContains    string `hcl:"set_contains,optional"`
+	SetContainsAll string `hcl:"set_contains_all,optional"`
+	SetContainsAny string `hcl:"set_contains_any,optional"`
+}
+
+// apply sets the operator and its argument. Where several are given, the last
+// one in this order wins, as in Nomad.
+func (s *shorthands) apply(operand, target *string) {
+	shorthand(operand, target, api.ConstraintVersion, s.Version)
+	shorthand(operand, target, api.ConstraintSemver, s.Semver)
+	shorthand(operand, target, api.ConstraintRegex, s.Regexp)
+	shorthand(operand, target, api.ConstraintSetContainsAny, s.SetContainsAny)
+	shorthand(operand, target, api.ConstraintSetContainsAll, s.SetContainsAll)
+	shorthand(operand, target, api.ConstraintSetContains, s.SetContains)
+}
+
+// constraintForm is the constraint block with its shorthands.
 //
 // See https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
 type constraintForm struct {
 	*api.Constraint
+	shorthands
 
-	Version          string `hcl:"version,optional"`
-	Semver           string `hcl:"semver,optional"`
-	Regexp           string `hcl:"regexp,optional"`
-	SetContains      string `hcl:"set_contains,optional"`
-	SetContainsAll   string `hcl:"set_contains_all,optional"`
-	SetContainsAny   string `hcl:"set_contains_any,optional"`
 	DistinctHosts    *bool  `hcl:"distinct_hosts,optional"`
 	DistinctProperty string `hcl:"distinct_property,optional"`
 	IsSet            string `hcl:"is_set,optional"`
 	IsNotSet         string `hcl:"is_not_set,optional"`
 }
 
-// Finish applies the shorthands. Where several are given, the last one in this
-// order wins, as in Nomad.
+// Finish applies the shorthands.
 func (f *constraintForm) Finish(decode.Block) hcl.Diagnostics {
 	c := f.Constraint
-	shorthand(&c.Operand, &c.RTarget, api.ConstraintVersion, f.Version)
-	shorthand(&c.Operand, &c.RTarget, api.ConstraintSemver, f.Semver)
-	shorthand(&c.Operand, &c.RTarget, api.ConstraintRegex, f.Regexp)
-	shorthand(&c.Operand, &c.RTarget, api.ConstraintSetContainsAny, f.SetContainsAny)
-	shorthand(&c.Operand, &c.RTarget, api.ConstraintSetContainsAll, f.SetContainsAll)
-	shorthand(&c.Operand, &c.RTarget, api.ConstraintSetContains, f.SetContains)
+	f.apply(&c.Operand, &c.RTarget)
 	shorthand(&c.Operand, &c.LTarget, api.ConstraintAttributeIsSet, f.IsSet)
 	shorthand(&c.Operand, &c.LTarget, api.ConstraintAttributeIsNotSet, f.IsNotSet)
 	if f.DistinctHosts != nil {
@@ -58,26 +67,16 @@ func (f *constraintForm) Finish(decode.Block) hcl.Diagnostics {
 // See https://developer.hashicorp.com/nomad/docs/job-specification/affinity.
 type affinityForm struct {
 	*api.Affinity
+	shorthands
 
-	Version        string     `hcl:"version,optional"`
-	Semver         string     `hcl:"semver,optional"`
-	Regexp         string     `hcl:"regexp,optional"`
-	SetContains    string     `hcl:"set_contains,optional"`
-	SetContainsAll string     `hcl:"set_contains_all,optional"`
-	SetContainsAny string     `hcl:"set_contains_any,optional"`
-	Weight         *big.Float `hcl:"weight,optional"`
+	Weight *big.Float `hcl:"weight,optional"`
 }
 
 // Finish applies the shorthands and stores the weight, which Nomad cuts to 8
 // bits without a word.
 func (f *affinityForm) Finish(b decode.Block) hcl.Diagnostics {
 	a := f.Affinity
-	shorthand(&a.Operand, &a.RTarget, api.ConstraintVersion, f.Version)
-	shorthand(&a.Operand, &a.RTarget, api.ConstraintSemver, f.Semver)
-	shorthand(&a.Operand, &a.RTarget, api.ConstraintRegex, f.Regexp)
-	shorthand(&a.Operand, &a.RTarget, api.ConstraintSetContainsAny, f.SetContainsAny)
-	shorthand(&a.Operand, &a.RTarget, api.ConstraintSetContainsAll, f.SetContainsAll)
-	shorthand(&a.Operand, &a.RTarget, api.ConstraintSetContains, f.SetContains)
+	f.apply(&a.Operand, &a.RTarget)
 	if a.Operand == "" {
 		a.Operand = "="
 	}

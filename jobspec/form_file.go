@@ -22,13 +22,7 @@ type variableForm struct {
 	Description hcl.Expression    `hcl:"description,optional"`
 	Validations []*validationForm `hcl:"validation,block"`
 
-	block decode.Block
-}
-
-// Finish remembers where the block is.
-func (f *variableForm) Finish(b decode.Block) hcl.Diagnostics {
-	f.block = b
-	return nil
+	decode.Placed
 }
 
 // validationForm is a validation block of a variable.
@@ -36,13 +30,7 @@ type validationForm struct {
 	Condition    hcl.Expression `hcl:"condition"`
 	ErrorMessage hcl.Expression `hcl:"error_message"`
 
-	block decode.Block
-}
-
-// Finish remembers where the block is.
-func (f *validationForm) Finish(b decode.Block) hcl.Diagnostics {
-	f.block = b
-	return nil
+	decode.Placed
 }
 
 // bodyForm is a block with attributes of any name.
@@ -56,11 +44,5 @@ type jobBlock struct {
 	Label string   `hcl:",label"`
 	Body  hcl.Body `hcl:",body"`
 
-	block decode.Block
-}
-
-// Finish remembers where the block is.
-func (f *jobBlock) Finish(b decode.Block) hcl.Diagnostics {
-	f.block = b
-	return nil
+	decode.Placed
 }

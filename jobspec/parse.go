@@ -171,7 +171,7 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 			diags = append(diags, p.decodeJob(job)...)
 			continue
 		}
-		diags = append(diags, diagnostic.Error(job.block.Header, "a file holds one job",
+		diags = append(diags, diagnostic.Error(job.Block.Header, "a file holds one job",
 			fmt.Sprintf("the first is %q", file.Jobs[0].Label), "move this job to a file of its own"))
 	}
 	if len(file.Jobs) == 0 && !diags.HasErrors() {
@@ -194,10 +194,10 @@ func (p *parser) decodeJob(block *jobBlock) hcl.Diagnostics {
 	decoder := &decode.Decoder{Scope: p.scope, Form: forms.of}
 	atlas := newAtlas(p.src.Text)
 	root := place{atlas: atlas, path: Root}
-	root.note(Root, block.block.Header)
+	root.note(Root, block.Block.Header)
 
 	job := &api.Job{}
-	diags := decoder.Decode("job", block.block.Header, block.Body, job, root)
+	diags := decoder.Decode("job", block.Block.Header, block.Body, job, root)
 	diags = append(diags, normalize(block.Label, forms, atlas)...)
 	p.file.Job, p.file.Positions = job, atlas.positions
 	p.file.lost, p.incomplete = atlas.lost, decoder.Incomplete || len(atlas.lost) > maxLost

@@ -32,7 +32,7 @@ func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostic
 		moreDiags = checkCondition(v, condition)
 	}
 	if diags = append(diags, moreDiags...); !diags.HasErrors() {
-		v.validations = append(v.validations, validation{condition, message, form.block.Header})
+		v.validations = append(v.validations, validation{condition, message, form.Block.Header})
 	}
 	return diags
 }

@@ -62,7 +62,7 @@ func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	var declared []*variable
 	for _, form := range file.Variables {
-		v := &variable{name: form.Name, declared: form.block.Header}
+		v := &variable{name: form.Name, declared: form.Block.Header}
 		declared = append(declared, v)
 		diags = append(diags, p.read(v, form)...)
 	}
@@ -93,7 +93,7 @@ func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 func (p *parser) read(v *variable, form *variableForm) hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	if !hclsyntax.ValidIdentifier(v.name) {
-		diags = append(diags, diagnostic.Error(form.block.Label, fmt.Sprintf("%q cannot be the name of a variable", v.name),
+		diags = append(diags, diagnostic.Error(form.Block.Label, fmt.Sprintf("%q cannot be the name of a variable", v.name),
 			"a name has letters, digits, _ and -, and begins with a letter or _", ""))
 	}
 	if form.Type != nil {

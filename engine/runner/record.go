@@ -91,36 +91,26 @@ func newStartRecord(cfg *drivers.TaskConfig) (*startRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &startRecord{TaskConfig: *cfg, Env: texts(cfg.Env), DeviceEnv: texts(cfg.DeviceEnv), Config: config}, nil
+	return &startRecord{TaskConfig: *cfg, Env: texts[store.Text](cfg.Env), DeviceEnv: texts[store.Text](cfg.DeviceEnv), Config: config}, nil
 }
 
 // config is what the task was, or was to be, started with, but for its output.
 func (r *startRecord) config() (*drivers.TaskConfig, error) {
 	cfg := r.TaskConfig
-	cfg.Env, cfg.DeviceEnv = plain(r.Env), plain(r.DeviceEnv)
+	cfg.Env, cfg.DeviceEnv = texts[string](r.Env), texts[string](r.DeviceEnv)
 	var err error
 	cfg.Config, err = ctyjson.Unmarshal(r.Config, cty.DynamicPseudoType)
 	return &cfg, err
 }
 
-func texts(m map[string]string) map[string]store.Text {
+// texts converts the values of a map; nil stays nil.
+func texts[To, From ~string](m map[string]From) map[string]To {
 	if m == nil {
 		return nil
 	}
-	out := make(map[string]store.Text, len(m))
+	out := make(map[string]To, len(m))
 	for k, v := range m {
-		out[k] = store.Text(v)
-	}
-	return out
-}
-
-func plain(m map[string]store.Text) map[string]string {
-	if m == nil {
-		return nil
-	}
-	out := make(map[string]string, len(m))
-	for k, v := range m {
-		out[k] = string(v)
+		out[k] = To(v)
 	}
 	return out
 }

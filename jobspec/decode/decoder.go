@@ -69,6 +69,16 @@ func (b Block) At(name string) hcl.Range {
 // Has reports whether the block has an attribute of that name.
 func (b Block) Has(name string) bool { return b.At(name) != b.Header }
 
+// Placed is a Finisher that remembers how its block was written, for structs
+// that embed it.
+type Placed struct{ Block Block }
+
+// Finish remembers the block.
+func (p *Placed) Finish(b Block) hcl.Diagnostics {
+	p.Block = b
+	return nil
+}
+
 // Decode fills target, a pointer to a struct, from the body of a block called
 // name. All faults are returned, and whatever is sound is stored.
 func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {

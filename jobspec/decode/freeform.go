@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 
@@ -33,7 +34,7 @@ func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 		if top && v.IsNull() {
 			continue
 		}
-		value, err := plainValue(v)
+		value, err := Plain(v, plainNumber)
 		if err != nil {
 			place.Lost(a.name)
 			d.report(diagnostic.Error(a.expr.Range(), fmt.Sprintf("cannot use the value of %q", a.name), err.Error(), ""))
@@ -98,24 +99,24 @@ func (d *Decoder) markObject(object *hclsyntax.ObjectConsExpr, place Place) {
 	}
 }
 
-// plainValue returns v as encoding/json would decode it, but for numbers: they
-// are an int where they are whole.
-func plainValue(v cty.Value) (any, error) {
-	if v.IsNull() {
-		return nil, nil
-	}
+// Plain returns v as encoding/json would decode it, with numbers as number
+// returns them.
+func Plain(v cty.Value, number func(*big.Float) (any, error)) (any, error) {
 	switch t := v.Type(); {
+	case v.IsNull():
+		return nil, nil
+	case !v.IsKnown():
+		return nil, errors.New("it is not known")
 	case t == cty.String:
 		return v.AsString(), nil
 	case t == cty.Bool:
 		return v.True(), nil
 	case t == cty.Number:
-		return plainNumber(v.AsBigFloat())
+		return number(v.AsBigFloat())
 	case t.IsListType(), t.IsSetType(), t.IsTupleType():
 		list := make([]any, 0, v.LengthInt())
-		for it := v.ElementIterator(); it.Next(); {
-			_, element := it.Element()
-			value, err := plainValue(element)
+		for _, element := range v.Elements() {
+			value, err := Plain(element, number)
 			if err != nil {
 				return nil, err
 			}
@@ -124,9 +125,8 @@ func plainValue(v cty.Value) (any, error) {
 		return list, nil
 	case t.IsMapType(), t.IsObjectType():
 		values := make(map[string]any, v.LengthInt())
-		for it := v.ElementIterator(); it.Next(); {
-			key, element := it.Element()
-			value, err := plainValue(element)
+		for key, element := range v.Elements() {
+			value, err := Plain(element, number)
 			if err != nil {
 				return nil, err
 			}
@@ -138,6 +138,7 @@ func plainValue(v cty.Value) (any, error) {
 	}
 }
 
+// plainNumber returns an int where a number is whole.
 func plainNumber(n *big.Float) (any, error) {
 	if i, accuracy := n.Int64(); accuracy == big.Exact {
 		return int(i), nil

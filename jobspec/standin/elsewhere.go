@@ -15,10 +15,10 @@ func (p *parser) services(forms []*serviceForm) {
 		switch f.Provider {
 		case "", "nomad", "consul":
 		default:
-			p.fault(f.block.At("provider"), fmt.Sprintf("unknown provider %q", f.Provider), "", `write "nomad" or "consul", or leave it out for both`)
+			p.fault(f.Block.At("provider"), fmt.Sprintf("unknown provider %q", f.Provider), "", `write "nomad" or "consul", or leave it out for both`)
 		}
-		if f.block.Has("port") && (f.Port < 0 || f.Port > 65535) {
-			p.fault(f.block.At("port"), "this is no port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
+		if f.Block.Has("port") && (f.Port < 0 || f.Port > 65535) {
+			p.fault(f.Block.At("port"), "this is no port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
 		}
 		p.world.Services = append(p.world.Services, Service{
 			Name: f.Name, Provider: f.Provider, Namespace: f.Namespace,
@@ -32,7 +32,7 @@ func (p *parser) volumes(forms []*volumeForm) {
 	p.world.HostVolumes = map[string]HostVolume{}
 	for _, f := range forms {
 		if _, again := p.world.HostVolumes[f.Name]; again {
-			p.twice(f.block, "host_volume", f.Name)
+			p.twice(f.Block, "host_volume", f.Name)
 		}
 		path := f.Path
 		if !filepath.IsAbs(path) {
@@ -47,7 +47,7 @@ func (p *parser) overrides(forms []*taskForm) {
 	for _, f := range forms {
 		p.world.Tasks = append(p.world.Tasks, Task{
 			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env, Rehearsal: p.rehearsal(f.Rehearse),
-			At: jobspec.RangeOf(f.block.Header),
+			At: jobspec.RangeOf(f.Block.Header),
 		})
 	}
 }
@@ -58,14 +58,14 @@ func (p *parser) rehearsal(f *rehearseForm) *Rehearsal {
 		return nil
 	}
 	r := &Rehearsal{ExitCode: f.ExitCode}
-	if f.block.Has("run_for") {
+	if f.Block.Has("run_for") {
 		var err error
 		if r.RunFor, err = time.ParseDuration(f.RunFor); err != nil || r.RunFor < 0 {
-			p.fault(f.block.At("run_for"), "this is no duration", "", `write one such as "2s" or "1m30s"`)
+			p.fault(f.Block.At("run_for"), "this is no duration", "", `write one such as "2s" or "1m30s"`)
 		}
 	}
 	if f.ExitCode < 0 || f.ExitCode > 255 {
-		p.fault(f.block.At("exit_code"), "this is no exit code", fmt.Sprintf("%d is not between 0 and 255", f.ExitCode), "")
+		p.fault(f.Block.At("exit_code"), "this is no exit code", fmt.Sprintf("%d is not between 0 and 255", f.ExitCode), "")
 	}
 	return r
 }

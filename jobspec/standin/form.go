@@ -24,26 +24,17 @@ type bodyForm struct {
 	Body hcl.Body `hcl:",body"`
 }
 
-// placed is what a form knows of where it was written.
-type placed struct{ block decode.Block }
-
-// Finish remembers where the block is.
-func (p *placed) Finish(b decode.Block) hcl.Diagnostics {
-	p.block = b
-	return nil
-}
-
 // labelledForm is a block with attributes of any name.
 type labelledForm struct {
 	Label string   `hcl:",label"`
 	Body  hcl.Body `hcl:",body"`
-	placed
+	decode.Placed
 }
 
 type keyForm struct {
 	Key   string         `hcl:",label"`
 	Value hcl.Expression `hcl:"value"`
-	placed
+	decode.Placed
 }
 
 type serviceForm struct {
@@ -54,14 +45,14 @@ type serviceForm struct {
 	Port      int               `hcl:"port"`
 	Tags      []string          `hcl:"tags,optional"`
 	Meta      map[string]string `hcl:"meta,either"`
-	placed
+	decode.Placed
 }
 
 type volumeForm struct {
 	Name     string `hcl:",label"`
 	Path     string `hcl:"path"`
 	ReadOnly bool   `hcl:"read_only,optional"`
-	placed
+	decode.Placed
 }
 
 type nodeForm struct {
@@ -84,11 +75,11 @@ type taskForm struct {
 	Config   map[string]any    `hcl:"config,block"`
 	Env      map[string]string `hcl:"env,either"`
 	Rehearse *rehearseForm     `hcl:"rehearse,block"`
-	placed
+	decode.Placed
 }
 
 type rehearseForm struct {
 	RunFor   string `hcl:"run_for,optional"`
 	ExitCode int    `hcl:"exit_code,optional"`
-	placed
+	decode.Placed
 }

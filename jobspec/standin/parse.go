@@ -124,7 +124,7 @@ func (p *parser) read(file *fileForm) {
 		path, namespace, _ := strings.Cut(f.Label, "@")
 		key := variableKey{cmp.Or(namespace, "default"), strings.Trim(path, "/")}
 		if w.variables[key] != nil {
-			p.twice(f.block, "nomad_variable", f.Label)
+			p.twice(f.Block, "nomad_variable", f.Label)
 		}
 		w.variables[key] = p.texts(f.Body)
 	}
@@ -132,7 +132,7 @@ func (p *parser) read(file *fileForm) {
 	for _, f := range file.Keys {
 		key := strings.TrimPrefix(f.Key, "/")
 		if _, again := w.keys[key]; again {
-			p.twice(f.block, "consul_key", f.Key)
+			p.twice(f.Block, "consul_key", f.Key)
 		}
 		if f.Value != nil { // a missing one was reported
 			w.keys[key] = p.text(f.Value)
@@ -142,7 +142,7 @@ func (p *parser) read(file *fileForm) {
 	for _, f := range file.Secrets {
 		path := strings.Trim(f.Label, "/")
 		if w.secrets[path] != nil {
-			p.twice(f.block, "vault_secret", f.Label)
+			p.twice(f.Block, "vault_secret", f.Label)
 		}
 		w.secrets[path] = p.data(f.Body)
 	}

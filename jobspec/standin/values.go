@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/decode"
 )
 
 // attributes returns those of a body in the order of the text.
@@ -70,7 +72,7 @@ func (p *parser) data(body hcl.Body) map[string]any {
 		if !ok {
 			continue
 		}
-		value, err := plain(v)
+		value, err := decode.Plain(v, written)
 		if err != nil {
 			p.fault(a.Expr.Range(), "a secret cannot hold this value", err.Error(), "")
 			continue
@@ -80,41 +82,6 @@ func (p *parser) data(body hcl.Body) map[string]any {
 	return data
 }
 
-// plain returns a value as Vault's client decodes it from JSON: numbers stay as
-// they were written.
-func plain(v cty.Value) (any, error) {
-	switch t := v.Type(); {
-	case v.IsNull():
-		return nil, nil
-	case !v.IsWhollyKnown():
-		return nil, fmt.Errorf("it is not known")
-	case t == cty.String:
-		return v.AsString(), nil
-	case t == cty.Bool:
-		return v.True(), nil
-	case t == cty.Number:
-		return json.Number(v.AsBigFloat().Text('f', -1)), nil
-	case t.IsListType(), t.IsSetType(), t.IsTupleType():
-		list := make([]any, 0, v.LengthInt())
-		for _, element := range v.Elements() {
-			value, err := plain(element)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
-		}
-		return list, nil
-	case t.IsMapType(), t.IsObjectType():
-		values := map[string]any{}
-		for key, element := range v.Elements() {
-			value, err := plain(element)
-			if err != nil {
-				return nil, err
-			}
-			values[key.AsString()] = value
-		}
-		return values, nil
-	default:
-		return nil, fmt.Errorf("it is a %s", t.FriendlyName())
-	}
-}
+// written returns a number as Vault's client decodes it from JSON: as it was
+// written.
+func written(n *big.Float) (any, error) { return json.Number(n.Text('f', -1)), nil }
