@@ -53,15 +53,6 @@ type TaskConfig struct {
 // TaskDir is the task's own directory, where a process starts by default.
 func (c *TaskConfig) TaskDir() string { return filepath.Join(c.AllocDir, c.Name) }
 
-// EnvList returns the environment as "K=V", unsorted.
-func (c *TaskConfig) EnvList() []string {
-	list := make([]string, 0, len(c.Env))
-	for k, v := range c.Env {
-		list = append(list, k+"="+v)
-	}
-	return list
-}
-
 // Resources is what the task was granted.
 type Resources struct {
 	CPU         int   // MHz; those of the Cores, if there are any

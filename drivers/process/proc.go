@@ -1,6 +1,12 @@
 package process
 
-import "os"
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
 
 // ID names one process for all time until the machine starts anew: numbers are
 // used again.
@@ -27,3 +33,19 @@ func identify(pid int) ID {
 
 // Self is this process.
 func Self() ID { return identify(os.Getpid()) }
+
+// inOtherSession reports whether a process exists in another session than this
+// one's.
+func inOtherSession(pid int) bool {
+	session, err := unix.Getsid(pid)
+	return err == nil && session != ownSession()
+}
+
+var ownSession = sync.OnceValue(func() int {
+	session, _ := unix.Getsid(0)
+	return session
+})
+
+// kill kills the process, and no other that got its number since. The error is
+// ESRCH when it has ended.
+func (p proc) kill() error { return p.signal(syscall.SIGKILL) }

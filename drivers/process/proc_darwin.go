@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
@@ -134,10 +133,6 @@ func commandLine(pid int) string {
 // lastBegun: nothing tells of it here.
 func lastBegun() string { return "" }
 
-// kill kills the process, and no other that got its number since. The error is
-// ESRCH when it has ended.
-func (p proc) kill() error { return p.signal(syscall.SIGKILL) }
-
 // signal does what kill does with another signal.
 func (p proc) signal(sig syscall.Signal) error {
 	if now, ok := stat(p.PID); !ok || now.Start != p.Start || now.ended {
@@ -148,18 +143,6 @@ func (p proc) signal(sig syscall.Signal) error {
 
 // hasOwnProgram: a process shows its environment here as soon as it exists.
 func hasOwnProgram(int) bool { return false }
-
-// inOtherSession reports whether a process exists in another session than this
-// one's.
-func inOtherSession(pid int) bool {
-	session, err := unix.Getsid(pid)
-	return err == nil && session != ownSession()
-}
-
-var ownSession = sync.OnceValue(func() int {
-	session, _ := unix.Getsid(0)
-	return session
-})
 
 // Now is the present in the unit of ID.Start.
 func Now() uint64 { return uint64(time.Now().UnixMicro()) }

@@ -316,10 +316,6 @@ func imageOf(pid int) string {
 	return string(bytes.Join(fields[startCode-3:startStack-2], []byte(" ")))
 }
 
-// kill kills the process, and no other that got its number since. The error is
-// ESRCH when it has ended.
-func (p proc) kill() error { return p.signal(syscall.SIGKILL) }
-
 // signal does what kill does with another signal.
 func (p proc) signal(sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(p.PID, 0)
@@ -339,18 +335,6 @@ func (p proc) signal(sig syscall.Signal) error {
 	}
 	return unix.PidfdSendSignal(fd, sig, nil, 0)
 }
-
-// inOtherSession reports whether a process exists in another session than this
-// one's.
-func inOtherSession(pid int) bool {
-	session, err := unix.Getsid(pid)
-	return err == nil && session != ownSession()
-}
-
-var ownSession = sync.OnceValue(func() int {
-	session, _ := unix.Getsid(0)
-	return session
-})
 
 // Now is the present in the unit of ID.Start.
 func Now() uint64 {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +97,10 @@ func TestRecoverIntended(t *testing.T) {
 	}
 	defer r.Close()
 	cmd := exec.Command("sh", "-c", "setsid sh -c 'echo started; exec sleep 1000' &") // what an engine that is dead has started
-	cmd.Env, cmd.Stdout = slices.Concat(os.Environ(), f.cfg.EnvList()), w
+	cmd.Env, cmd.Stdout = os.Environ(), w
+	for name, value := range f.cfg.Env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
 	err = cmd.Run()
 	w.Close()
 	if err != nil {
