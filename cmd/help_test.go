@@ -87,7 +87,7 @@ var varying = []struct {
 	as      string
 }{
 	{regexp.MustCompile(`\d\d:\d\d:\d\d\.\d{3}`), "TIME"},
-	{regexp.MustCompile(`\b(\d+m)?\d+(\.\d+)?(µs|ms|s)\b`), "DURATION"},
+	{regexp.MustCompile(`<?\b(\d+m)?\d+(\.\d+)?(µs|ms|s)\b`), "DURATION"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}\b`), "ID"},
 	{regexp.MustCompile(` +`), " "}, // columns
 }
@@ -123,7 +123,7 @@ func playExample(t *testing.T, taskrun, script string) string {
 	}
 	t.Cleanup(func() { endRuns(taskrun, sockets, env) })
 
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
