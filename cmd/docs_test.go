@@ -82,8 +82,7 @@ func TestCompletion(t *testing.T) {
 	t.Parallel()
 	for _, c := range visibleCommands(commandTree()) {
 		path := strings.Fields(c.CommandPath())[1:]
-		t.Run(strings.Join(append(path, "-"), " "), func(t *testing.T) {
-			t.Parallel()
+		t.Run(strings.Join(append(path, "-"), " "), func(t *testing.T) { // the tree is not for several goroutines
 			names := completions(ran(t, append(append([]string{"__complete"}, path...), "")...))
 			for _, below := range c.Commands() {
 				if below.IsAvailableCommand() && !slices.Contains(names, below.Name()) {
