@@ -8,9 +8,9 @@
 package visible
 
 import (
-	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -73,8 +73,12 @@ func JSON(text []byte) []byte {
 
 // AppendJSON appends the escape of a character in a JSON string.
 func AppendJSON(dst []byte, r rune) []byte {
-	for _, unit := range utf16.AppendRune(nil, r) {
-		dst = fmt.Appendf(dst, `\u%04x`, unit)
+	const short, letters, hex = "\"\\\t\r", `"\tr`, "0123456789abcdef"
+	if i := strings.IndexRune(short, r); i >= 0 {
+		return append(dst, '\\', letters[i])
+	}
+	for _, u := range utf16.AppendRune(nil, r) {
+		dst = append(dst, '\\', 'u', hex[u>>12], hex[u>>8&15], hex[u>>4&15], hex[u&15])
 	}
 	return dst
 }

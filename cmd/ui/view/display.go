@@ -1,3 +1,5 @@
+// Package view shows a run: as plain lines, as JSON, or the tasks' output alone.
+// What has happened is known from package fold; a view decides nothing.
 package view
 
 import (

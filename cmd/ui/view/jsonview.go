@@ -173,34 +173,18 @@ func (v *jsonView) end(r Result) {
 
 // appendJSON appends valid UTF-8 as the inside of a JSON string.
 func appendJSON(dst, text []byte) []byte {
-	const hex = "0123456789abcdef"
-	start := 0
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+	done := 0 // how much of text dst has
+	for i := 0; i < len(text); {
+		if c := text[i]; c >= ' ' && c < 0x7f && c != '"' && c != '\\' {
+			i++
 			continue
 		}
-		if c >= 0x7f {
-			r, n := utf8.DecodeRune(text[i:])
-			if !visible.Shown(r) {
-				dst = visible.AppendJSON(append(dst, text[start:i]...), r)
-				start = i + n
-			}
-			i += n - 1
-			continue
+		r, n := utf8.DecodeRune(text[i:])
+		if r < ' ' || r == '"' || r == '\\' || !visible.Shown(r) {
+			dst = visible.AppendJSON(append(dst, text[done:i]...), r)
+			done = i + n
 		}
-		dst = append(dst, text[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\t':
-			dst = append(dst, '\\', 't')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		default:
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
+		i += n
 	}
-	return append(dst, text[start:]...)
+	return append(dst, text[done:]...)
 }
