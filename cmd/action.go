@@ -130,7 +130,7 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 		fmt.Fprintln(a.streams.Err, "no task that runs has an action")
 		return nil
 	}
-	return answer.WriteActions(a.to(mode), list)
+	return answer.WriteActions(answerTo(a, mode), list)
 }
 
 // completeAction completes TARGET and what can be done there.

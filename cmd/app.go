@@ -30,7 +30,7 @@ type app struct {
 	jsonErrors bool // errors go to stdout, as diagnostics
 }
 
-// to returns where a command shows its answer, and how.
-func (a *app) to(mode ui.Mode) answer.To {
+// answerTo returns where a command shows its answer, and how.
+func answerTo(a *app, mode ui.Mode) answer.To {
 	return answer.To{Streams: a.streams, Mode: mode, Colour: a.colour, At: time.Now()}
 }

@@ -98,12 +98,12 @@ func completeChange(a *app, c *connection, groups bool) cobra.CompletionFunc {
 // shows how the deployment goes on to which that led.
 func followChange(ctx context.Context, a *app, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
 	done := []answer.Done{{Job: job.ID, Label: "job " + job.ID}}
-	if err := answer.WriteDone(a.to(mode), what, done); err != nil || detach {
+	if err := answer.WriteDone(answerTo(a, mode), what, done); err != nil || detach {
 		return err
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	show := &answer.Rollout{To: a.to(mode)}
+	show := &answer.Rollout{To: answerTo(a, mode)}
 	d, err := job.Follow(ctx, begun, show.Show)
 	if err != nil || d == nil {
 		return stopped(ctx, err)

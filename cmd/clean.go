@@ -90,5 +90,5 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 		errs = append(errs, allocdir.CleanVolumes(dataDir))
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
-	return errors.Join(append(errs, answer.WriteFreed(a.to(opts.mode), freed))...)
+	return errors.Join(append(errs, answer.WriteFreed(answerTo(a, opts.mode), freed))...)
 }

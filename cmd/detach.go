@@ -113,5 +113,5 @@ func reportDetached(ctx context.Context, a *app, input detachedRun, opts upOptio
 			return err
 		}
 	}
-	return answer.WriteDetached(a.to(opts.mode), "", runs)
+	return answer.WriteDetached(answerTo(a, opts.mode), "", runs)
 }

@@ -83,7 +83,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	return answer.WriteDispatched(a.to(opts.mode), job.ID, child)
+	return answer.WriteDispatched(answerTo(a, opts.mode), job.ID, child)
 }
 
 // completeDispatch completes the jobs that can be dispatched.

@@ -33,5 +33,5 @@ func listOrphans(a *app, mode ui.Mode) error {
 		fmt.Fprintln(a.streams.Err, "no killed run left a process behind")
 		return nil
 	}
-	return answer.WriteOrphans(a.to(mode), found)
+	return answer.WriteOrphans(answerTo(a, mode), found)
 }

@@ -122,7 +122,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
 		return nil
 	}
-	return answer.WriteStatus(a.to(opts.mode), st)
+	return answer.WriteStatus(answerTo(a, opts.mode), st)
 }
 
 // current leaves out the jobs of a cluster of which nothing runs any more. It
@@ -154,7 +154,7 @@ func showEnded(a *app, all, tasks []*client.Task, runs []*endedRun, opts psOptio
 		}
 		st.Jobs = append(st.Jobs, answer.JobStatus{Job: r.job, Status: status, RunDir: r.dir})
 	}
-	return answer.WriteStatus(a.to(opts.mode), st)
+	return answer.WriteStatus(answerTo(a, opts.mode), st)
 }
 
 // statusOf puts tasks in the words of a status.

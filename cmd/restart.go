@@ -115,7 +115,7 @@ func carryOut(a *app, mode ui.Mode, what string, tasks []*client.Task, labels ma
 		if err := do(t); err != nil {
 			return err
 		}
-		if err := answer.WriteDone(a.to(mode), what, []answer.Done{doneOf(t, labels)}); err != nil {
+		if err := answer.WriteDone(answerTo(a, mode), what, []answer.Done{doneOf(t, labels)}); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func runSignal(ctx context.Context, a *app, target, name string, opts orderOptio
 		}
 		done := doneOf(t, labels)
 		done.Signal = signal
-		if err := answer.WriteDone(a.to(opts.mode), "signalled", []answer.Done{done}); err != nil {
+		if err := answer.WriteDone(answerTo(a, opts.mode), "signalled", []answer.Done{done}); err != nil {
 			return err
 		}
 	}

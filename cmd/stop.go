@@ -74,7 +74,7 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 	for _, job := range jobs {
 		done = append(done, answer.Done{Job: job, Label: "job " + job})
 	}
-	return answer.WriteDone(a.to(o.mode), "stopped", done)
+	return answer.WriteDone(answerTo(a, o.mode), "stopped", done)
 }
 
 func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {

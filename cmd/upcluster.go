@@ -251,5 +251,5 @@ func detachCluster(ctx context.Context, a *app, r *clusterRun, warnings []ui.Dia
 	for _, t := range r.jobs {
 		runs = append(runs, ui.Run{Job: *t.job.ID, Version: currentVersion().Version, Address: r.jobs[0].server.Address})
 	}
-	return answer.WriteDetached(a.to(opts.mode), r.words, runs)
+	return answer.WriteDetached(answerTo(a, opts.mode), r.words, runs)
 }
