@@ -16,17 +16,12 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/engine"
-	"taskrun/engine/httpapi/jobs"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/sessions"
 	"taskrun/engine/httpapi/tracker"
 	"taskrun/engine/leaf/workload"
-	"taskrun/jobspec"
-	"taskrun/jobspec/taskenv"
 )
 
 // What a client may send, and how slowly.
@@ -38,37 +33,6 @@ const (
 
 // answerTime is how long what is being answered may take when the server ends.
 const answerTime = time.Second
-
-// Order is what a client wants done with a job.
-type Order = jobs.Order
-
-// The orders whose jobs are checked.
-const (
-	OrderRegister = jobs.OrderRegister
-	OrderPlan     = jobs.OrderPlan
-	OrderValidate = jobs.OrderValidate
-	OrderDispatch = jobs.OrderDispatch
-)
-
-// Config is what a server tells of its surroundings.
-type Config struct {
-	Node    *taskenv.Node // of which nothing may be written any more
-	Version string        // of taskrun
-	DataDir string        // where the runs are
-	// Preflight makes of a job, which is canonicalized then, what the run would
-	// make of it, and returns everything that is wrong with it. A job that is
-	// dispatched is not changed. Several jobs may be checked at once.
-	Preflight func(order Order, job *api.Job) jobspec.Problems
-	// Keys verify the tokens of workload identities that tasks send.
-	Keys *workload.Keyring
-	// Sources is what the jobs were made of, by ID, where that is known.
-	Sources map[string]*api.JobSubmission
-	// StopRun, if set, stops or kills everything that the engine runs.
-	StopRun func(kill bool)
-	// Linger is how long clients that follow output may take, when the server
-	// ends, to read the rest of it; less than a second means that.
-	Linger time.Duration
-}
 
 // Server serves an engine. Its methods may be called from several goroutines
 // at once.
@@ -124,6 +88,33 @@ func (s *Server) Serve(l net.Listener) error {
 	return nil
 }
 
+// ServeTask answers what a task asks at its socket, until the listener is
+// closed: with the rights of the workload identity whose token a request
+// carries, and with none if there is no token. When it returns no connection is
+// left.
+func (s *Server) ServeTask(l net.Listener) {
+	t := &taskListener{limitedListener: withLimit(l, connectionsPerTask), open: map[net.Conn]bool{}}
+	_ = s.http.Serve(t)
+	_ = t.Close()
+	t.closed.Wait()
+	t.refused.Wait()
+}
+
+// context is that of the requests which a listener lets in.
+func (s *Server) context(l net.Listener) context.Context {
+	if limited, ok := l.(*limitedListener); ok {
+		l = limited.Listener
+	}
+	switch l := l.(type) {
+	case *tokenListener:
+		return context.WithValue(s.ctx, tokenKey{}, l.token)
+	case *taskListener:
+		return context.WithValue(s.ctx, taskKey{}, true)
+	default:
+		return s.ctx
+	}
+}
+
 // Shutdown ends the server: nobody is let in any more, commands end at once,
 // what else is being answered within a second or as long as it may linger. It
 // returns when nothing of it is left, or with an error when ctx ends first.
@@ -166,7 +157,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		// body then, and would wait for it.
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(rest.BodyTime))
 	}
-	caller, err := s.caller(r)
+	caller, err := callerOf(r, s.cfg.Keys, s.engine)
 	if err != nil {
 		return err
 	}

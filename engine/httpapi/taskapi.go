@@ -27,18 +27,6 @@ type caller struct {
 	engine *engine.Engine
 }
 
-// ServeTask answers what a task asks at its socket, until the listener is
-// closed: with the rights of the workload identity whose token a request
-// carries, and with none if there is no token. When it returns no connection is
-// left.
-func (s *Server) ServeTask(l net.Listener) {
-	t := &taskListener{limitedListener: withLimit(l, connectionsPerTask), open: map[net.Conn]bool{}}
-	_ = s.http.Serve(t)
-	_ = t.Close()
-	t.closed.Wait()
-	t.refused.Wait()
-}
-
 // taskListener closes its connections with itself.
 type taskListener struct {
 	*limitedListener
@@ -97,9 +85,9 @@ func (c *taskConn) Close() error {
 
 type taskKey struct{}
 
-// caller returns the task whose token a request at the socket of a task
+// callerOf returns the task whose token a request at the socket of a task
 // carries; nil for a request of the user.
-func (s *Server) caller(r *http.Request) (*caller, error) {
+func callerOf(r *http.Request, keys *workload.Keyring, e *engine.Engine) (*caller, error) {
 	if r.Context().Value(taskKey{}) == nil {
 		return nil, nil
 	}
@@ -107,15 +95,15 @@ func (s *Server) caller(r *http.Request) (*caller, error) {
 	if token == "" {
 		return nil, rest.Fail(http.StatusUnauthorized, "Unauthorized")
 	}
-	claims, err := s.cfg.Keys.Verify(token, time.Now())
+	claims, err := keys.Verify(token, time.Now())
 	if err != nil {
 		return nil, rest.Fail(http.StatusForbidden, "Forbidden")
 	}
-	a, ok := s.engine.Alloc(claims.Allocation)
+	a, ok := e.Alloc(claims.Allocation)
 	if !ok || a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed {
 		return nil, rest.Fail(http.StatusForbidden, "Forbidden")
 	}
-	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, engine: s.engine}, nil
+	return &caller{claims: claims, group: a.Group, job: *a.Job.ID, engine: e}, nil
 }
 
 // callerRights tell what a task may read: what Nomad's default policy for

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"fmt"
@@ -43,21 +42,6 @@ func ListenTCP(addr string) (l net.Listener, token string, err error) {
 }
 
 type tokenKey struct{}
-
-// context is that of the requests which a listener lets in.
-func (s *Server) context(l net.Listener) context.Context {
-	if limited, ok := l.(*limitedListener); ok {
-		l = limited.Listener
-	}
-	switch l := l.(type) {
-	case *tokenListener:
-		return context.WithValue(s.ctx, tokenKey{}, l.token)
-	case *taskListener:
-		return context.WithValue(s.ctx, taskKey{}, true)
-	default:
-		return s.ctx
-	}
-}
 
 // checkToken refuses a request that lacks the token of its listener, if that
 // has one.

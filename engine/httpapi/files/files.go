@@ -54,7 +54,7 @@ func (h *Handler) find(r *rest.Request) (*place, error) {
 	if !filepath.IsLocal(name) {
 		return nil, errEscapes
 	}
-	p, err := find(a.Dir, name)
+	p, err := walkTo(a.Dir, name)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func contentType(f *os.File, name string) (string, error) {
 }
 
 // Cat answers GET /v1/client/fs/cat/:id with the whole file.
-func (h *Handler) Cat(r *rest.Request) error { return h.send(r, 0, 0) }
+func (h *Handler) Cat(r *rest.Request) error { return h.sendPart(r, 0, 0) }
 
 // ReadAt answers GET /v1/client/fs/readat/:id with a part of the file; a
 // limit that is not above 0 means the rest.
@@ -156,12 +156,12 @@ func (h *Handler) ReadAt(r *rest.Request) error {
 			return rest.Fail(http.StatusBadRequest, "error parsing limit: %v", err)
 		}
 	}
-	return h.send(r, offset, limit)
+	return h.sendPart(r, offset, limit)
 }
 
-// send sends bytes that a task may have written, as what no browser takes
+// sendPart sends bytes that a task may have written, as what no browser takes
 // for a page.
-func (h *Handler) send(r *rest.Request, offset, limit int64) error {
+func (h *Handler) sendPart(r *rest.Request, offset, limit int64) error {
 	p, err := h.find(r)
 	if err != nil {
 		return err

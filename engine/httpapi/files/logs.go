@@ -3,34 +3,19 @@ package files
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"path"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
 )
 
 // frameSize is how many bytes of output a frame carries at most.
 const frameSize = 64 << 10
-
-// logsQuery is what a client wants to read.
-type logsQuery struct {
-	outputKey
-	dir           string // where the files are
-	offset        int64
-	whence        int
-	follow, plain bool
-	silent        bool // of what is in files no more is told than that there is some
-	disabled      bool // there are no files
-}
 
 // Logs answers GET /v1/client/fs/logs/:id with frames, or with the plain
 // output. A stream that follows a task outlives it and ends with the server:
@@ -71,7 +56,7 @@ func (h *Handler) Logs(r *rest.Request) error {
 		h.outputs.holds(follower, reader.Hold)
 		wake = follower.wake
 	}
-	out := output{Frames: r.Frames(q.plain)}
+	out := logStream{Frames: r.Frames(q.plain)}
 	out.End(out.copy(r.Context(), reader, wake), q.follow)
 	return nil
 }
@@ -103,77 +88,15 @@ func (h *Handler) ring(out *rest.Frames, r *rest.Request, key outputKey) error {
 	}
 }
 
-func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
-	q.alloc, q.task = r.ID, r.Query.Get("task")
-	if q.task == "" {
-		return q, rest.Fail(http.StatusBadRequest, "must provide task name")
-	}
-	switch r.Query.Get("type") {
-	case "stdout":
-	case "stderr":
-		q.stream = event.Stderr
-	default:
-		return q, rest.Fail(http.StatusBadRequest, "must provide log type (stdout/stderr)")
-	}
-	if q.follow, err = r.Flag("follow"); err != nil {
-		return q, err
-	}
-	if q.plain, err = r.Flag("plain"); err != nil {
-		return q, err
-	}
-	if q.silent, err = r.Flag("silent"); err != nil {
-		return q, err
-	}
-	if q.silent && (q.plain || !q.follow) {
-		return q, rest.Fail(http.StatusBadRequest, "silent goes together with follow, and not with plain")
-	}
-	if q.offset, err = r.Number("offset"); err != nil {
-		return q, err
-	}
-	switch r.Query.Get("origin") {
-	case "", "start":
-	case "end":
-		q.whence = io.SeekEnd
-	default:
-		return q, rest.Fail(http.StatusBadRequest, "origin must be start or end")
-	}
-	return q, h.findLogs(&q)
-}
-
-// findLogs finds the files of a task that has started. The name of the task
-// becomes part of a file's name only when the job has such a task.
-func (h *Handler) findLogs(q *logsQuery) error {
-	a, ok := h.engine.Alloc(q.alloc)
-	if !ok {
-		return rest.UnknownAlloc(q.alloc)
-	}
-	state, ok := a.Tasks[q.task]
-	if !ok {
-		return rest.Fail(http.StatusBadRequest, "unknown task name %q", q.task)
-	}
-	if state.StartedAt.IsZero() {
-		return rest.Fail(http.StatusNotFound, "task %q not started yet. No logs available", q.task)
-	}
-	tasks := a.Job.LookupTaskGroup(a.Group).Tasks
-	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == q.task })
-	c := tasks[i].LogConfig
-	q.disabled = c != nil && c.Disabled != nil && *c.Disabled
-	if q.disabled && !q.follow {
-		return rest.Fail(http.StatusNotFound, "log entry for task %q and log type %q not found: the job disables logs", q.task, q.stream)
-	}
-	q.dir = allocdir.SharedOf(a.Dir).Logs
-	return nil
-}
-
-// output is sent to a client.
-type output struct {
+// logStream is output that is sent to a client.
+type logStream struct {
 	*rest.Frames
 	skipped int64 // how much is left out, as was said
 }
 
 // copy writes what there is and, with a wake, what is still to come until ctx
 // ends. Whoever reads slowly reads old output, and holds nobody up.
-func (o *output) copy(ctx context.Context, r *tasklog.Reader, wake <-chan struct{}) error {
+func (o *logStream) copy(ctx context.Context, r *tasklog.Reader, wake <-chan struct{}) error {
 	heartbeat := time.NewTicker(rest.BeatTime)
 	defer heartbeat.Stop()
 	buf := make([]byte, frameSize)
@@ -204,7 +127,7 @@ func (o *output) copy(ctx context.Context, r *tasklog.Reader, wake <-chan struct
 }
 
 // piece writes what a reader has read.
-func (o *output) piece(p []byte, r *tasklog.Reader) error {
+func (o *logStream) piece(p []byte, r *tasklog.Reader) error {
 	f := &api.StreamFrame{Data: p}
 	if !o.Plain {
 		name, offset := r.Position()
@@ -215,9 +138,4 @@ func (o *output) piece(p []byte, r *tasklog.Reader) error {
 		}
 	}
 	return o.Write(f)
-}
-
-// leftOut says that a frame is not the one that follows the frame before.
-func leftOut(bytes int64) string {
-	return fmt.Sprintf("%d bytes before these are left out: the reader was too slow", bytes)
 }

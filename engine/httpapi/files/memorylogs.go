@@ -54,3 +54,8 @@ func pass(out *rest.Frames, body event.Body) error {
 	}
 	return out.Write(&f)
 }
+
+// leftOut says that a frame is not the one that follows the frame before.
+func leftOut(bytes int64) string {
+	return fmt.Sprintf("%d bytes before these are left out: the reader was too slow", bytes)
+}

@@ -4,8 +4,16 @@ import (
 	"context"
 	"sync"
 
+	"taskrun/engine"
 	"taskrun/engine/leaf/event"
 )
+
+// Engine is what runs the tasks.
+type Engine interface {
+	Alloc(id string) (engine.Alloc, bool)
+	Subscribe(output bool) *event.Subscription
+	SubscribeTo(wanted func(event.Event) bool) *event.Subscription
+}
 
 // outputs wakes those who follow the output of tasks. It listens to the
 // output while somebody does, and only then.

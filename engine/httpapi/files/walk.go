@@ -26,9 +26,9 @@ type walk struct {
 	left     []string
 }
 
-// find returns the place that a path leads to, from an allocation's directory
+// walkTo returns the place that a path leads to, from an allocation's directory
 // and never out of it.
-func find(dir, name string) (*place, error) {
+func walkTo(dir, name string) (*place, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fileError("lstat", name, err)
@@ -84,7 +84,7 @@ func (w *walk) step() (*place, error) {
 	case next == ".":
 		return nil, nil
 	}
-	below, err := open(w.at, next, info)
+	below, err := openDir(w.at, next, info)
 	if err != nil {
 		return nil, fileError("lstat", path.Join(name, path.Join(w.left...)), err)
 	}
@@ -122,8 +122,8 @@ func within(dir, target string) (string, error) {
 	return "", errEscapes
 }
 
-// open opens the directory of a name that was looked at.
-func open(at *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
+// openDir opens the directory of a name that was looked at.
+func openDir(at *os.Root, name string, seen fs.FileInfo) (*os.Root, error) {
 	if !seen.IsDir() {
 		return nil, syscall.ENOTDIR
 	}

@@ -43,7 +43,7 @@ func TestADirectoryBecomesALinkOnceItsFileIsFound(t *testing.T) {
 	t.Parallel()
 	for _, swapped := range []string{"t/local/d", "t/local"} {
 		dir := allocated(t)
-		p, err := find(dir, "t/local/d/token")
+		p, err := walkTo(dir, "t/local/d/token")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
 	}
 	local := filepath.Join(dir, "t/local")
 	swap(t, local, "secrets")
-	if below, err := open(task, "local", seen); err == nil || rest.StatusOf(fileError("lstat", "t/local", err)) != http.StatusConflict {
+	if below, err := openDir(task, "local", seen); err == nil || rest.StatusOf(fileError("lstat", "t/local", err)) != http.StatusConflict {
 		t.Errorf("a link: %v, %v", below, err)
 	}
 	if err := errors.Join(os.Remove(local), syscall.Mkfifo(local, 0o600)); err != nil {
@@ -85,7 +85,7 @@ func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() {
-		_, err := open(task, "local", seen)
+		_, err := openDir(task, "local", seen)
 		ended <- err
 	}()
 	select {
@@ -102,7 +102,7 @@ func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
 func TestAFileBecomesALinkOnceItIsFound(t *testing.T) {
 	t.Parallel()
 	dir := allocated(t)
-	p, err := find(dir, "t/local/d/token")
+	p, err := walkTo(dir, "t/local/d/token")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestLinks(t *testing.T) {
 		"t/local/up": "t", "t/local/up/local/d": "t/local/d", "t/local/deep": "t/local/d/token", "t/local/top": ".",
 		"t/local/top/alloc/data": "alloc/data", "t/local/up/secrets/token": "t/secrets/token",
 	} {
-		p, err := find(dir, name)
+		p, err := walkTo(dir, name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -152,7 +152,7 @@ func TestLinks(t *testing.T) {
 		"t/local/loop": "too many levels of symbolic links", "t/local/out": "escapes", "t/local/host": "escapes", "t/local/many": "too many levels",
 		"t/local/d/token/x": "not a directory", "t/local/none/x": "no such file", "t/local/\x00": "invalid argument",
 	} {
-		if p, err := find(dir, name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
+		if p, err := walkTo(dir, name); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %+v, %v, want %s", name, p, err, want)
 		}
 	}

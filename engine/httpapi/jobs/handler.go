@@ -32,6 +32,9 @@ type Config struct {
 	StopRun func(kill bool)
 }
 
+// jobsAtOnce is how many requests with a job are carried out at a time.
+const jobsAtOnce = 2
+
 // Handler serves the jobs of a run.
 type Handler struct {
 	run         *render.Run

@@ -14,12 +14,10 @@ import (
 // What a request with a job may bring. In memory a job is many times as large
 // as its text, and some of its blocks are a hundred times as large.
 const (
-	maxJob     = 8 << 20 // bytes of a request with a job
-	maxSource  = 1 << 20 // bytes of a job file, as in Nomad
-	maxBlocks  = 100_000 // objects and lists in a job
-	maxValues  = 1 << 20 // all that is in them
-	maxTasks   = 10_000  // groups and tasks in a job
-	jobsAtOnce = 2       // requests
+	maxJob    = 8 << 20 // bytes of a request with a job
+	maxBlocks = 100_000 // objects and lists in a job
+	maxValues = 1 << 20 // all that is in them
+	maxTasks  = 10_000  // groups and tasks in a job
 )
 
 // WithJob makes a handler of requests that bring a job, which are carried out

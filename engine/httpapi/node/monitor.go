@@ -35,7 +35,7 @@ func (h *Handler) Monitor(r *rest.Request) error {
 	out := r.Frames(plain)
 	lines, stop := h.follow(r.Context(), format)
 	defer stop()
-	out.End(write(r.Context(), out, lines), false)
+	out.End(copyLines(r.Context(), out, lines), false)
 	return nil
 }
 
@@ -93,8 +93,8 @@ func (h *Handler) follow(ctx context.Context, format logFormat) (lines <-chan []
 	}
 }
 
-// write writes the lines of a log until ctx ends.
-func write(ctx context.Context, out *rest.Frames, lines <-chan []byte) error {
+// copyLines writes the lines of a log until ctx ends.
+func copyLines(ctx context.Context, out *rest.Frames, lines <-chan []byte) error {
 	heartbeat := time.NewTicker(rest.BeatTime)
 	defer heartbeat.Stop()
 	if err := out.Flush(); err != nil {

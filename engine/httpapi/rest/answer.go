@@ -4,34 +4,19 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"sync/atomic"
 	"time"
 )
 
 const (
-	// preparedAtOnce is how many answers are put together at a time: each may
-	// take many times its size in memory meanwhile.
-	preparedAtOnce = 8
 	// maxUnread is how many bytes of answers may wait for clients to read them.
 	maxUnread = 64 << 20
 	// ReadTime is how long a client may take to read an answer that is no
 	// stream.
 	ReadTime = 30 * time.Second
 )
-
-// Answers bounds what the answers of a server take in memory. Its methods may be
-// called from several goroutines at once.
-type Answers struct {
-	preparing chan struct{} // one for each answer that is put together
-	unread    atomic.Int64  // bytes
-}
-
-// NewAnswers returns the bounds of a server.
-func NewAnswers() *Answers { return &Answers{preparing: make(chan struct{}, preparedAtOnce)} }
 
 // Request returns a request to a server, with the ID in its path.
 func (a *Answers) Request(w http.ResponseWriter, r *http.Request, id string) *Request {
@@ -70,21 +55,6 @@ func (r *Request) encode(v any) ([]byte, error) {
 		return json.MarshalIndent(v, "", "    ")
 	}
 	return json.Marshal(v)
-}
-
-// prepare puts an answer together, a few at a time.
-func (r *Request) prepare(get Get) ([]byte, error) {
-	select {
-	case r.answers.preparing <- struct{}{}:
-		defer func() { <-r.answers.preparing }()
-	case <-r.Context().Done():
-		return nil, context.Cause(r.Context())
-	}
-	v, err := get(r)
-	if err != nil {
-		return nil, err
-	}
-	return r.encode(v)
 }
 
 // send sends an answer. What clients do not read is kept for a while and up to

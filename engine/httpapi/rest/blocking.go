@@ -50,6 +50,21 @@ func Write(do Get) Handler {
 	}
 }
 
+// prepare puts an answer together, a few at a time.
+func (r *Request) prepare(get Get) ([]byte, error) {
+	select {
+	case r.answers.preparing <- struct{}{}:
+		defer func() { <-r.answers.preparing }()
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	}
+	v, err := get(r)
+	if err != nil {
+		return nil, err
+	}
+	return r.encode(v)
+}
+
 // blocking returns the index and the time that a query names.
 func (r *Request) blocking() (after uint64, wait time.Duration, err error) {
 	if raw := r.Query.Get("index"); raw != "" {

@@ -1,0 +1,87 @@
+package files
+
+import (
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+)
+
+// logsQuery is what a client wants to read.
+type logsQuery struct {
+	outputKey
+	dir           string // where the files are
+	offset        int64
+	whence        int
+	follow, plain bool
+	silent        bool // of what is in files no more is told than that there is some
+	disabled      bool // there are no files
+}
+
+// logsQuery returns what a request wants to read.
+func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
+	q.alloc, q.task = r.ID, r.Query.Get("task")
+	if q.task == "" {
+		return q, rest.Fail(http.StatusBadRequest, "must provide task name")
+	}
+	switch r.Query.Get("type") {
+	case "stdout":
+	case "stderr":
+		q.stream = event.Stderr
+	default:
+		return q, rest.Fail(http.StatusBadRequest, "must provide log type (stdout/stderr)")
+	}
+	if q.follow, err = r.Flag("follow"); err != nil {
+		return q, err
+	}
+	if q.plain, err = r.Flag("plain"); err != nil {
+		return q, err
+	}
+	if q.silent, err = r.Flag("silent"); err != nil {
+		return q, err
+	}
+	if q.silent && (q.plain || !q.follow) {
+		return q, rest.Fail(http.StatusBadRequest, "silent goes together with follow, and not with plain")
+	}
+	if q.offset, err = r.Number("offset"); err != nil {
+		return q, err
+	}
+	switch r.Query.Get("origin") {
+	case "", "start":
+	case "end":
+		q.whence = io.SeekEnd
+	default:
+		return q, rest.Fail(http.StatusBadRequest, "origin must be start or end")
+	}
+	return q, h.findLogs(&q)
+}
+
+// findLogs finds the files of a task that has started. The name of the task
+// becomes part of a file's name only when the job has such a task.
+func (h *Handler) findLogs(q *logsQuery) error {
+	a, ok := h.engine.Alloc(q.alloc)
+	if !ok {
+		return rest.UnknownAlloc(q.alloc)
+	}
+	state, ok := a.Tasks[q.task]
+	if !ok {
+		return rest.Fail(http.StatusBadRequest, "unknown task name %q", q.task)
+	}
+	if state.StartedAt.IsZero() {
+		return rest.Fail(http.StatusNotFound, "task %q not started yet. No logs available", q.task)
+	}
+	tasks := a.Job.LookupTaskGroup(a.Group).Tasks
+	i := slices.IndexFunc(tasks, func(t *api.Task) bool { return t.Name == q.task })
+	c := tasks[i].LogConfig
+	q.disabled = c != nil && c.Disabled != nil && *c.Disabled
+	if q.disabled && !q.follow {
+		return rest.Fail(http.StatusNotFound, "log entry for task %q and log type %q not found: the job disables logs", q.task, q.stream)
+	}
+	q.dir = allocdir.SharedOf(a.Dir).Logs
+	return nil
+}
