@@ -18,11 +18,14 @@ type hunt struct {
 
 // scan kills what it finds and returns how many of those may not be gone yet.
 func (h *hunt) scan() (found int) {
+	if reaper.helperStarts() {
+		return 1 // there is news when it has started
+	}
 	oldest := reaper.oldest()
 	all, spared := outsiders(oldest), lineage()
 	known := reaper.survey()
 	if reaper.helperStarts() {
-		return 1 // there is news when it has started
+		return 1 // likewise: it may be among them
 	}
 	h.alone = known.runs == 1 // after the look at all: a run that has begun since has nothing in there
 	for _, p := range all {
