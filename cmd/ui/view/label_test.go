@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
 )
 
 func TestLabelsAreAsShortAsTheyCanBe(t *testing.T) {
@@ -88,6 +91,45 @@ func TestTasksGetStableAndDifferentColours(t *testing.T) {
 			if colours[name] != colour {
 				t.Errorf("%s has another colour this time", name)
 			}
+		}
+	}
+}
+
+// The column of labels is as wide as a terminal shows it, and so is each line
+// of a run in it.
+func TestWideLabelsAlign(t *testing.T) {
+	t.Parallel()
+	names := []string{"日本語サービス", "🚀", "e\u0301te\u0301", "db"}
+	for _, columns := range []int{0, 36, 80} {
+		var tasks []*api.Task
+		for _, name := range names {
+			tasks = append(tasks, task(name))
+		}
+		s, a := newStage(t, columns, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 1, tasks...)}}), alloc("j", 0, "11111111")
+		for _, name := range names {
+			s.writes(a, name, event.Stdout, "x\n")
+			s.say(a, name, event.TaskState{State: "pending"})
+		}
+		s.shows()
+		shown := s.screen
+		if shown == nil {
+			shown = s.out
+			shown.Write(s.err.Bytes())
+		}
+		at := map[string]int{}
+		for line := range strings.Lines(shown.String()) {
+			for _, mark := range []string{markStdout, "○"} {
+				before, _, found := strings.Cut(line, mark)
+				if first, seen := at[mark]; found && seen && first != ui.Width(before) {
+					t.Errorf("%d columns: %q begins in column %d, others in %d", columns, line, ui.Width(before), first)
+				}
+				if found {
+					at[mark] = ui.Width(before)
+				}
+			}
+		}
+		if len(at) != 2 || at[markStdout] != at["○"] {
+			t.Errorf("%d columns: output and events begin in %v", columns, at)
 		}
 	}
 }
