@@ -34,7 +34,7 @@ var floors = []floor{
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
 	{"cmd/client", "engine/execwire", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
-	{"cmd/cluster", "cmd/client engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
+	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/source", "cmd/client cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
@@ -68,7 +68,7 @@ var floors = []floor{
 	{"engine/httpapi/sessions", "engine drivers engine/execwire engine/httpapi/rest engine/httpapi/render", "", "translates the messages of sessions into the streams of drivers"},
 	{"engine/httpapi/*", "engine engine/hoststats engine/update " + leaves + " engine/httpapi/rest engine/httpapi/topic engine/httpapi/feed engine/httpapi/tracker engine/httpapi/render jobspec", "drivers drivers/... hooks/... jobspec/...", "a resource of the API: sees the façade, and no other resource"},
 	{"engine/httpapi", "engine engine/httpapi/... " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "the server: who is let in, and which resource serves a path"},
-	{"engine", leaves + " engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
+	{"engine", leaves + " engine/fold engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
 	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
 	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},

@@ -162,7 +162,9 @@ func (r *jobRun) launch(child *api.Job, c store.Change) error {
 		c.Put(store.KeyOf(jobKey, *child.ID), child)
 		r.recorder.Commit(c)
 	}
-	r.beginLocked(child, func() {})
+	run := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
+	run.introduce()
+	r.beginLocked(run, func() {})
 	return nil
 }
 
@@ -171,13 +173,14 @@ func (r *jobRun) begin(child *api.Job) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.engine.finding.Add(1)
-	r.beginLocked(child, r.engine.finding.Done)
+	run := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
+	run.introduce()
+	r.beginLocked(run, r.engine.finding.Done)
 }
 
-func (r *jobRun) beginLocked(child *api.Job, restored func()) {
-	c := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
+func (r *jobRun) beginLocked(c *jobRun, restored func()) {
 	c.hostEnv = r.hostEnv
-	r.known[*child.ID] = c
+	r.known[*c.job.ID] = c
 	r.live++
 	r.children.Go(func() {
 		c.restoreStop()

@@ -114,7 +114,7 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 	if isNew {
 		r.changed = true
 		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
-			ID: d.ID, Job: *r.job.ID, Version: d.Version, Status: d.Status, Description: d.Description,
+			ID: d.ID, Job: *r.job.ID, Version: d.Version, Status: d.Status, Description: d.Description, Canarying: d.Canarying(),
 		}})
 	}
 	if next == nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
@@ -95,7 +96,9 @@ func (r *jobRun) changeDeployment(id string, change func(*jobRun, *deploymentRec
 		return true, err
 	}
 	d.unsaved, r.changed = true, true
-	r.advance(&store.Change{})
+	var c store.Change
+	r.evaluate(event.DeploymentWatcher, "", &c)
+	r.advance(&c)
 	r.look()
 	return true, nil
 }

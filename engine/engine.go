@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
@@ -72,6 +73,7 @@ type Config struct {
 type Engine struct {
 	cfg   Config
 	bus   event.Bus
+	state *state
 	ports *port.Claims
 	cores *coreClaims
 
@@ -119,12 +121,17 @@ func New(cfg Config) *Engine {
 	if cfg.LogicalPorts {
 		ports = port.NewLogical()
 	}
-	e := &Engine{cfg: cfg, ports: ports, cores: newCoreClaims(cfg.Node), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
+	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.leaving, e.leave = context.WithCancel(context.Background())
 	e.settled, e.settle = context.WithCancel(e.stopping)
 	e.watch = newDriverWatch(e)
+	e.bus.Observe = e.state.observe
+	cfg.Variables.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
+		shown := *v
+		return fold.Index(event.Event{Seq: e.bus.Publish(nil, "", event.Variable{VariableMetadata: &shown, Deleted: deleted})})
+	})
 	return e
 }
 
@@ -175,6 +182,11 @@ func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
 	e.runs = runs
 	e.finding.Add(len(runs))
+	e.Look(func(run *fold.Run) {
+		for _, r := range runs {
+			run.Jobs = append(run.Jobs, r.job)
+		}
+	})
 	for _, r := range runs {
 		e.jobs.Go(r.run)
 	}

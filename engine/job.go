@@ -107,8 +107,9 @@ func (r *jobRun) run() {
 	}
 	if !r.job.IsPeriodic() && !r.job.IsParameterized() {
 		r.deployFirst()
-		r.restoreSlots()
 	}
+	r.introduce()
+	r.restoreSlots()
 	close(r.ready)
 	r.engine.finding.Done()
 	switch {

@@ -6,7 +6,10 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/restart"
+	"taskrun/engine/runner"
 	"taskrun/engine/store"
 )
 
@@ -60,6 +63,7 @@ func (e *Engine) StopJob(id string, purge bool) (bool, error) {
 	r.stopped = true
 	var c store.Change
 	c.Put(r.stoppedKey(), true)
+	r.evaluate(event.JobDeregister, "", &c)
 	r.recorder.Commit(c)
 	r.stop()
 	return true, nil
@@ -68,14 +72,17 @@ func (e *Engine) StopJob(id string, purge bool) (bool, error) {
 // forgetJob forgets a job that has ended, and its allocations.
 func (e *Engine) forgetJob(id string) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	var gone []*runner.Alloc
 	for _, a := range e.allocs {
-		if cfg := a.Config(); *cfg.Job.ID == id {
-			delete(e.allocs, cfg.Alloc.ID)
-			delete(e.unwanted, a)
+		if *a.Config().Job.ID == id {
+			gone = append(gone, a)
 		}
 	}
 	e.purged[id] = true
+	e.mu.Unlock()
+	for _, a := range gone {
+		e.forget(a)
+	}
 }
 
 // Stopped reports whether a job was ordered to stop.
@@ -132,10 +139,13 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	var c store.Change
+	evaluation := r.evaluateStop(cfg.Alloc, &c)
 	for _, s := range r.slots {
 		if s.present != a {
 			continue
 		}
+		s.last().Stopped = evaluation
 		switch {
 		case *cfg.Job.Type == api.JobTypeSysbatch:
 			s.again = reschedule
@@ -144,9 +154,24 @@ func (e *Engine) StopAlloc(id string, reschedule bool) error {
 		default:
 			s.again = true
 		}
-		s.stopAlloc()
+		s.stopAlloc(&c)
 	}
+	r.recorder.Commit(c)
 	return nil
+}
+
+// evaluateStop returns the ID of the evaluation with which an allocation is
+// stopped. The lock is held.
+func (r *jobRun) evaluateStop(a *event.Alloc, c *store.Change) (id string) {
+	r.engine.Look(func(run *fold.Run) {
+		if known := run.Evaluated(a.Job, a.ID, event.AllocStop); known != nil {
+			id = known.ID
+		}
+	})
+	if id == "" {
+		id = r.evaluate(event.AllocStop, a.ID, c)
+	}
+	return id
 }
 
 // atOnce is how soon an allocation that is to be replaced is replaced at once.
@@ -166,13 +191,13 @@ func (s *slot) rescheduleStopped(changed, now time.Time) {
 	}
 }
 
-// stopAlloc stops the present allocation, and stores that. The job's lock is
-// held.
-func (s *slot) stopAlloc() {
+// stopAlloc stops the present allocation, and stores that together with c. The
+// job's lock is held.
+func (s *slot) stopAlloc(c *store.Change) {
 	s.last().Unwanted, s.last().Again = migrated, s.again
-	var c store.Change
 	c.Put(s.key(), s.slotRecord)
-	s.recorder.Commit(c)
+	s.recorder.Commit(*c)
+	*c = store.Change{}
 	s.engine.desire(s.present, migrated)
 	s.present.Stop()
 }

@@ -116,10 +116,12 @@ func (e *Engine) track(a *runner.Alloc) {
 
 // forget takes an allocation out of what is known.
 func (e *Engine) forget(a *runner.Alloc) {
+	known := a.Config().Alloc
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.allocs, a.Config().Alloc.ID)
+	delete(e.allocs, known.ID)
 	delete(e.unwanted, a)
+	e.mu.Unlock()
+	e.bus.Publish(known, "", event.Forgotten{})
 }
 
 // desire says why an allocation is not to run on.

@@ -57,8 +57,12 @@ type slotRecord struct {
 type placement struct {
 	ID       string `json:"id"`
 	Replaces string `json:"replaces,omitempty"`
-	Version  uint64 `json:"version,omitempty"` // of the job
-	Canary   bool   `json:"canary,omitempty"`  // and not promoted
+	// Evaluation is the ID of the one because of which it is placed, Stopped of
+	// that with which somebody has stopped it.
+	Evaluation string `json:"evaluation,omitempty"`
+	Stopped    string `json:"stopped,omitempty"`
+	Version    uint64 `json:"version,omitempty"` // of the job
+	Canary     bool   `json:"canary,omitempty"`  // and not promoted
 	// WasCanary: it was placed as one.
 	WasCanary bool   `json:"was_canary,omitempty"`
 	Unwanted  string `json:"unwanted,omitempty"` // why it is to end

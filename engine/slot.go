@@ -94,6 +94,7 @@ func (s *slot) place() *runner.Alloc {
 			d.unsaved = true
 		}
 	}
+	p.Evaluation = s.placedBy(p, &s.forgotten)
 	cfg := s.config(p)
 	var failure error
 	s.claimed, failure = s.givePorts(&cfg)
@@ -220,13 +221,10 @@ func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
 func (s *slot) name() string { return s.allocName(s.group, s.index) }
 
 func (s *slot) config(p placement) runner.Config {
-	e, parent := s.engine, ""
-	if s.job.ParentID != nil {
-		parent = *s.job.ParentID
-	}
+	e := s.engine
 	version := s.settings(p)
 	cfg := runner.Config{
-		Alloc:          &event.Alloc{Job: *s.job.ID, Group: s.group, Name: s.name(), ID: p.ID, Parent: parent},
+		Alloc:          &event.Alloc{Job: *s.job.ID, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent()},
 		Index:          s.index,
 		Job:            version.Job,
 		Group:          version.Group,
@@ -234,6 +232,7 @@ func (s *slot) config(p placement) runner.Config {
 		Canary:         version.Canary,
 		Dir:            s.dir.AllocDir(p.ID),
 		Replaces:       p.Replaces,
+		Evaluation:     p.Evaluation,
 		Ports:          p.Ports,
 		TaskPorts:      p.TaskPorts,
 		Cores:          p.Cores,

@@ -97,6 +97,8 @@ func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 	if deployment != nil {
 		r.deploy(deployment)
 	}
+	r.tellVersion(job, c)
+	r.evaluate(event.JobRegister, "", c)
 	r.forgetVersions(c)
 	r.changed, r.excess = true, r.reserved
 	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
@@ -120,6 +122,7 @@ func (r *jobRun) stabilise(n uint64, c *store.Change) {
 	if r.recorder.Durable() {
 		c.Put(key, &job)
 	}
+	r.tellVersion(&job, c)
 }
 
 // forgetVersions drops the versions that nobody needs, and their deployments.
@@ -140,6 +143,7 @@ func (r *jobRun) forgetVersions(c *store.Change) {
 		}
 		stable = stable || job.Stable != nil && *job.Stable
 	}
+	var gone []uint64
 	r.versions = slices.DeleteFunc(r.versions, func(job *api.Job) bool {
 		n := *job.Version
 		if needed[n] {
@@ -147,9 +151,18 @@ func (r *jobRun) forgetVersions(c *store.Change) {
 		}
 		c.Drop(r.versionKey(n))
 		c.Drop(r.deploymentKey(n))
+		deployment := ""
+		if d := r.deploymentOf(n); d != nil {
+			deployment = d.ID
+		}
+		c.ForgetVersion(*r.job.ID, n, deployment)
+		gone = append(gone, n)
 		r.deployments = slices.DeleteFunc(r.deployments, func(d *deploymentRecord) bool { return d.Version == n })
 		return true
 	})
+	if len(gone) > 0 {
+		r.engine.bus.Publish(nil, "", event.Forgotten{Job: *r.job.ID, Versions: gone})
+	}
 }
 
 // Revert makes an earlier version of a job the newest one again. With prior the

@@ -74,9 +74,10 @@ func (r *jobRun) setTag(i int, tag *api.JobVersionTag) {
 		r.newest.Store(&job)
 		key = store.KeyOf(jobKey, *job.ID)
 	}
+	var c store.Change
 	if r.recorder.Durable() {
-		var c store.Change
 		c.Put(key, &job)
-		r.recorder.Commit(c)
 	}
+	r.tellVersion(&job, &c)
+	r.recorder.Commit(c)
 }

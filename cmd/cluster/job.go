@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 )
 
@@ -235,7 +236,9 @@ func (f *followed) deployed() (state *event.Deployment, word string) {
 	if d == nil || f.Version != nil && d.JobVersion < *f.Version {
 		return nil, ""
 	}
-	now := event.Deployment{ID: d.ID, Job: *f.ID, Status: d.Status, Description: d.StatusDescription}
+	now := event.Deployment{
+		ID: d.ID, Job: *f.ID, Version: d.JobVersion, Status: d.Status, Description: d.StatusDescription, Canarying: canarying(d),
+	}
 	before := f.deployment
 	f.deployment = now
 	switch {
@@ -245,6 +248,17 @@ func (f *followed) deployed() (state *event.Deployment, word string) {
 		return nil, fmt.Sprintf("job %s: %s", now.Job, now.Description)
 	}
 	return nil, ""
+}
+
+// canarying reports whether a deployment that runs waits for canaries, or for
+// their promotion.
+func canarying(d *api.Deployment) bool {
+	for _, g := range d.TaskGroups {
+		if d.Status == health.DeploymentRunning && g.DesiredCanaries > 0 && !g.Promoted {
+			return true
+		}
+	}
+	return false
 }
 
 // over reports whether nothing of the job runs, or will run, by what is known.

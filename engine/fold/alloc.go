@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -18,6 +19,11 @@ type Alloc struct {
 	Tasks               []*Task       // in the order of the job
 	ended               int           // which one to end it was, from 1; 0: it has not
 	Failure             *Failure      // the first; nil as long as there is none
+	Healthy             *bool         // nil before there is a verdict
+	Evaluation          string        // ID of the one because of which it was placed
+	Services            []event.Service
+	Checks              []event.Check // what each says now
+	Created, Modified   uint64        // indexes
 
 	byName  map[string]*Task
 	counted bool
@@ -44,6 +50,33 @@ func (a *Alloc) Replacements() (n int) {
 		n++
 	}
 	return n
+}
+
+// Ended reports whether the allocation is complete or has failed.
+func (a *Alloc) Ended() bool {
+	return a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed
+}
+
+// Awaits reports whether another allocation is yet to run in its place.
+func (a *Alloc) Awaits() bool { return a.Ended() && a.Retry >= 0 && a.Replacement == nil }
+
+// offers takes in that a service is registered, or is no more.
+func (a *Alloc) offers(s event.Service) {
+	a.Services = slices.DeleteFunc(a.Services, func(o event.Service) bool { return o.ID == s.ID })
+	if s.Registered {
+		a.Services = append(a.Services, s)
+	}
+}
+
+// checked takes in what a check says.
+func (a *Alloc) checked(c event.Check) {
+	for i, o := range a.Checks {
+		if o.Service == c.Service && o.Check == c.Check {
+			a.Checks[i] = c
+			return
+		}
+	}
+	a.Checks = append(a.Checks, c)
 }
 
 // Failed reports whether the allocation counts as failed: it has failed, and

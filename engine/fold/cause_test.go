@@ -53,7 +53,7 @@ func TestWeigh(t *testing.T) {
 		{event.Terminated(0, 0, false, nil), Ordinary},
 		{event.Terminated(0, 9, false, nil), Trouble},
 		{event.Terminated(1, 0, false, nil), Trouble},
-		{event.Restarting(time.Second, "why", "why"), Setback},
+		{event.Restarting(time.Second, "why", true), Setback},
 		{event.SetupFailure(errors.New("no")), Trouble},
 		{event.SiblingFailed("b"), Setback},
 		{event.Killing(time.Second), Ordinary},

@@ -18,10 +18,13 @@ type Run struct {
 	Jobs   []*api.Job
 	Allocs []*Alloc  // by first appearance
 	Latest time.Time // of the latest event
-	// Deployments are the latest of each job, by its ID.
-	Deployments map[string]event.Deployment
+	// Deployments are those of all jobs, Evaluations the latest ones, each by
+	// first appearance.
+	Deployments []*Deployment
+	Evaluations []*Evaluation
 
-	byID map[string]*Alloc
+	versions map[versionKey]*Version
+	byID     map[string]*Alloc
 	// heads are the first allocations of each name: canaries run beside others.
 	heads map[string]int
 	twins bool // a name has several
@@ -32,8 +35,7 @@ type Run struct {
 // canonical.
 func New(jobs []*api.Job, past ...event.Event) *Run {
 	r := &Run{
-		Jobs: jobs, Deployments: make(map[string]event.Deployment),
-		byID: make(map[string]*Alloc), heads: make(map[string]int),
+		Jobs: jobs, versions: make(map[versionKey]*Version), byID: make(map[string]*Alloc), heads: make(map[string]int),
 	}
 	for _, e := range past {
 		r.Apply(e)
@@ -44,26 +46,55 @@ func New(jobs []*api.Job, past ...event.Event) *Run {
 // Apply folds an event in. Output changes nothing.
 func (r *Run) Apply(e event.Event) {
 	r.Latest = e.Time
-	if d, ok := e.Body.(event.Deployment); ok {
-		r.Deployments[d.Job] = d
+	switch body := e.Body.(type) {
+	case event.Deployment:
+		r.deployed(e, body)
+	case event.Version:
+		r.registered(e, body)
+	case event.Evaluation:
+		r.evaluated(e, body)
+	default:
+		if e.Alloc != nil {
+			r.applyToAlloc(e)
+		}
 	}
-	if e.Alloc == nil {
-		return
-	}
+}
+
+func (r *Run) applyToAlloc(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.TaskEvent:
 		r.Task(e).happened(e.Time, body.TaskEvent)
 	case event.TaskState:
 		r.Task(e).changed(e.Time, body)
 	case event.AllocStatus:
-		a := r.Alloc(e.Alloc)
-		a.Status, a.Description, a.Retry = body.Status, body.Description, body.Retry
-		if old := r.byID[body.Replaces]; old != nil && old != a {
-			a.Replaces, old.Replacement = old, a
-		}
-		r.count(a)
+		r.became(e, body)
+	case event.AllocHealth:
+		r.Alloc(e.Alloc).Healthy = &body.Healthy
+	case event.Service:
+		r.Alloc(e.Alloc).offers(body)
+	case event.Check:
+		r.Alloc(e.Alloc).checked(body)
+	default:
+		return
+	}
+	a := r.Alloc(e.Alloc)
+	a.Modified = Index(e)
+	if a.Created == 0 {
+		a.Created = a.Modified
 	}
 }
+
+func (r *Run) became(e event.Event, body event.AllocStatus) {
+	a := r.Alloc(e.Alloc)
+	a.Status, a.Description, a.Retry, a.Evaluation = body.Status, body.Description, body.Retry, body.Evaluation
+	if old := r.byID[body.Replaces]; old != nil && old != a {
+		a.Replaces, old.Replacement, old.Modified = old, a, Index(e)
+	}
+	r.count(a)
+}
+
+// Find returns what is known of an allocation; nil if it is not part of the run.
+func (r *Run) Find(id string) *Alloc { return r.byID[id] }
 
 // count takes in that an allocation is there, or has ended.
 func (r *Run) count(a *Alloc) {
@@ -74,7 +105,7 @@ func (r *Run) count(a *Alloc) {
 			r.twins = r.twins || r.heads[a.Name] > 1
 		}
 	}
-	if a.ended == 0 && (a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed) {
+	if a.ended == 0 && a.Ended() {
 		r.ended++
 		a.ended = r.ended
 	}

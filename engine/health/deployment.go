@@ -95,8 +95,16 @@ func (d *Deployment) Active() bool {
 // word that they are good.
 func (g *DeploymentGroup) Canarying() bool { return g.Canaries > 0 && !g.Promoted }
 
-// Running describes a deployment that waits for the health of allocations alone.
-const Running = "Deployment is running"
+// Canarying reports whether a deployment that runs waits for canaries, or for
+// the word that they are good.
+func (d *Deployment) Canarying() bool {
+	for _, g := range d.Groups {
+		if d.Status == DeploymentRunning && g.Canarying() {
+			return true
+		}
+	}
+	return false
+}
 
 // describe says what a deployment that runs waits for.
 func (d *Deployment) describe() {
@@ -108,7 +116,7 @@ func (d *Deployment) describe() {
 	}
 	switch {
 	case !waiting:
-		d.Description = Running
+		d.Description = "Deployment is running"
 	case byItself:
 		d.Description = "Deployment is running pending automatic promotion"
 	default:

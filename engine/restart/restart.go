@@ -18,7 +18,7 @@ import (
 const (
 	ReasonNoRestarts    = "Policy allows no restarts"
 	ReasonUnrecoverable = "Error was unrecoverable"
-	ReasonWithinPolicy  = "Restart within policy"
+	reasonWithinPolicy  = "Restart within policy"
 	ReasonDelay         = "Exceeded allowed attempts, applying a delay"
 )
 
@@ -94,6 +94,8 @@ type Decision struct {
 	Action Action
 	Delay  time.Duration
 	Reason string
+	// WithinPolicy: it is one of the restarts that the policy allows at once.
+	WithinPolicy bool
 }
 
 // Tracker counts the restarts of a task within the policy's interval.
@@ -129,7 +131,7 @@ func (t Tracker) Decide(p Policy, end End, now time.Time, chance float64) (Track
 	case end.Successful && !p.OnSuccess:
 		return t, Decision{Action: Finish}
 	case t.Count <= p.Attempts:
-		return t, Decision{Action: Restart, Delay: jitter(p.Delay, chance), Reason: ReasonWithinPolicy}
+		return t, Decision{Action: Restart, Delay: jitter(p.Delay, chance), Reason: reasonWithinPolicy, WithinPolicy: true}
 	case p.Mode == api.RestartPolicyModeDelay:
 		return t, Decision{Action: Restart, Delay: max(t.Start.Add(p.Interval).Sub(now), 0), Reason: ReasonDelay}
 	default:

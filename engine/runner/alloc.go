@@ -34,7 +34,9 @@ type Config struct {
 	Group    *api.TaskGroup
 	Dir      string // of the allocation; made by a hook
 	Replaces string // ID of the failed allocation in whose place this one runs
-	Sticky   string // link to the allocation whose data this one goes on with, or empty
+	// Evaluation is the ID of the one because of which it was placed.
+	Evaluation string
+	Sticky     string // link to the allocation whose data this one goes on with, or empty
 	// Deployment is the ID of the deployment that the allocation's health is
 	// for; empty for none.
 	Deployment string
@@ -290,7 +292,7 @@ func (a *Alloc) publishStatus() {
 	a.mu.Lock()
 	a.status, a.description, a.modified = status, description, time.Now()
 	a.mu.Unlock()
-	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1}
+	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1, Evaluation: a.cfg.Evaluation}
 	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
 		body.Retry = a.cfg.Retry(finishedAt(a.tasks, a.modified))
 	}

@@ -185,7 +185,7 @@ func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 		told = event.NotRestarting(d.Reason)
 	case restart.Restart:
 		p.Step, p.Until = stepDelay, now.Add(d.Delay)
-		state, told = pending, event.Restarting(d.Delay, d.Reason, restart.ReasonWithinPolicy)
+		state, told = pending, event.Restarting(d.Delay, d.Reason, d.WithinPolicy)
 	case restart.Finish:
 	}
 	t.advance(p, func() {

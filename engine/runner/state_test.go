@@ -27,8 +27,8 @@ func TestAdvance(t *testing.T) {
 		"dies once":            {api.TaskState{State: dead, FinishedAt: before}, dead, nil, api.TaskState{State: dead, FinishedAt: before}},
 		"failure":              {api.TaskState{State: running}, dead, event.NotRestarting("x"), api.TaskState{State: dead, Failed: true, FinishedAt: now}},
 		"failed for good":      {api.TaskState{State: running, Failed: true}, "", event.Started(), api.TaskState{State: running, Failed: true}},
-		"restart":              {api.TaskState{State: running, Restarts: 1}, pending, event.Restarting(0, "", ""), api.TaskState{State: pending, Restarts: 2}},
-		"restart of the dead":  {api.TaskState{State: dead, FinishedAt: before}, pending, event.Restarting(0, "", ""), api.TaskState{State: pending, Restarts: 1}},
+		"restart":              {api.TaskState{State: running, Restarts: 1}, pending, event.Restarting(0, "", true), api.TaskState{State: pending, Restarts: 2}},
+		"restart of the dead":  {api.TaskState{State: dead, FinishedAt: before}, pending, event.Restarting(0, "", true), api.TaskState{State: pending, Restarts: 1}},
 		"shutdown delay waits": {api.TaskState{State: running}, pending, event.WaitingShutdownDelay(1), api.TaskState{State: pending}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (h *History) write(path, job string) (failure error) {
 		if !ok {
 			return file.flush()
 		}
-		if concerns(e, job) {
+		if event.Kind(e.Body) != "" && e.Of(job) {
 			failure = firstOf(failure, enc.Encode(e))
 		}
 	}
@@ -55,13 +55,6 @@ func (h *History) write(path, job string) (failure error) {
 
 // batch is how much of the history is written at once, in bytes.
 const batch = 64 << 10
-
-func concerns(e event.Event, job string) bool {
-	if d, ok := e.Body.(event.Deployment); ok {
-		return d.Job == job
-	}
-	return e.Alloc != nil && e.Alloc.Of(job)
-}
 
 func firstOf(a, b error) error {
 	if a != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -205,7 +206,14 @@ func pastKey(e event.Event) Key {
 	kind := event.Kind(e.Body)
 	switch b := e.Body.(type) {
 	case event.Deployment: // which concerns no single allocation
-		return KeyOf(past, "", b.Job, kind)
+		return KeyOf(past, "", b.Job, kind, b.ID)
+	case event.Version:
+		return KeyOf(past, "", b.Job, kind, strconv.FormatUint(b.Number, 10))
+	case event.Evaluation:
+		if b.Alloc == "" {
+			return KeyOf(past, "", b.Job, kind, b.ID)
+		}
+		return KeyOf(past, b.Alloc, "", kind, string(b.Trigger)) // forgotten with the allocation
 	case event.Service:
 		return KeyOf(past, e.Alloc.ID, e.Task, kind, b.ID)
 	case event.Check:
@@ -217,10 +225,14 @@ func pastKey(e event.Event) Key {
 	return KeyOf(past, e.Alloc.ID, e.Task, kind)
 }
 
-// firstKey is where the first event of an allocation or deployment is stored.
+// firstKey is where the first event of an allocation, deployment or version is
+// stored.
 func firstKey(e event.Event) Key {
-	if d, ok := e.Body.(event.Deployment); ok {
-		return KeyOf(past, "", d.Job, "first")
+	switch b := e.Body.(type) {
+	case event.Deployment:
+		return KeyOf(past, "", b.Job, "first", b.ID)
+	case event.Version:
+		return KeyOf(past, "", b.Job, "first version", strconv.FormatUint(b.Number, 10))
 	}
 	if e.Alloc == nil {
 		return KeyOf(past, "", "", "first")
@@ -245,6 +257,17 @@ func (r *Recorder) Repeats(e event.Event) bool {
 // ForgetAlloc adds to a change that what is known of an allocation's events is
 // dropped.
 func (c *Change) ForgetAlloc(id string) { c.DropAll(KeyOf(past, id)) }
+
+// ForgetVersion adds to a change that what is known of the events of a version
+// of a job, and of its deployment, is dropped.
+func (c *Change) ForgetVersion(job string, number uint64, deployment string) {
+	for _, e := range []event.Event{{Body: event.Version{Job: job, Number: number}}, {Body: event.Deployment{Job: job, ID: deployment}}} {
+		c.drops = append(c.drops, pastKey(e), firstKey(e))
+	}
+}
+
+// ForgetEvaluation adds to a change that an evaluation is dropped.
+func (c *Change) ForgetEvaluation(v event.Evaluation) { c.Drop(pastKey(event.Event{Body: v})) }
 
 // Past returns the events that are remembered, in order, and the number of the
 // last one there was.

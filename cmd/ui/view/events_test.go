@@ -29,7 +29,7 @@ func TestEventsAsLines(t *testing.T) {
 		{"healthy", "", event.AllocHealth{Healthy: true}, "  ✓ j.app[0] is healthy\n"},
 		{"unhealthy", "", event.AllocHealth{}, "  ✗ j.app[0] is not healthy\n"},
 		{"deployment begins", "", event.Deployment{Job: "j", Status: "running", Description: "Deployment is running"}, ""},
-		{"deployment waits", "", event.Deployment{Job: "j", Status: "running", Description: "needs \x1bpromotion"}, "  ○ job j: needs \\x1bpromotion\n"},
+		{"deployment waits", "", event.Deployment{Job: "j", Status: "running", Description: "needs \x1bpromotion", Canarying: true}, "  ○ job j: needs \\x1bpromotion\n"},
 		{"deployment is done", "", event.Deployment{Job: "j\x1b", Status: "successful", Description: "done"}, "  ✓ job j\\x1b: done\n"},
 		{"deployment failed", "", event.Deployment{Job: "j", Status: "failed", Description: "too late"}, "  ✗ job j: the deployment has failed: too late\n"},
 		{"deployment is replaced", "", event.Deployment{Job: "j", Status: "cancelled", Description: "newer"}, ""},
@@ -58,7 +58,7 @@ func TestEventsAsLines(t *testing.T) {
 		{"alloc is lost", "", event.AllocStatus{Status: "lost", Description: "node is down"}, "  ✗ j.app[0] is lost: node is down\n"},
 		{"alloc is out of reach", "", event.AllocStatus{Status: "unknown", Description: "no word"}, "  ? j.app[0] is out of reach: no word\n"},
 		{"task is received", "a", event.TaskEvent{TaskEvent: event.Received()}, "a · Received: Task received by client\n"},
-		{"task restarts", "a", event.TaskEvent{TaskEvent: event.Restarting(time.Second, "why", "why")}, "a ↻ Restarting: Task restarting in 1s\n"},
+		{"task restarts", "a", event.TaskEvent{TaskEvent: event.Restarting(time.Second, "why", true)}, "a ↻ Restarting: Task restarting in 1s\n"},
 		{"sibling failed", "a", event.TaskEvent{TaskEvent: event.SiblingFailed("b")}, "a ! Sibling Task Failed: Task's sibling \"b\" failed\n"},
 		{"download", "a", event.Progress{What: "x", Done: 1, Total: 2}, ""},
 	} {

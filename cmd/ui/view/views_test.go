@@ -70,7 +70,7 @@ func failure(s *stage) Result {
 	s.after(50 * time.Millisecond)
 	s.writes(a, "migrate", event.Stderr, "connecting to db.example.com:5432\n"+
 		"FATAL: password authentication failed for user \"shop\", which is a long line that does not fit into the width of the screen\n")
-	s.happens(a, "migrate", event.Terminated(1, 0, false, nil), event.Restarting(15*time.Second, "Restart within policy", "Restart within policy"))
+	s.happens(a, "migrate", event.Terminated(1, 0, false, nil), event.Restarting(15*time.Second, "Restart within policy", true))
 	s.say(a, "migrate", event.TaskState{State: "pending", Restarts: 1})
 	s.after(15 * time.Second)
 	s.running(a, "migrate", 1)

@@ -135,7 +135,7 @@ func (w words) deployment(d event.Deployment) (symbol, text string) {
 		return w.Bad("✗"), w.Bad(fmt.Sprintf("job %s: the deployment has failed: %s", d.Job, d.Description))
 	case health.DeploymentCancelled:
 	default:
-		if d.Description != health.Running {
+		if d.Status != health.DeploymentRunning || d.Canarying {
 			return w.Waiting("○"), w.Waiting(text)
 		}
 	}

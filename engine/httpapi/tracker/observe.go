@@ -56,7 +56,7 @@ func (t *Tracker) take(ev event.Event) {
 		t.change(topic.JobDeployments(d.Job), topic.Deployments(""))
 		return
 	}
-	if ev.Alloc == nil {
+	if _, gone := ev.Body.(event.Forgotten); ev.Alloc == nil || gone {
 		return
 	}
 	t.observeAlloc(ev)

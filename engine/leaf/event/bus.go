@@ -18,26 +18,37 @@ const maxQueued = 1 << 18
 // ready. All methods may be called from several goroutines at once; publishing
 // never waits for a subscriber.
 type Bus struct {
+	// Observe, if set, is called with each event before a subscriber gets it,
+	// one after another. It must not use the bus.
+	Observe func(Event)
+
 	mu     sync.Mutex
 	seq    uint64
 	subs   []*Subscription
 	closed bool
 }
 
-// Publish sends what happened now.
-func (b *Bus) Publish(alloc *Alloc, task string, body Body) {
-	b.PublishAt(time.Now(), alloc, task, body)
+// Publish sends what happened now, and returns the number of the event.
+func (b *Bus) Publish(alloc *Alloc, task string, body Body) uint64 {
+	return b.PublishAt(time.Now(), alloc, task, body)
 }
 
-// PublishAt sends what happened at a time.
-func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) {
+// PublishAt sends what happened at a time, and returns the number of the event.
+func (b *Bus) PublishAt(at time.Time, alloc *Alloc, task string, body Body) uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return
+	if !b.closed {
+		b.seq++
+		b.send(Event{Seq: b.seq, Time: at, Alloc: alloc, Task: task, Body: body})
 	}
-	b.seq++
-	e := Event{Seq: b.seq, Time: at, Alloc: alloc, Task: task, Body: body}
+	return b.seq
+}
+
+// send hands an event on. The lock is held.
+func (b *Bus) send(e Event) {
+	if b.Observe != nil {
+		b.Observe(e)
+	}
 	for _, s := range b.subs {
 		s.push(e)
 	}
@@ -58,10 +69,8 @@ func (b *Bus) Commit(events []Event, keep func(events []Event)) {
 	if keep != nil {
 		keep(events)
 	}
-	for _, s := range b.subs {
-		for _, e := range events {
-			s.push(e)
-		}
+	for _, e := range events {
+		b.send(e)
 	}
 }
 
@@ -74,9 +83,7 @@ func (b *Bus) Restore(past []Event, last uint64) {
 	b.seq = max(b.seq, last)
 	for _, e := range past {
 		b.seq = max(b.seq, e.Seq)
-		for _, s := range b.subs {
-			s.push(e)
-		}
+		b.send(e)
 	}
 }
 

@@ -28,9 +28,22 @@ type Alloc struct {
 // its name.
 func (a *Alloc) Of(job string) bool { return a.Job == job || a.Parent == job && job != "" }
 
+// Of reports whether the event concerns a job, or one that runs in its name.
+func (e Event) Of(job string) bool {
+	switch b := e.Body.(type) {
+	case Deployment:
+		return b.Job == job
+	case Version:
+		return b.Job == job || b.Parent == job && job != ""
+	case Evaluation:
+		return b.Job == job || b.Parent == job && job != ""
+	}
+	return e.Alloc != nil && e.Alloc.Of(job)
+}
+
 // Event is one thing that happened.
 type Event struct {
-	Seq   uint64 // counts from 1 in each run
+	Seq   uint64 // counts from 1 in each run, and never falls: the index of the change
 	Time  time.Time
 	Alloc *Alloc // nil when it concerns the run as a whole; shared, read only
 	Task  string // empty when it concerns the allocation as a whole
@@ -62,6 +75,8 @@ type (
 		// Retry is how long until a failed allocation is replaced; negative
 		// when it will not be.
 		Retry time.Duration
+		// Evaluation is the ID of the one because of which it was placed.
+		Evaluation string
 	}
 
 	// AllocHealth is the verdict on an allocation of a service.
@@ -74,7 +89,31 @@ type (
 		Job         string
 		Version     uint64 // of the job
 		Status      string // running, paused, successful, failed or cancelled
-		Description string
+		Description string // in Nomad's words, for people
+		// Canarying: it waits for canaries, or for their promotion.
+		Canarying bool
+	}
+
+	// Version is a version of a job that is new, or has become stable, or has
+	// another tag.
+	Version struct {
+		Job    string // ID
+		Parent string // ID of the job in whose name it runs; may be empty
+		Number uint64
+		Stable bool
+		Tag    string
+	}
+
+	// Evaluation is a change after which things were placed anew. There is no
+	// scheduler: it is complete from the beginning.
+	Evaluation struct {
+		ID         string
+		Job        string // ID
+		Parent     string // ID of the job in whose name it runs; may be empty
+		Trigger    Trigger
+		Version    uint64 // of the job
+		Deployment string // ID; empty for none
+		Alloc      string // ID of the allocation that it is about; empty for the whole job
 	}
 
 	// Service is a service that was registered, or is no more.
@@ -112,6 +151,34 @@ type (
 
 	// Notice is a word of taskrun's own to the user.
 	Notice struct{ Text string }
+
+	// Variable is a variable that was set or deleted. It is not kept, as the
+	// variables are not.
+	Variable struct {
+		*api.VariableMetadata
+		Deleted bool
+	}
+
+	// Forgotten tells that the engine no longer knows the allocation that the
+	// event concerns, evaluations by their IDs, or versions of a job with their
+	// deployments. It is not kept: what happened has happened.
+	Forgotten struct {
+		Evaluations []string
+		Job         string // ID
+		Versions    []uint64
+	}
+)
+
+// Trigger is why there is an evaluation, in Nomad's words.
+type Trigger string
+
+// The triggers.
+const (
+	JobRegister       Trigger = "job-register"
+	JobDeregister     Trigger = "job-deregister"
+	AllocFailure      Trigger = "alloc-failure"
+	AllocStop         Trigger = "alloc-stop"
+	DeploymentWatcher Trigger = "deployment-watcher"
 )
 
 func (TaskEvent) body()   {}
@@ -119,11 +186,15 @@ func (TaskState) body()   {}
 func (AllocStatus) body() {}
 func (AllocHealth) body() {}
 func (Deployment) body()  {}
+func (Version) body()     {}
+func (Evaluation) body()  {}
 func (Service) body()     {}
 func (Check) body()       {}
 func (Output) body()      {}
 func (Gap) body()         {}
 func (Notice) body()      {}
+func (Variable) body()    {}
+func (Forgotten) body()   {}
 
 // Stream is one of a task's two outputs.
 type Stream uint8

@@ -15,6 +15,7 @@ type object struct {
 	Alloc   string    `json:"alloc,omitempty"`
 	AllocID string    `json:"alloc_id,omitempty"`
 	Task    string    `json:"task,omitempty"`
+	Parent  string    `json:"parent,omitempty"` // job in whose name the job runs
 }
 
 type (
@@ -32,6 +33,7 @@ type (
 	}
 	allocStatusObject struct {
 		object
+		Evaluation  string `json:"evaluation,omitempty"`
 		Status      string `json:"status"`
 		Description string `json:"description"`
 		Replaces    string `json:"replaces,omitempty"`
@@ -43,8 +45,25 @@ type (
 	}
 	deploymentObject struct {
 		object
+		ID          string `json:"id,omitempty"`
+		Version     uint64 `json:"version,omitempty"`
 		Status      string `json:"status"`
 		Description string `json:"description"`
+		Canarying   bool   `json:"canarying,omitempty"`
+	}
+	versionObject struct {
+		object
+		Version uint64 `json:"version"`
+		Stable  bool   `json:"stable"`
+		Tag     string `json:"tag,omitempty"`
+	}
+	evaluationObject struct {
+		object
+		ID         string  `json:"id"`
+		Trigger    Trigger `json:"trigger"`
+		Version    uint64  `json:"version"`
+		Deployment string  `json:"deployment,omitempty"`
+		About      string  `json:"about,omitempty"`
 	}
 	serviceObject struct {
 		object
@@ -74,7 +93,7 @@ type (
 func (e Event) MarshalJSON() ([]byte, error) {
 	o := object{Time: e.Time.UTC(), Task: e.Task}
 	if e.Alloc != nil {
-		o.Job, o.Group, o.Alloc, o.AllocID = e.Alloc.Job, e.Alloc.Group, e.Alloc.Name, e.Alloc.ID
+		o.Job, o.Group, o.Alloc, o.AllocID, o.Parent = e.Alloc.Job, e.Alloc.Group, e.Alloc.Name, e.Alloc.ID, e.Alloc.Parent
 	}
 	of := func(kind string) object { o.Type = kind; return o }
 	switch b := e.Body.(type) {
@@ -83,7 +102,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 	case TaskState:
 		return json.Marshal(taskStateObject{of("task_state"), b.State, b.Failed, b.Restarts})
 	case AllocStatus:
-		s := allocStatusObject{object: of("alloc_status"), Status: b.Status, Description: b.Description, Replaces: b.Replaces}
+		s := allocStatusObject{of("alloc_status"), b.Evaluation, b.Status, b.Description, b.Replaces, nil}
 		if b.Retry >= 0 {
 			ms := b.Retry.Milliseconds()
 			s.RetryMS = &ms
@@ -93,7 +112,13 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		return json.Marshal(allocHealthObject{of("alloc_health"), b.Healthy})
 	case Deployment:
 		o.Job = b.Job
-		return json.Marshal(deploymentObject{of("deployment"), b.Status, b.Description})
+		return json.Marshal(deploymentObject{of("deployment"), b.ID, b.Version, b.Status, b.Description, b.Canarying})
+	case Version:
+		o.Job, o.Parent = b.Job, b.Parent
+		return json.Marshal(versionObject{of("version"), b.Number, b.Stable, b.Tag})
+	case Evaluation:
+		o.Job, o.Parent = b.Job, b.Parent
+		return json.Marshal(evaluationObject{of("evaluation"), b.ID, b.Trigger, b.Version, b.Deployment, b.Alloc})
 	case Service:
 		return json.Marshal(serviceObject{of("service"), b.ID, b.Name, b.Address, b.Port, b.Tags, b.Registered})
 	case Check:

@@ -8,8 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Parse reads an event as MarshalJSON writes it, which leaves out its number
-// and, of an allocation, in whose name its job runs.
+// Parse reads an event as MarshalJSON writes it, which leaves out its number.
 func Parse(line []byte) (Event, error) {
 	var head object
 	if err := json.Unmarshal(line, &head); err != nil {
@@ -17,7 +16,7 @@ func Parse(line []byte) (Event, error) {
 	}
 	e := Event{Time: head.Time, Task: head.Task}
 	if head.AllocID != "" {
-		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID}
+		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
 	}
 	var err error
 	switch head.Type {
@@ -31,7 +30,7 @@ func Parse(line []byte) (Event, error) {
 		})
 	case "alloc_status":
 		e.Body, err = parse(line, func(o allocStatusObject) Body {
-			s := AllocStatus{Status: o.Status, Description: o.Description, Replaces: o.Replaces, Retry: -1}
+			s := AllocStatus{Status: o.Status, Description: o.Description, Replaces: o.Replaces, Retry: -1, Evaluation: o.Evaluation}
 			if o.RetryMS != nil {
 				s.Retry = time.Duration(*o.RetryMS) * time.Millisecond
 			}
@@ -41,7 +40,13 @@ func Parse(line []byte) (Event, error) {
 		e.Body, err = parse(line, func(o allocHealthObject) Body { return AllocHealth{o.Healthy} })
 	case "deployment":
 		e.Body, err = parse(line, func(o deploymentObject) Body {
-			return Deployment{Job: o.Job, Status: o.Status, Description: o.Description}
+			return Deployment{o.ID, o.Job, o.Version, o.Status, o.Description, o.Canarying}
+		})
+	case "version":
+		e.Body, err = parse(line, func(o versionObject) Body { return Version{o.Job, o.Parent, o.Version, o.Stable, o.Tag} })
+	case "evaluation":
+		e.Body, err = parse(line, func(o evaluationObject) Body {
+			return Evaluation{o.ID, o.Job, o.Parent, o.Trigger, o.Version, o.Deployment, o.About}
 		})
 	case "service":
 		e.Body, err = parse(line, func(o serviceObject) Body {

@@ -30,6 +30,10 @@ func Kind(b Body) string {
 		return "alloc_health"
 	case Deployment:
 		return "deployment"
+	case Version:
+		return "version"
+	case Evaluation:
+		return "evaluation"
 	case Service:
 		return "service"
 	case Check:
@@ -66,6 +70,10 @@ func (s Stored) Event() (Event, error) {
 		e.Body, err = decode[AllocHealth](s.Body)
 	case "deployment":
 		e.Body, err = decode[Deployment](s.Body)
+	case "version":
+		e.Body, err = decode[Version](s.Body)
+	case "evaluation":
+		e.Body, err = decode[Evaluation](s.Body)
 	case "service":
 		e.Body, err = decode[Service](s.Body)
 	case "check":

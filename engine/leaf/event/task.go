@@ -89,10 +89,10 @@ func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
 }
 
 // Restarting tells that the task will be started again after a delay. Nomad
-// does not show the reason withinPolicy.
-func Restarting(delay time.Duration, reason, withinPolicy string) *api.TaskEvent {
+// does not show the reason of a restart that is within the policy.
+func Restarting(delay time.Duration, reason string, withinPolicy bool) *api.TaskEvent {
 	message := fmt.Sprintf("Task restarting in %v", delay)
-	if reason != "" && reason != withinPolicy {
+	if reason != "" && !withinPolicy {
 		message = reason + " - " + message
 	}
 	return newEvent(api.TaskRestarting, message,

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+)
+
+// introduce tells of the version with which the job begins, and of the
+// evaluation that places it, unless an earlier engine has.
+func (r *jobRun) introduce() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	job, known := r.newest.Load(), false
+	r.engine.Look(func(run *fold.Run) { known = run.Version(*job.ID, *job.Version) != nil })
+	if known {
+		return
+	}
+	var c store.Change
+	r.tellVersion(job, &c)
+	if !job.IsPeriodic() && !job.IsParameterized() { // nothing of these is placed
+		r.evaluate(event.JobRegister, "", &c)
+	}
+	r.recorder.Commit(c)
+}
+
+// tellVersion adds to a change that a version is there, or is another one. The
+// lock is held.
+func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
+	v := event.Version{Job: *job.ID, Parent: r.parent(), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
+	if job.VersionTag != nil {
+		v.Tag = job.VersionTag.Name
+	}
+	c.Add(event.Event{Time: time.Now(), Body: v})
+}
+
+// evaluate adds an evaluation to a change and returns its ID. It is about an
+// allocation, by its ID, or about the whole job. The lock is held.
+func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) string {
+	v := event.Evaluation{
+		ID: event.NewID(), Job: *r.job.ID, Parent: r.parent(), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
+	}
+	if d := r.deployment(); d != nil && (why == event.JobRegister || why == event.DeploymentWatcher) {
+		v.Deployment = d.ID
+	}
+	r.engine.ForgetEvaluations(func(run *fold.Run) []*fold.Evaluation { return run.Surplus() })
+	c.Add(event.Event{Time: time.Now(), Body: v})
+	return v.ID
+}
+
+// parent is the ID of the job in whose name the job runs; empty for none.
+func (r *jobRun) parent() string {
+	if r.job.ParentID == nil {
+		return ""
+	}
+	return *r.job.ParentID
+}
+
+// placedBy returns the ID of the evaluation because of which something is
+// placed: the one with which its version came or, where it takes the place of
+// another allocation, that of this. The lock is held.
+func (s *slot) placedBy(p placement, c *store.Change) (id string) {
+	why, last := event.AllocFailure, placement{}
+	if p.Replaces != "" {
+		last = *s.last()
+	}
+	switch {
+	case last.Stopped != "":
+		return last.Stopped
+	case p.Replaces != "" && last.Version != p.Version:
+		why = event.DeploymentWatcher
+	}
+	if p.Replaces == "" || why == event.DeploymentWatcher && s.deploymentOf(p.Version) == nil {
+		s.engine.Look(func(run *fold.Run) {
+			if v := run.Version(*s.job.ID, p.Version); v != nil {
+				id = v.Evaluation
+			}
+		})
+		return id
+	}
+	return s.evaluate(why, p.Replaces, c)
+}
+
+// Evaluate looks at a job once more because somebody wants it, and returns the
+// ID of the evaluation. With reschedule the allocations that have failed are
+// replaced now, whatever the job's reschedule blocks say.
+func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err error) {
+	r, err := e.find(id)
+	if err != nil {
+		return "", err
+	}
+	r.lock()
+	var c store.Change
+	evaluation = r.evaluate(event.JobRegister, "", &c)
+	r.recorder.Commit(c)
+	r.mu.Unlock()
+	if reschedule {
+		_, err = e.Reschedule(id)
+	}
+	return evaluation, err
+}
+
+// ForgetEvaluations forgets the evaluations that choose returns.
+func (e *Engine) ForgetEvaluations(choose func(*fold.Run) []*fold.Evaluation) {
+	var gone []*fold.Evaluation
+	e.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
+	if len(gone) == 0 {
+		return
+	}
+	e.mu.Lock()
+	runs := e.runs
+	e.mu.Unlock()
+	ids := make([]string, len(gone))
+	for i, v := range gone {
+		ids[i] = v.ID
+	}
+	for _, r := range runs {
+		var c store.Change
+		for _, v := range gone {
+			if v.Job == *r.job.ID || v.Parent == *r.job.ID {
+				c.ForgetEvaluation(v.Evaluation)
+			}
+		}
+		r.recorder.Commit(c)
+	}
+	e.bus.Publish(nil, "", event.Forgotten{Evaluations: ids})
+}

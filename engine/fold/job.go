@@ -1,0 +1,98 @@
+package fold
+
+import (
+	"slices"
+	"time"
+
+	"taskrun/engine/leaf/event"
+)
+
+// Deployment is the state of a deployment.
+type Deployment struct {
+	event.Deployment
+	Changed           time.Time
+	Created, Modified uint64 // indexes
+}
+
+// Version is a version of a job.
+type Version struct {
+	event.Version
+	Evaluation        string // ID of the one with which it came; empty for none
+	Created, Modified uint64 // indexes
+}
+
+type versionKey struct {
+	job    string
+	number uint64
+}
+
+// Evaluation is a change after which things were placed anew.
+type Evaluation struct {
+	event.Evaluation
+	Time  time.Time
+	Index uint64
+}
+
+// keptEvaluations is how many evaluations are known; older ones are forgotten.
+const keptEvaluations = 1000
+
+func (r *Run) deployed(e event.Event, d event.Deployment) {
+	for _, known := range slices.Backward(r.Deployments) {
+		if known.ID == d.ID && known.Job == d.Job {
+			known.Deployment, known.Changed, known.Modified = d, e.Time, Index(e)
+			return
+		}
+	}
+	r.Deployments = append(r.Deployments, &Deployment{d, e.Time, Index(e), Index(e)})
+}
+
+func (r *Run) registered(e event.Event, v event.Version) {
+	known := r.Version(v.Job, v.Number)
+	if known == nil {
+		known = &Version{Created: Index(e)}
+		r.versions[versionKey{v.Job, v.Number}] = known
+	}
+	known.Version, known.Modified = v, Index(e)
+}
+
+func (r *Run) evaluated(e event.Event, v event.Evaluation) {
+	if len(r.Evaluations) == keptEvaluations {
+		r.Evaluations = slices.Delete(r.Evaluations, 0, 1)
+	}
+	r.Evaluations = append(r.Evaluations, &Evaluation{v, e.Time, Index(e)})
+	if v.Trigger != event.JobRegister {
+		return
+	}
+	if of := r.Version(v.Job, v.Version); of != nil && of.Evaluation == "" {
+		of.Evaluation = v.ID
+	}
+}
+
+// Deployment returns the latest deployment of a job; nil for none.
+func (r *Run) Deployment(job string) *Deployment {
+	for _, d := range slices.Backward(r.Deployments) {
+		if d.Job == job {
+			return d
+		}
+	}
+	return nil
+}
+
+// Version returns a version of a job; nil if it is not known.
+func (r *Run) Version(job string, number uint64) *Version { return r.versions[versionKey{job, number}] }
+
+// Surplus are the evaluations that make room for another one.
+func (r *Run) Surplus() []*Evaluation {
+	return r.Evaluations[:max(0, len(r.Evaluations)+1-keptEvaluations)]
+}
+
+// Evaluated returns the latest evaluation of a job, or of one of its
+// allocations, that there is for a reason; nil if there is none.
+func (r *Run) Evaluated(job, alloc string, why event.Trigger) *Evaluation {
+	for _, e := range slices.Backward(r.Evaluations) {
+		if e.Job == job && e.Alloc == alloc && e.Trigger == why {
+			return e
+		}
+	}
+	return nil
+}
