@@ -410,19 +410,23 @@ func TestModelCatchesBrokenRules(t *testing.T) {
 		valid []member // with which the same order is right
 	}{
 		"a main task starts beside a prestart task": {
-			[]member{{PrestartEphemeral, Running}, {Main, Pending}}, Effect{Kind: Start, Task: 1},
+			[]member{{PrestartEphemeral, Running}, {Main, Pending}},
+			Effect{Kind: Start, Task: 1},
 			[]member{{PrestartEphemeral, Dead}, {Main, Pending}},
 		},
 		"a poststop task does not wait for a sidecar": {
-			[]member{{PrestartSidecar, Running}, {Main, Dead}, {Poststop, Pending}}, Effect{Kind: Start, Task: 2},
+			[]member{{PrestartSidecar, Running}, {Main, Dead}, {Poststop, Pending}},
+			Effect{Kind: Start, Task: 2},
 			[]member{{PrestartSidecar, Dead}, {Main, Dead}, {Poststop, Pending}},
 		},
 		"a sidecar is killed first": {
-			[]member{{PrestartSidecar, Running}, {Main, Running}}, Effect{Kind: Cancel, Task: 0},
+			[]member{{PrestartSidecar, Running}, {Main, Running}},
+			Effect{Kind: Cancel, Task: 0},
 			[]member{{PrestartSidecar, Running}, {Poststop, Pending}},
 		},
 		"a poststop task is killed": {
-			[]member{{Main, Running}, {Poststop, Pending}}, Effect{Kind: Cancel, Task: 1},
+			[]member{{Main, Running}, {Poststop, Pending}},
+			Effect{Kind: Cancel, Task: 1},
 			[]member{{Main, Running}, {Main, Pending}},
 		},
 		"a dead task is blamed": {
