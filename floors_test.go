@@ -36,6 +36,9 @@ var floors = []floor{
 	{"cmd/client", "engine/execwire", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
+	{"cmd/jobfile", "jobspec/...", "", "job files, and the stubs beside them"},
+	{"cmd/neighbors", "cmd/client engine/httpapi engine/leaf/service", "", "asks the other runs of a user for their services"},
+	{"cmd/textfile", "jobspec", "", "files that are formatted"},
 	{"cmd/source", "cmd/client cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/ui/*", "cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
@@ -130,7 +133,7 @@ var homes = []home{
 
 	{"github.com/gorilla/websocket", "engine/httpapi/sessions cmd/client", "engine/httpapi", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
-	{"github.com/fsnotify/fsnotify", "cmd engine/httpapi/files", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
+	{"github.com/fsnotify/fsnotify", "cmd/neighbors engine/httpapi/files", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi/rest", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/catalog"
@@ -65,7 +66,7 @@ func refusals(t *testing.T, entry preflight.Entry, name string, strict bool) map
 		}},
 		drivers: sync.OnceValue(catalog.New),
 	}
-	opts := jobOptions{strict: strict, lend: true, maxAllocs: 10_000}
+	opts := jobOptions{strict: strict, Options: jobfile.Options{Stubbed: true}, maxAllocs: 10_000}
 	files, problems, err := a.read(context.Background(), []string{name}, opts)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)

@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/service"
@@ -34,15 +36,16 @@ func (o *machineOptions) bind(flags *pflag.FlagSet) {
 
 // preflight returns what an entry point has checked of files. Done ends what
 // looks for other runs.
-func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions, machine machineOptions) (c *preflight.Case, done func()) {
+func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOptions, machine machineOptions) (c *preflight.Case, done func()) {
 	var elsewhere func() []*service.Instance
 	done = func() {}
 	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the others do not depend on other runs
-		others := newNeighbours(a, 0, func() {})
-		elsewhere, done = others.instances, others.close
+		dir, _ := a.sockets() // without one there are no other runs
+		others := neighbors.New(dir, 0, func() {})
+		elsewhere, done = others.Instances, others.Close
 	}
 	return &preflight.Case{
-		Entry: entry, Files: preflightFiles(files), Stubs: lent(files), StubsBroken: unfinished(files),
+		Entry: entry, Files: preflightFiles(files), Stubs: jobfile.Stubs(files), StubsBroken: jobfile.StubsUnknown(files),
 		Drivers: a.drivers(), Instead: machine.drivers, Health: a.health(), Unheeded: a.unheeded,
 		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.environ,
 		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
@@ -52,7 +55,7 @@ func (a *app) preflight(entry preflight.Entry, files []jobFile, opts jobOptions,
 
 // check prepares the jobs of files, and adds what an entry point that runs
 // nothing on this machine finds to the problems of reading them.
-func (a *app) check(entry preflight.Entry, files []jobFile, problems jobspec.Problems, opts jobOptions, machine machineOptions) jobspec.Problems {
+func (a *app) check(entry preflight.Entry, files []jobfile.File, problems jobspec.Problems, opts jobOptions, machine machineOptions) jobspec.Problems {
 	c, done := a.preflight(entry, files, opts, machine)
 	defer done()
 	c.Prepare()
@@ -66,29 +69,10 @@ func sorted(lists ...jobspec.Problems) jobspec.Problems {
 	return all
 }
 
-// unfinished reports whether it is not known what the stubs of files define:
-// their file has errors, or variables in it are still to be filled in.
-func unfinished(files []jobFile) bool {
-	for _, f := range files {
-		if f.broken {
-			return true
-		}
-		if f.Job != nil {
-			continue // it found all values that it needs
-		}
-		for _, v := range f.lent.Values {
-			if v.Value.IsNull() {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func preflightFiles(files []jobFile) []preflight.File {
+func preflightFiles(files []jobfile.File) []preflight.File {
 	list := make([]preflight.File, len(files))
 	for i, f := range files {
-		list[i] = preflight.File{File: f.File, Job: cmp.Or(f.Draft, f.Job), Name: f.name}
+		list[i] = preflight.File{File: f.File, Job: cmp.Or(f.Draft, f.Job), Name: f.Name}
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/verdict"
 )
 
@@ -30,13 +31,13 @@ func completeTasks(a *app, cmd *cobra.Command, c *connection) {
 // completeCodeFrom lets them complete those of --exit-code-from, by the job
 // files of the command line.
 func completeCodeFrom(a *app, cmd *cobra.Command, opts jobOptions) {
-	opts.outline = true // what is wrong with them is not said now
+	opts.Outline = true // what is wrong with them is not said now
 	completeFlag(cmd, "exit-code-from", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(args, "-") {
 			return nil, cobra.ShellCompDirectiveNoFileComp // stdin is the shell's
 		}
 		files, _, _ := a.read(cmd.Context(), args, opts) // none has no tasks
-		return startingWith(codeFromNames(jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
+		return startingWith(codeFromNames(jobfile.Jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 

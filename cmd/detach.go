@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -21,7 +22,7 @@ import (
 
 // runDetach starts a run in the background and returns when it stands. Everything
 // that keeps the jobs from being run is told here.
-func runDetach(ctx context.Context, a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, dataDir string) error {
+func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Problems, opts upOptions, dataDir string) error {
 	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
 		return err
 	}
@@ -30,7 +31,7 @@ func runDetach(ctx context.Context, a *app, files []jobFile, warnings jobspec.Pr
 		return err
 	}
 	defer log.Close()
-	input := detachedRun{Jobs: jobs(files), Made: sources(files), Local: lent(files).File, Log: log.Name()}
+	input := detachedRun{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
 	path, err := input.write()
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))

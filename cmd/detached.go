@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -139,7 +140,7 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 
 // files are the jobs as if they had just been read. Without the stand-ins,
 // which nobody checks any more, the run goes on as it can.
-func (d *detachedRun) files() (files []jobFile, warnings jobspec.Problems) {
+func (d *detachedRun) files() (files []jobfile.File, warnings jobspec.Problems) {
 	world := standin.Nothing()
 	if d.Local != "" {
 		read, problems := standin.Read(d.Local)
@@ -149,7 +150,7 @@ func (d *detachedRun) files() (files []jobFile, warnings jobspec.Problems) {
 		warnings = problems
 	}
 	for _, j := range d.Jobs {
-		files = append(files, jobFile{File: &jobspec.File{Job: j}, name: *j.ID, lent: world, source: d.Made[*j.ID]})
+		files = append(files, jobfile.File{File: &jobspec.File{Job: j}, Name: *j.ID, Stubs: world, Source: d.Made[*j.ID]})
 	}
 	return files, warnings
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/textfile"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
@@ -69,14 +71,14 @@ type formatter struct {
 	*app
 
 	opts     fmtOptions
-	changes  bool      // a text is not in the canonical style
-	faulty   []jobFile // texts with problems
+	changes  bool           // a text is not in the canonical style
+	faulty   []jobfile.File // texts with problems
 	problems jobspec.Problems
 	err      error // what kept texts from being read or written
 }
 
 func (f *formatter) stdin() {
-	text, err := io.ReadAll(io.LimitReader(f.streams.In, maxText))
+	text, err := io.ReadAll(io.LimitReader(f.streams.In, textfile.MaxSize))
 	if err != nil {
 		f.err = fmt.Errorf("cannot read stdin: %w", err)
 		return
@@ -91,13 +93,13 @@ func (f *formatter) files(ctx context.Context, args []string) {
 	if len(args) == 0 {
 		args = []string{"."}
 	}
-	found := textFinder{recursive: f.opts.recursive}
+	found := textfile.Finder{Recursive: f.opts.recursive}
 	for _, arg := range args {
-		found.named(arg)
+		found.Add(arg)
 	}
-	f.problems = found.problems
-	for _, name := range found.names {
-		text, err := readText(name)
+	f.problems = found.Problems
+	for _, name := range found.Names {
+		text, err := textfile.Read(name)
 		if err != nil {
 			f.problems = append(f.problems, jobspec.Problem{Summary: fmt.Sprintf("cannot read %q: %v", name, err)})
 			continue
@@ -106,7 +108,7 @@ func (f *formatter) files(ctx context.Context, args []string) {
 			if bytes.Equal(text, formatted) {
 				return nil
 			}
-			if err := rewrite(name, formatted); err != nil {
+			if err := textfile.Write(name, formatted); err != nil {
 				return fmt.Errorf("cannot write %q: %w", name, err)
 			}
 			return f.list(name)
@@ -123,7 +125,7 @@ func (f *formatter) text(name string, text []byte, write func(formatted []byte) 
 	formatted, problems := jobspec.Format(jobspec.Source{Name: name, Text: text})
 	if len(problems) > 0 {
 		f.problems = append(f.problems, problems...)
-		f.faulty = append(f.faulty, jobFile{File: &jobspec.File{Sources: map[string][]byte{name: text}}, name: name})
+		f.faulty = append(f.faulty, jobfile.File{File: &jobspec.File{Sources: map[string][]byte{name: text}}, Name: name})
 		return
 	}
 	changes := !bytes.Equal(text, formatted)

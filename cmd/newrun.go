@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
@@ -33,22 +35,23 @@ type background struct {
 }
 
 // newRun joins the parts of a run. stop must be called in the end.
-func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
-	node := preflight.Node(preflightFiles(files), a.health(), lent(files).Node)
+func newRun(a *app, files []jobfile.File, warnings jobspec.Problems, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
+	node := preflight.Node(preflightFiles(files), a.health(), jobfile.Stubs(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &run{
-		watch: b.watch, verdict: verdict.New(p, jobs(files)), now: opts.now, began: b.began, detached: b.detached,
+		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached,
 		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}
-	stock := hooklent.New(lent(files), variables, func(problems jobspec.Problems) { r.say(problems) })
+	stock := hooklent.New(jobfile.Stubs(files), variables, func(problems jobspec.Problems) { r.say(problems) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
 	}
 	services := &service.Catalog{}
-	others := newNeighbours(a, pid, services.Wake)
-	elsewhere := others.instances
+	dir, _ := a.sockets() // without one there are no other runs
+	others := neighbors.New(dir, pid, services.Wake)
+	elsewhere := others.Instances
 	if opts.rehearse { // which depends on nobody else
 		elsewhere = nil
 	}
@@ -65,7 +68,7 @@ func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, 
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: b.dataDir, HostVolume: lent(files).HostVolume, Lent: stock, Services: services,
+			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Lent: stock, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 		}),
 		Node:         node,
@@ -93,8 +96,8 @@ func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, 
 		linger = lingerTime
 	}
 	if !opts.rehearse {
-		server, socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobs(files)[0].ID, pid), b.port, httpapi.Config{
-			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: sources(files),
+		server, socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobfile.Jobs(files)[0].ID, pid), b.port, httpapi.Config{
+			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: jobfile.Sources(files),
 			Preflight: apiPreflight(a, preflight.Case{
 				Drivers: a.drivers(), Instead: opts.drivers, Services: hooks.Known(services, elsewhere), Environ: a.environ,
 				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
@@ -111,7 +114,7 @@ func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, 
 	} else {
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Colour: a.colour, Time: opts.time,
-			Jobs: jobs(files), Warnings: asDiagnostics(warnings),
+			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings),
 			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: socket,
 		})
 	}
@@ -125,7 +128,7 @@ func newRun(a *app, files []jobFile, warnings jobspec.Problems, opts upOptions, 
 		unwatch()
 		unserve()
 		stock.Close()
-		others.close()
+		others.Close()
 	}
 }
 

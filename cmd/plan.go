@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -75,7 +76,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 	}
 	if remote {
 		entry = preflight.Cluster
-		opts.maxAllocs, opts.lend = 0, false // the cluster has a limit of its own, and what it is asked for
+		opts.maxAllocs, opts.Stubbed = 0, false // the cluster has a limit of its own, and what it is asked for
 	}
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
@@ -111,7 +112,7 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 
 // serverFor returns the run of the job of a file, or the cluster, where the job
 // may be new.
-func serverFor(ctx context.Context, a *app, f jobFile, opts planOptions, remote bool) (*client.Server, error) {
+func serverFor(ctx context.Context, a *app, f jobfile.File, opts planOptions, remote bool) (*client.Server, error) {
 	if remote {
 		return opts.serverOf(f.Job)
 	}
@@ -129,7 +130,7 @@ func serverFor(ctx context.Context, a *app, f jobFile, opts planOptions, remote 
 		return nil, err // there are several
 	case err != nil:
 		return nil, (&exitError{code: exitInternal, err: fmt.Errorf("job %q does not run", *f.Job.ID)}).
-			withHint("start it with: taskrun up %s", f.name)
+			withHint("start it with: taskrun up %s", f.Name)
 	}
 	return job.Server, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 	"taskrun/jobspec/report"
@@ -37,7 +38,7 @@ func (f *problemFormat) Set(s string) error {
 func (f *problemFormat) Type() string { return "format" }
 
 // showProblems writes problems in a format: as text to stderr, else to stdout.
-func (a *app) showProblems(format problemFormat, files []jobFile, problems jobspec.Problems) (err error) {
+func (a *app) showProblems(format problemFormat, files []jobfile.File, problems jobspec.Problems) (err error) {
 	switch format {
 	case formatPlain:
 		a.printProblems(files, problems)
@@ -60,7 +61,7 @@ func (a *app) showProblems(format problemFormat, files []jobFile, problems jobsp
 
 // printProblems writes problems as text to stderr, each with its place in the
 // source.
-func (a *app) printProblems(files []jobFile, problems jobspec.Problems) {
+func (a *app) printProblems(files []jobfile.File, problems jobspec.Problems) {
 	sources := make(map[string][]byte)
 	for _, f := range files {
 		maps.Copy(sources, f.Sources)
@@ -148,7 +149,7 @@ func property(s string) string {
 
 // refuse tells of problems if there are errors among them, and returns a silent
 // error then.
-func (a *app) refuse(files []jobFile, problems jobspec.Problems, mode ui.Mode) error {
+func (a *app) refuse(files []jobfile.File, problems jobspec.Problems, mode ui.Mode) error {
 	if !problems.HasErrors() {
 		return nil
 	}
@@ -163,7 +164,7 @@ func (a *app) refuse(files []jobFile, problems jobspec.Problems, mode ui.Mode) e
 }
 
 // showWarnings tells of what does not keep the jobs from being run.
-func (a *app) showWarnings(problems jobspec.Problems, mode ui.Mode, files []jobFile) error {
+func (a *app) showWarnings(problems jobspec.Problems, mode ui.Mode, files []jobfile.File) error {
 	if len(problems) == 0 || mode == ui.Quiet {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 )
@@ -52,7 +53,7 @@ warning: beware
 			t.Parallel()
 			streams, stdout, stderr := ui.Test()
 			a := &app{streams: streams, colour: ui.ColourAuto}
-			files := []jobFile{{File: &jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, name: "a,b:c.hcl"}}
+			files := []jobfile.File{{File: &jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, Name: "a,b:c.hcl"}}
 			if err := a.showProblems(format, files, faults); err != nil {
 				t.Fatal(err)
 			}

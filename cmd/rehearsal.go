@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
@@ -80,7 +81,7 @@ func (r *rehearsalRun) admit(files []preflight.File) {
 
 // cast gives every task its script, and launches or dispatches what waits for
 // that, with empty meta.
-func (r *rehearsalRun) cast(files []jobFile) {
+func (r *rehearsalRun) cast(files []jobfile.File) {
 	for _, f := range files {
 		for _, g := range f.Job.TaskGroups {
 			r.castGroup(f, g)
@@ -94,13 +95,13 @@ func (r *rehearsalRun) cast(files []jobFile) {
 	}
 }
 
-func (r *rehearsalRun) castGroup(f jobFile, g *api.TaskGroup) {
+func (r *rehearsalRun) castGroup(f jobfile.File, g *api.TaskGroup) {
 	g.ShutdownDelay = nil
 	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
 	for _, t := range g.Tasks {
 		t.ShutdownDelay = 0
 		s := rehearsal.Script{RunFor: runFor(f.Job, g, t)}
-		if asked := f.lent.Rehearsal(*f.Job.ID, *g.Name, t.Name); asked != nil {
+		if asked := f.Stubs.Rehearsal(*f.Job.ID, *g.Name, t.Name); asked != nil {
 			s = rehearsal.Script(*asked)
 		}
 		r.scripts[role{*f.Job.ID, *g.Name, t.Name}] = s

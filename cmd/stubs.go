@@ -26,7 +26,7 @@ reads it from there, or from --stubs FILE.
 		RunE:    func(cmd *cobra.Command, args []string) error { return runStubs(cmd.Context(), a, args, opts) },
 	}
 	opts.bind(cmd.Flags())
-	opts.outline = true
+	opts.Outline = true
 	return cmd
 }
 
@@ -48,7 +48,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts jobOptions) error
 	}
 	files[0].Job.Canonicalize()
 	jobspec.Register(files[0].Job)
-	_, err = a.streams.Data().Write(standin.Skeleton(files[0].File, files[0].name))
+	_, err = a.streams.Data().Write(standin.Skeleton(files[0].File, files[0].Name))
 	return err
 }
 

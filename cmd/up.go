@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
@@ -148,7 +149,7 @@ func runUpHere(ctx context.Context, a *app, args []string, opts upOptions) error
 	}
 	r, stop := newRun(a, files, warnings, opts, p, background{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
 	defer stop()
-	code, err := r.run(ctx, jobs(files))
+	code, err := r.run(ctx, jobfile.Jobs(files))
 	if err != nil {
 		return submitError(err)
 	}
@@ -157,7 +158,7 @@ func runUpHere(ctx context.Context, a *app, args []string, opts upOptions) error
 
 // readToRun reads the files and tells of everything that keeps them from being
 // run; the error is silent then. The warnings are for the view of the run.
-func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobFile, jobspec.Problems, error) {
+func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobfile.File, jobspec.Problems, error) {
 	if err := opts.drivers.check(a.drivers()); err != nil {
 		return nil, nil, err
 	}
@@ -181,7 +182,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 		stage.cast(files)
 	}
 	if opts.noRestart {
-		neverRestart(jobs(files))
+		neverRestart(jobfile.Jobs(files))
 	}
 	return files, problems, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -79,8 +80,8 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 // readForCluster reads files whose jobs are for a cluster, which has its own
 // limit of allocations and needs no stubs. The error is silent when they have
 // mistakes.
-func readForCluster(ctx context.Context, a *app, args []string, opts *upOptions) ([]jobFile, jobspec.Problems, error) {
-	opts.lend, opts.stubs, opts.local, opts.maxAllocs = false, "", "", 0
+func readForCluster(ctx context.Context, a *app, args []string, opts *upOptions) ([]jobfile.File, jobspec.Problems, error) {
+	opts.Stubbed, opts.stubs, opts.local, opts.maxAllocs = false, "", "", 0
 	files, problems, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return nil, nil, err
@@ -99,7 +100,7 @@ type target struct {
 
 // register registers the jobs of files, all of which are looked at before the
 // first is. It returns what has happened to them until then.
-func (r *clusterRun) register(ctx context.Context, files []jobFile, opts upOptions) (past []event.Event, err error) {
+func (r *clusterRun) register(ctx context.Context, files []jobfile.File, opts upOptions) (past []event.Event, err error) {
 	var targets []target
 	var jobs []cluster.Job
 	for _, f := range files {
@@ -162,8 +163,8 @@ func itemsOf(text string) (items []string) {
 
 // look finds the cluster of a job, has it validate the job, and asks what it
 // has of it.
-func (r *clusterRun) look(ctx context.Context, f jobFile, opts upOptions) (target, error) {
-	t := target{job: f.Job, source: f.source}
+func (r *clusterRun) look(ctx context.Context, f jobfile.File, opts upOptions) (target, error) {
+	t := target{job: f.Job, source: f.Source}
 	var err error
 	if t.server, err = opts.at.serverOf(f.Job); err != nil {
 		return t, err
@@ -177,19 +178,19 @@ func (r *clusterRun) look(ctx context.Context, f jobFile, opts upOptions) (targe
 		for _, fault := range faults {
 			problems = append(problems, jobspec.Problem{Summary: fmt.Sprintf("job %q: %s", *f.Job.ID, fault), Detail: "the cluster says so"})
 		}
-		return t, r.refuse([]jobFile{f}, problems, opts.mode)
+		return t, r.refuse([]jobfile.File{f}, problems, opts.mode)
 	}
 	t.before, _, err = t.server.Info(ctx, *f.Job.ID, 0)
 	switch {
 	case client.Missing(err) && opts.update:
-		return t, (&exitError{code: exitFailed, err: fmt.Errorf("job %q is not in %v", *f.Job.ID, t.server)}).withHint("run it with: taskrun up%s %s", r.words, f.name)
+		return t, (&exitError{code: exitFailed, err: fmt.Errorf("job %q is not in %v", *f.Job.ID, t.server)}).withHint("run it with: taskrun up%s %s", r.words, f.Name)
 	case client.Missing(err):
 		t.before = nil
 	case err != nil:
 		return t, err
 	case !opts.update && runs(t.before):
 		return t, usageError("job %q runs in %v already", *f.Job.ID, t.server).
-			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s", r.words, f.name)
+			withHint("change it with: taskrun update%[1]s %[2]s; see what that would mean with: taskrun plan%[1]s %[2]s", r.words, f.Name)
 	}
 	return t, nil
 }

@@ -89,7 +89,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 		known = append(known, job)
 	}
 	for i, f := range files {
-		evaluation, err := known[i].Register(ctx, f.Job, f.source)
+		evaluation, err := known[i].Register(ctx, f.Job, f.Source)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
@@ -51,13 +52,13 @@ func (o *upOptions) entry() preflight.Entry {
 	return preflight.Up
 }
 
-func (o *upOptions) policy(files []jobFile) (verdict.Policy, error) {
+func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 	p := verdict.Policy{Until: o.until.Running, Healthy: o.until.Healthy, Timeout: o.timeout, FailFast: o.failFast}
 	if o.timeout < 0 {
 		return p, usageError("cannot use a timeout of %v: it is negative", o.timeout)
 	}
 	if o.until.Healthy {
-		for _, j := range jobs(files) {
+		for _, j := range jobfile.Jobs(files) {
 			if g := health.ByHand(j); g != "" {
 				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\", so nobody tells", *j.ID, g).
 					withHint("use --until running")
@@ -71,7 +72,7 @@ func (o *upOptions) policy(files []jobFile) (verdict.Policy, error) {
 	if o.codeFrom == "" {
 		return p, nil
 	}
-	from, err := verdict.FindCodeFrom(o.codeFrom, jobs(files))
+	from, err := verdict.FindCodeFrom(o.codeFrom, jobfile.Jobs(files))
 	var wrong *verdict.TaskError
 	switch {
 	case err == nil:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
@@ -75,10 +76,10 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 }
 
 // valid says that files are in order.
-func valid(files []jobFile, problems jobspec.Problems) string {
+func valid(files []jobfile.File, problems jobspec.Problems) string {
 	text := fmt.Sprintf("%d job files are valid", len(files))
 	if len(files) == 1 {
-		text = fmt.Sprintf("%s is valid", visible.String(files[0].name))
+		text = fmt.Sprintf("%s is valid", visible.String(files[0].Name))
 	}
 	switch n := len(problems); n {
 	case 0:

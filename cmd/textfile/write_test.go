@@ -1,4 +1,4 @@
-package cmd
+package textfile
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestRewriteReplacesTheTextAlone(t *testing.T) {
+func TestWriteReplacesTheTextAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.hcl")
@@ -30,7 +30,7 @@ func TestRewriteReplacesTheTextAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := rewrite(filepath.Join(dir, "link to a link.hcl"), []byte("new")); err != nil {
+	if err := Write(filepath.Join(dir, "link to a link.hcl"), []byte("new")); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(name); err != nil || string(text) != "new" {
@@ -49,7 +49,7 @@ func TestRewriteReplacesTheTextAlone(t *testing.T) {
 	}
 }
 
-func TestRewriteRefusesWhatMayNotBeWritten(t *testing.T) {
+func TestWriteRefusesWhatMayNotBeWritten(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")
@@ -58,7 +58,7 @@ func TestRewriteRefusesWhatMayNotBeWritten(t *testing.T) {
 	if err := os.WriteFile(name, []byte("old"), 0o400); err != nil {
 		t.Fatal(err)
 	}
-	if err := rewrite(name, []byte("new")); !errors.Is(err, fs.ErrPermission) {
+	if err := Write(name, []byte("new")); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	if text, err := os.ReadFile(name); err != nil || string(text) != "old" {
@@ -66,10 +66,10 @@ func TestRewriteRefusesWhatMayNotBeWritten(t *testing.T) {
 	}
 }
 
-func TestRewriteOfNothing(t *testing.T) {
+func TestWriteOfNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := rewrite(filepath.Join(dir, "a.hcl"), []byte("new")); !errors.Is(err, fs.ErrNotExist) {
+	if err := Write(filepath.Join(dir, "a.hcl"), []byte("new")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {

@@ -1,4 +1,4 @@
-package cmd
+package textfile
 
 import (
 	"io/fs"
@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// rewrite replaces the text of a file in one step: nobody reads half of it, and
+// Write replaces the text of a file in one step: nobody reads half of it, and
 // a crash leaves the old text or the new one. The file keeps its mode and, if
 // the user may give it away, its owner; a link to it stays a link. A file that
 // may not be written to is left alone.
-func rewrite(name string, text []byte) error {
+func Write(name string, text []byte) error {
 	target, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return withoutPath(err)

@@ -1,4 +1,6 @@
-package cmd
+// Package neighbors follows the other runs of a user, and the services that they
+// offer.
+package neighbors
 
 import (
 	"context"
@@ -20,9 +22,9 @@ import (
 // is not told.
 const newRunTime = time.Second
 
-// neighbours are the other runs of this user, with the services that they
-// offer. Nothing is looked at before somebody wants to know.
-type neighbours struct {
+// Neighbors are the other runs of a user, with the services that they offer.
+// They are first asked when somebody wants to know.
+type Neighbors struct {
 	dir  string // of sockets
 	self int    // ID of the process whose socket is this run's own
 	wake func() // called when they offer others
@@ -37,15 +39,17 @@ type neighbours struct {
 	offered map[string][]*service.Instance // by socket
 }
 
-func newNeighbours(a *app, self int, wake func()) *neighbours {
-	dir, _ := a.sockets() // a run without a directory has no neighbors
-	n := &neighbours{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
+// New returns the neighbors of the run of a process, whose sockets are in a
+// directory; an empty one has none. Wake is called when they offer other
+// services. They must be closed.
+func New(dir string, self int, wake func()) *Neighbors {
+	n := &Neighbors{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	return n
 }
 
-// instances returns what the other runs offer now, and follows it from then on.
-func (n *neighbours) instances() []*service.Instance {
+// Instances returns what the other runs offer now, and follows it from then on.
+func (n *Neighbors) Instances() []*service.Instance {
 	n.begin.Do(func() {
 		n.look()
 		n.running.Go(n.follow)
@@ -59,8 +63,8 @@ func (n *neighbours) instances() []*service.Instance {
 	return all
 }
 
-// close ends the following.
-func (n *neighbours) close() {
+// Close ends the following.
+func (n *Neighbors) Close() {
 	n.begin.Do(func() {}) // it will not begin any more
 	n.end()
 	n.running.Wait()
@@ -68,7 +72,7 @@ func (n *neighbours) close() {
 
 // follow looks for new runs: when the directory of their sockets changes or,
 // where a user may not watch any more of them, every second.
-func (n *neighbours) follow() {
+func (n *Neighbors) follow() {
 	var poll <-chan time.Time
 	watcher, err := fsnotify.NewWatcher()
 	if err == nil {
@@ -94,7 +98,7 @@ func (n *neighbours) follow() {
 }
 
 // look asks the runs that were not there the last time, and follows them.
-func (n *neighbours) look() {
+func (n *Neighbors) look() {
 	entries, err := os.ReadDir(n.dir)
 	if err != nil {
 		return // there is none
@@ -132,7 +136,7 @@ func (n *neighbours) look() {
 }
 
 // meet asks a run for the first time.
-func (n *neighbours) meet(s *client.Server) {
+func (n *Neighbors) meet(s *client.Server) {
 	list, index, err := s.Services(n.ctx, 0)
 	if err != nil {
 		s.API.Close()
@@ -155,7 +159,7 @@ func (n *neighbours) meet(s *client.Server) {
 	})
 }
 
-func (n *neighbours) offer(socket string, list []*api.ServiceRegistration) {
+func (n *Neighbors) offer(socket string, list []*api.ServiceRegistration) {
 	instances := make([]*service.Instance, len(list))
 	for i, r := range list {
 		instances[i] = &service.Instance{ServiceRegistration: *r} // of which provider, it does not say
@@ -166,7 +170,7 @@ func (n *neighbours) offer(socket string, list []*api.ServiceRegistration) {
 	n.wake()
 }
 
-func (n *neighbours) gone(socket string) {
+func (n *Neighbors) gone(socket string) {
 	n.mu.Lock()
 	delete(n.offered, socket)
 	n.mu.Unlock()

@@ -1,4 +1,4 @@
-package cmd
+package jobfile
 
 import (
 	"strings"
@@ -9,29 +9,30 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// submission is what a job file was, for those who ask the run for it.
-func (o *jobOptions) submission(src jobspec.Source, file *jobspec.File) *api.JobSubmission {
+// submission returns the text of a job file and its variables, for clients that
+// ask the run for them.
+func (o *Options) submission(src jobspec.Source, file *jobspec.File) *api.JobSubmission {
 	s := &api.JobSubmission{Source: string(src.Text), Format: "hcl2", VariableFlags: map[string]string{}}
 	if syntax.IsJSON(src.Text) {
 		s.Format = "json"
 	}
-	for _, v := range o.vars {
+	for _, v := range o.Vars {
 		if name, value, ok := strings.Cut(v, "="); ok {
 			s.VariableFlags[name] = value
 		}
 	}
-	for _, name := range o.varFiles {
+	for _, name := range o.VarFiles {
 		s.Variables += string(file.Sources[name])
 	}
 	return s
 }
 
-// sources are what the jobs of files were made of, by ID.
-func sources(files []jobFile) map[string]*api.JobSubmission {
+// Sources returns the submissions of files by the IDs of their jobs.
+func Sources(files []File) map[string]*api.JobSubmission {
 	all := map[string]*api.JobSubmission{}
 	for _, f := range files {
-		if f.Job != nil && f.source != nil {
-			all[*f.Job.ID] = f.source
+		if f.Job != nil && f.Source != nil {
+			all[*f.Job.ID] = f.Source
 		}
 	}
 	return all

@@ -1,4 +1,5 @@
-package cmd
+// Package textfile finds, reads and replaces the files that "taskrun fmt" formats.
+package textfile
 
 import (
 	"errors"
@@ -11,25 +12,25 @@ import (
 	"taskrun/jobspec"
 )
 
-// maxText bounds what fmt reads of a file, in bytes. It is more than the parser
+// MaxSize is how much of a file is read, in bytes. It is more than the parser
 // takes, so that the parser refuses it.
-const maxText = 64 << 20
+const MaxSize = 64 << 20
 
-// A textFinder finds the files that `nomad fmt` takes.
-type textFinder struct {
-	recursive bool
-	names     []string
-	problems  jobspec.Problems
+// Finder finds the files that "nomad fmt" formats.
+type Finder struct {
+	Recursive bool
+	Names     []string
+	Problems  jobspec.Problems
 }
 
-func (f *textFinder) refuse(name, why, remedy string) {
-	f.problems = append(f.problems, jobspec.Problem{
+func (f *Finder) refuse(name, why, remedy string) {
+	f.Problems = append(f.Problems, jobspec.Problem{
 		Summary: fmt.Sprintf("cannot format %q: %s", name, why), Remedy: remedy,
 	})
 }
 
-// named finds what the user named: a file, or those in a folder.
-func (f *textFinder) named(name string) {
+// Add finds what the user names: a file, or those in a folder.
+func (f *Finder) Add(name string) {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -43,13 +44,13 @@ func (f *textFinder) named(name string) {
 	case !info.Mode().IsRegular():
 		f.refuse(name, "it is not a regular file", "")
 	default:
-		f.names = append(f.names, name)
+		f.Names = append(f.Names, name)
 	}
 }
 
 // folder finds the files in a folder. It follows links to files, but not to
 // folders.
-func (f *textFinder) folder(folder string) {
+func (f *Finder) folder(folder string) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		f.refuse(folder, withoutPath(err).Error(), "")
@@ -57,10 +58,10 @@ func (f *textFinder) folder(folder string) {
 	for _, entry := range entries {
 		name := filepath.Join(folder, entry.Name())
 		switch {
-		case entry.IsDir() && f.recursive:
+		case entry.IsDir() && f.Recursive:
 			f.folder(name)
 		case !entry.IsDir() && isText(name) && isRegular(name):
-			f.names = append(f.names, name)
+			f.Names = append(f.Names, name)
 		}
 	}
 }
@@ -75,13 +76,14 @@ func isRegular(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func readText(name string) ([]byte, error) {
+// Read returns the text of a file.
+func Read(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxText))
+	text, err := io.ReadAll(io.LimitReader(f, MaxSize))
 	return text, withoutPath(err)
 }
 

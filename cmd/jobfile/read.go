@@ -1,0 +1,114 @@
+// Package jobfile reads job files, and the stubs that stand beside them.
+package jobfile
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+	"taskrun/jobspec/standin"
+)
+
+// File is a job file that was read.
+type File struct {
+	*jobspec.File
+	Name   string
+	Stubs  *standin.World     // of all files of a call
+	Broken bool               // the stubs file has errors
+	Source *api.JobSubmission // nil: not known
+}
+
+// Options say how job files are read.
+type Options struct {
+	Vars, VarFiles []string
+	Stubbed        bool   // stubs are read
+	Stubs          string // from this file; empty: taskrun.hcl beside the job files
+	Outline        bool   // variables may lack a value
+}
+
+// CallError is what is wrong with the call, and what to do about it.
+type CallError struct{ Text, Hint string }
+
+func (e *CallError) Error() string { return e.Text }
+
+// Read parses job files, or the only one of the folder. The problems are those
+// of all files; a file that has errors has no job.
+func Read(ctx context.Context, names []string, stdin io.Reader, environ []string, opts Options) ([]File, jobspec.Problems, error) {
+	if len(names) == 0 {
+		name, err := only()
+		if err != nil {
+			return nil, nil, err
+		}
+		names = []string{name}
+	}
+	if stdin := slices.Index(names, "-"); stdin >= 0 && slices.Contains(names[stdin+1:], "-") {
+		return nil, nil, &CallError{Text: "stdin can be read once, but - is there twice"}
+	}
+	stubs, problems, err := opts.stubs(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	broken := problems.HasErrors() // then it is not known what the files lack
+	var files []File
+	for _, name := range names {
+		src, err := jobspec.Read(ctx, name, stdin)
+		if err != nil {
+			problems = append(problems, unread(err))
+			continue
+		}
+		file, found := jobspec.Parse(src, jobspec.Options{
+			Vars: opts.Vars, VarFiles: opts.VarFiles, Environ: environ, Values: stubs.Values, Outline: opts.Outline || broken,
+		})
+		files = append(files, File{file, src.Name, stubs, broken, opts.submission(src, file)})
+		problems = append(problems, found...)
+	}
+	return files, problems, ctx.Err()
+}
+
+// only returns the only job file of the current folder.
+func only() (string, error) {
+	var found []string
+	for _, pattern := range []string{"*.nomad.hcl", "*.nomad", "job.hcl"} {
+		matches, _ := filepath.Glob(pattern) // the patterns are well-formed
+		for _, name := range matches {
+			if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+				found = append(found, name)
+			}
+		}
+	}
+	slices.Sort(found)
+	switch len(found) {
+	case 0:
+		return "", &CallError{Text: "no job file: name one, the folder holds no *.nomad.hcl, *.nomad or job.hcl"}
+	case 1:
+		return found[0], nil
+	}
+	return "", &CallError{Text: "no job file: name one, the folder holds " + strings.Join(found, ", ")}
+}
+
+// unread is the problem of a file that cannot be read.
+func unread(err error) jobspec.Problem {
+	var p jobspec.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	return jobspec.Problem{Summary: err.Error()}
+}
+
+// Jobs returns the jobs of files.
+func Jobs(files []File) []*api.Job {
+	var all []*api.Job
+	for _, f := range files {
+		if f.Job != nil {
+			all = append(all, f.Job)
+		}
+	}
+	return all
+}
