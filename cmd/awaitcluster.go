@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// awaitRun waits until the jobs are ready, and never stops them.
+// await waits until the jobs are ready, and never stops them.
 func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptions) error {
 	ctx, stop := r.stoppable(ctx)
 	defer stop()

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 		r.farewell(options.Mode)
 		return silent(left.Code)
 	case !shown:
-		return silent(v.Left())
+		return silent(cmp.Or(v.Left(), v.Code()))
 	case lost != nil:
 		return (&exitError{code: exitInternal, err: lost}).withHint("%s", joined(client.Remedy(lost), r.goesOn()))
 	}

@@ -45,7 +45,8 @@ func TestFollowLogs(t *testing.T) {
 			news := func() []string {
 				all := shown.lines(t)
 				for i := range all {
-					all[i] = all[i][strings.Index(all[i], "1/"):] // not when it was seen
+					_, of, _ := strings.Cut(all[i], "1/") // not when it was seen
+					all[i] = "1/" + of
 				}
 				slices.Sort(all)
 				return all

@@ -2,6 +2,8 @@ package source
 
 import (
 	"context"
+	"errors"
+	"net"
 	"path/filepath"
 	"slices"
 	"time"
@@ -35,10 +37,10 @@ func comesBack(ctx context.Context, socket string) bool {
 	for deadline := time.Now().Add(backTime); ; {
 		kept := keeper.Keeps(dir, socket)
 		live, err := httpapi.Find(dir)
-		if err != nil || slices.Contains(live, socket) {
-			return err == nil
-		}
-		if !kept || time.Now().After(deadline) {
+		switch {
+		case slices.Contains(live, socket):
+			return true
+		case !busy(err) && (err != nil || !kept), time.Now().After(deadline):
 			return false
 		}
 		select {
@@ -47,6 +49,13 @@ func comesBack(ctx context.Context, socket string) bool {
 			return false
 		}
 	}
+}
+
+// busy reports whether an error is that an engine did not answer in time, as on
+// a machine with much to do. It may the next time.
+func busy(err error) bool {
+	var slow net.Error
+	return errors.As(err, &slow) && slow.Timeout()
 }
 
 // Servers returns the engines that answer at sockets in a directory. Those that
@@ -70,7 +79,7 @@ func liveSockets(ctx context.Context, dir string) ([]string, error) {
 		kept := keeper.Sockets(dir)
 		live, err := httpapi.Find(dir)
 		missing := slices.DeleteFunc(kept, func(path string) bool { return slices.Contains(live, path) })
-		if err != nil || len(missing) == 0 || time.Now().After(deadline) {
+		if !busy(err) && (err != nil || len(missing) == 0) || time.Now().After(deadline) {
 			return live, err
 		}
 		select {

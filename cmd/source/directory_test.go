@@ -46,7 +46,7 @@ func life(t *testing.T) context.Context {
 
 func newFakeEngine(t *testing.T) *fakeEngine {
 	t.Helper()
-	sockets, err := os.MkdirTemp("", "source") // a short path
+	sockets, err := os.MkdirTemp("", "source") //nolint:usetesting // paths of sockets are short
 	if err != nil {
 		t.Fatal(err)
 	}
