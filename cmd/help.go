@@ -39,11 +39,7 @@ commands and topics. On a terminal long texts are shown by $PAGER, or less.`,
 func runHelp(a *app, cmd *cobra.Command, args []string) error {
 	root := cmd.Root()
 	if len(args) == 0 {
-		if err := root.Help(); err != nil {
-			return err
-		}
-		_, err := io.WriteString(root.OutOrStdout(), topics())
-		return err
+		return root.Help()
 	}
 	if t, ok := help.Find(args[0]); ok && len(args) == 1 {
 		return showPage(cmd.Context(), a, t.Text(a.streams.OutStyle(a.colour).Strong))

@@ -56,8 +56,11 @@ func usage(cmd *cobra.Command) error {
 		}
 	}
 	writeFlags(&out, cmd)
+	if !cmd.HasParent() {
+		out.WriteString(topics())
+	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(&out, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
+		fmt.Fprintf(&out, "\nUse \"%s [command] --help\" or \"taskrun help TOPIC\" for more.\n", cmd.CommandPath())
 	}
 	_, err := io.WriteString(cmd.OutOrStderr(), out.String())
 	return err
