@@ -93,7 +93,7 @@ func showPage(ctx context.Context, a *app, text string) error {
 	show := func() error { _, err := io.WriteString(a.streams.Out, text); return err }
 	pager := a.streams.Env("PAGER")
 	if pager == "" {
-		pager = "less -R"
+		pager = "if command -v less >/dev/null; then less -R; else cat; fi"
 	}
 	if !a.streams.OutTerm || pager == "cat" {
 		return show()

@@ -162,3 +162,24 @@ func TestHelpTopics(t *testing.T) {
 		})
 	}
 }
+
+// TestPager: on a terminal $PAGER shows a topic, unless there is no such program.
+func TestPager(t *testing.T) {
+	t.Parallel()
+	for pager, want := range map[string]string{
+		"sed s/^/paged:/":     "paged:ports: ",
+		"cat":                 "ports: ",
+		"no-such-pager-there": "ports: ",
+	} {
+		streams, out, _ := ui.Test()
+		streams.OutTerm = true
+		streams.Env = func(name string) string { return map[string]string{"PAGER": pager, "NO_COLOR": "1"}[name] }
+		a := &app{
+			streams: streams, colour: ui.ColourAuto, environ: os.Environ(),
+			signals: func() (<-chan os.Signal, func()) { return nil, func() {} },
+		}
+		if code := a.run(t.Context(), []string{"help", "ports"}); code != exitOK || !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%s: exit code %d and\n%s", pager, code, out)
+		}
+	}
+}

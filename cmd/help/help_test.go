@@ -47,7 +47,12 @@ func TestTopics(t *testing.T) {
 
 var target = regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 
-// TestLinks: what topics and README link to exists.
+// file is a file or folder that CONTRIBUTING.md names; one in which capital
+// letters stand for a name is not meant.
+var file = regexp.MustCompile("`((?:cmd|engine|hooks|drivers|jobspec|testdata|scripts)/[A-Za-z/_.]+)`")
+
+// TestLinks: what topics and README link to exists, and so do the files that
+// CONTRIBUTING.md names.
 func TestLinks(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -64,6 +69,15 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	check("README.md", string(readme), "../..")
+	contributing, err := os.ReadFile("../../CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range file.FindAllStringSubmatch(string(contributing), -1) {
+		if _, err := os.Stat(path.Join("../..", m[1])); err != nil && strings.ToLower(m[1]) == m[1] {
+			t.Errorf("CONTRIBUTING.md names %s, which does not exist", m[1])
+		}
+	}
 	for _, topic := range Topics() {
 		check(topic.Name, topic.Markdown, ".")
 		if !strings.Contains(string(readme), "cmd/help/"+topic.Name+".md") {
