@@ -1,3 +1,5 @@
+// Package deployments serves deployments, and the orders to promote, pause and
+// fail them.
 package deployments
 
 import (
@@ -10,6 +12,12 @@ import (
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 )
+
+// Handler serves the deployments of a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 // Latest answers GET /v1/job/:id/deployment with the latest one; a job
 // without one answers null, on which clients rely.

@@ -1,3 +1,4 @@
+// Package evaluations serves evaluations, each of which stands for a change.
 package evaluations
 
 import (
@@ -6,9 +7,16 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
 )
+
+// Handler serves the evaluations of a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 // Count answers GET /v1/evaluations/count.
 func (h *Handler) Count(r *rest.Request) (any, error) {
@@ -45,4 +53,21 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 		return nil, rest.Fail(http.StatusNotFound, "eval not found")
 	}
 	return found[0], nil
+}
+
+// Collect answers PUT /v1/system/gc: evaluations of jobs that have ended
+// are forgotten. Jobs and allocations stay as long as the run, of which they
+// are what it has done.
+func (h *Handler) Collect(r *rest.Request) error {
+	now := h.run.Look()
+	h.run.Tracker.ForgetEvaluations(func(e tracker.Evaluation) bool {
+		j := now.Job(e.Job)
+		return j == nil || *j.Status == "dead"
+	})
+	return r.Nothing()
+}
+
+// RefuseDeletion answers the order to delete evaluations.
+func (h *Handler) RefuseDeletion(*rest.Request) error {
+	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: no evaluation waits for a scheduler; those of jobs that have ended are removed by nomad system gc")
 }

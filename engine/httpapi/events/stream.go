@@ -1,3 +1,4 @@
+// Package events serves Nomad's event stream.
 package events
 
 import (
@@ -13,9 +14,16 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/feed"
+	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/tracker"
 )
+
+// Handler serves the events of a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 const (
 	// streamBeat is the time between the empty lines of an event stream.

@@ -111,8 +111,8 @@ func (w *walk) link(base, name string) error {
 // within returns an absolute path as one in a directory.
 func within(dir, target string) (string, error) {
 	spellings := []string{dir}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		spellings = append(spellings, real)
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		spellings = append(spellings, resolved)
 	}
 	for _, s := range spellings {
 		if inside, err := filepath.Rel(s, target); err == nil && filepath.IsLocal(inside) {

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -27,23 +26,15 @@ func (h *Handler) Plan(r *rest.Request) (any, error) {
 	if err := decodeJob(r, &order); err != nil {
 		return nil, err
 	}
-	switch {
-	case order.Job == nil:
-		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
-	case order.Job.ID == nil:
-		return nil, rest.Fail(http.StatusBadRequest, "Job must have a valid ID")
-	case *order.Job.ID != r.ID:
-		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")
-	}
-	warnings, faults := h.checkJob(OrderPlan, order.Job)
-	if len(faults) > 0 {
-		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	warnings, err := h.accept(r, OrderPlan, order.Job, "Job must have a valid ID", "Job ID does not match")
+	if err != nil {
+		return nil, err
 	}
 	plan, err := h.run.Engine.Plan(order.Job)
 	if err != nil {
 		return nil, err
 	}
-	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: listed("warning", warnings)}
+	answer := &jobPlanned{Annotations: plan.Annotations(), Diff: plan.Diff, Warnings: warnings}
 	if !order.Diff {
 		answer.Diff = &api.JobDiff{Type: plan.Diff.Type, ID: plan.Diff.ID}
 	}

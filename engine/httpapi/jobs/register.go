@@ -24,17 +24,9 @@ func (h *Handler) Register(r *rest.Request) (any, error) {
 	if err := decodeJob(r, &order); err != nil {
 		return nil, err
 	}
-	switch {
-	case order.Job == nil:
-		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
-	case order.Job.ID == nil:
-		return nil, rest.Fail(http.StatusBadRequest, "Job ID hasn't been provided")
-	case r.ID != "" && r.ID != *order.Job.ID:
-		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match name")
-	}
-	warnings, faults := h.checkJob(OrderRegister, order.Job)
-	if len(faults) > 0 {
-		return nil, rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	warnings, err := h.accept(r, OrderRegister, order.Job, "Job ID hasn't been provided", "Job ID does not match name")
+	if err != nil {
+		return nil, err
 	}
 	id := *order.Job.ID
 	job := h.run.Job(id)
@@ -58,7 +50,7 @@ func (h *Handler) Register(r *rest.Request) (any, error) {
 	if order.Job.IsPeriodic() || order.Job.IsParameterized() { // nothing is placed, so clients are not to wait for that
 		answer.EvalID, answer.EvalCreateIndex = "", 0
 	}
-	answer.Warnings = listed("warning", warnings)
+	answer.Warnings = warnings
 	return answer, nil
 }
 
@@ -96,4 +88,24 @@ func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
 		return rest.Fail(http.StatusInternalServerError, conflict, order.JobModifyIndex, *job.JobModifyIndex)
 	}
 	return nil
+}
+
+// Revert answers PUT /v1/job/:id/revert: an earlier version becomes the
+// newest one.
+func (h *Handler) Revert(r *rest.Request) (any, error) {
+	var order api.JobRevertRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	if order.JobID != "" && order.JobID != r.ID {
+		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")
+	}
+	if _, _, err := h.run.FindJob(r); err != nil {
+		return nil, rest.Fail(http.StatusNotFound, "job %q not found", r.ID)
+	}
+	plan, err := h.run.Engine.Revert(r.ID, order.JobVersion, order.EnforcePriorVersion)
+	if err != nil {
+		return nil, err
+	}
+	return h.registered(r, r.ID, plan.Version), nil
 }

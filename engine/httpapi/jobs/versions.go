@@ -98,6 +98,24 @@ func (h *Handler) checkJob(order Order, job *api.Job) (warnings, faults []string
 	return few(warnings), few(faults)
 }
 
+// accept checks the job of a request, which is refused when something is wrong
+// with it: without an ID, or with another one than the path's, with these texts.
+func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, noID, otherID string) (warnings string, err error) {
+	switch {
+	case job == nil:
+		return "", rest.Fail(http.StatusBadRequest, "Job must be specified")
+	case job.ID == nil:
+		return "", rest.Fail(http.StatusBadRequest, "%s", noID)
+	case r.ID != "" && r.ID != *job.ID:
+		return "", rest.Fail(http.StatusBadRequest, "%s", otherID)
+	}
+	texts, faults := h.checkJob(order, job)
+	if len(faults) > 0 {
+		return "", rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	}
+	return listed("warning", texts), nil
+}
+
 // few are the first of many texts.
 func few(texts []string) []string {
 	if more := len(texts) - maxTexts; more > 0 {

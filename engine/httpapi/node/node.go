@@ -2,6 +2,9 @@ package node
 
 import (
 	"net/http"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
 )
@@ -25,3 +28,32 @@ func (h *Handler) Refuse(r *rest.Request) error {
 // ReconcileSummaries answers PUT /v1/system/reconcile/summaries: summaries are
 // counted whenever somebody asks for one.
 func (h *Handler) ReconcileSummaries(r *rest.Request) error { return r.Nothing() }
+
+// List answers GET /v1/nodes: this machine.
+func (h *Handler) List(r *rest.Request) (any, error) {
+	resources, err := r.Flag("resources")
+	if err != nil {
+		return nil, err
+	}
+	withOS, err := r.Flag("os")
+	if err != nil {
+		return nil, err
+	}
+	list := []*api.NodeListStub{}
+	if n := h.run.Node(r.Context()); strings.HasPrefix(rest.PlainID(n.ID), rest.PlainID(r.Query.Get("prefix"))) {
+		stub := &api.NodeListStub{
+			Address: n.Attributes["unique.network.ip-address"], ID: n.ID, Datacenter: n.Datacenter, Name: n.Name,
+			NodeClass: n.NodeClass, NodePool: n.NodePool, Version: n.Attributes["nomad.version"],
+			SchedulingEligibility: n.SchedulingEligibility, Status: n.Status, Drivers: n.Drivers,
+			CreateIndex: n.CreateIndex, ModifyIndex: n.ModifyIndex,
+		}
+		if withOS {
+			stub.Attributes = map[string]string{"os.name": n.Attributes["os.name"]}
+		}
+		if resources {
+			stub.NodeResources, stub.ReservedResources = n.NodeResources, n.ReservedResources
+		}
+		list = append(list, stub)
+	}
+	return rest.Page(r, list, func(n *api.NodeListStub) string { return n.ID })
+}

@@ -81,7 +81,7 @@ func (r *Request) DecodeUpTo(size int64, into any) error {
 }
 
 // ErrNoBody is what is wrong with a body that is not there.
-var ErrNoBody = errors.New("Request body is empty") //nolint:staticcheck // Nomad's words
+var ErrNoBody = errors.New("Request body is empty")
 
 // ReadBody reads a body of bounded size in bounded time. An error of read is
 // answered with 400.

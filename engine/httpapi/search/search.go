@@ -1,3 +1,4 @@
+// Package search serves searches for whatever has an ID or a name.
 package search
 
 import (
@@ -7,10 +8,17 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/hashicorp/nomad/api/contexts"
 
+	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/topic"
 	"taskrun/engine/httpapi/tracker"
 )
+
+// Handler serves searches in a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 const (
 	// maxMatches is how many IDs a search returns of each kind, as in Nomad.

@@ -1,3 +1,4 @@
+// Package services serves what is registered in the catalog of services.
 package services
 
 import (
@@ -9,10 +10,17 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/topic"
 	"taskrun/engine/leaf/service"
 )
+
+// Handler serves the services of a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 // List answers GET /v1/services: the names by namespace, each with the
 // tags of all its instances.

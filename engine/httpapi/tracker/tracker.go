@@ -115,6 +115,7 @@ func (t *Tracker) Touch(topics ...topic.Topic) uint64 {
 	return t.now
 }
 
+// Index returns the index of a topic.
 func (t *Tracker) Index(name topic.Topic) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,3 +1,4 @@
+// Package variables serves Nomad's variables.
 package variables
 
 import (
@@ -13,6 +14,17 @@ import (
 	"taskrun/engine/httpapi/topic"
 	"taskrun/engine/leaf/variable"
 )
+
+// Handler serves the variables of a run.
+type Handler struct {
+	store *variable.Store
+	index func(topic.Topic) uint64
+}
+
+// New returns a handler of a store, with the indexes of its changes.
+func New(store *variable.Store, index func(topic.Topic) uint64) *Handler {
+	return &Handler{store, index}
+}
 
 // maxVariable is how large a variable may be on the wire, in bytes: what may be
 // in it, escaped.

@@ -1,0 +1,100 @@
+package allocations
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/httpapi/rest"
+	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/httpapi/tracker"
+)
+
+// allocStopped is an answer as it is on the wire, which differs from the
+// client's type in what surrounds it.
+type allocStopped struct {
+	EvalID string
+	Index  uint64
+}
+
+// Stop answers PUT /v1/allocation/:id/stop.
+func (h *Handler) Stop(r *rest.Request) (any, error) {
+	reschedule, err := r.Flag("reschedule")
+	if err != nil {
+		return nil, err
+	}
+	if err := r.NoShutdownDelay(); err != nil {
+		return nil, err
+	}
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok {
+		return nil, rest.Fail(http.StatusNotFound, "allocation not found")
+	}
+	// First, so that the one that takes its place finds the evaluation.
+	answer := &allocStopped{EvalID: h.run.Tracker.Evaluate(tracker.TriggerStop, a.Alloc.Job, a.ID)}
+	answer.Index = h.run.Tracker.Index(topic.Evaluation(answer.EvalID))
+	if err := h.run.Engine.StopAlloc(r.ID, reschedule); err != nil {
+		return nil, err
+	}
+	r.SetIndex(answer.Index)
+	return answer, nil
+}
+
+// Signal answers PUT /v1/client/allocation/:id/signal: one task, or
+// all of them. That one does not run is an error, and the others are signaled
+// all the same.
+func (h *Handler) Signal(r *rest.Request) (any, error) {
+	var order api.AllocSignalRequest
+	if err := r.Decode(&order); err != nil {
+		return nil, err
+	}
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok {
+		return nil, rest.UnknownAlloc(r.ID)
+	}
+	if err := engine.CheckSignal(order.Signal); err != nil {
+		return nil, rest.Fail(http.StatusBadRequest, "%v", err) // Nomad would send SIGINT
+	}
+	if order.Task != "" {
+		return done{}, h.run.Engine.Signal(r.ID, order.Task, order.Signal)
+	}
+	var failures []string
+	for _, t := range a.Job.LookupTaskGroup(a.Group).Tasks {
+		if err := h.run.Engine.Signal(r.ID, t.Name, order.Signal); err != nil {
+			failures = append(failures, fmt.Sprintf("\t* Failed to signal task: %s, err: %v\n", t.Name, err))
+		}
+	}
+	switch len(failures) {
+	case 0:
+		return done{}, nil
+	case 1:
+		return nil, fmt.Errorf("1 error occurred:\n%s", failures[0])
+	default:
+		return nil, fmt.Errorf("%d errors occurred:\n%s", len(failures), strings.Join(failures, ""))
+	}
+}
+
+// RefuseAllGC answers the order to remove all allocations that have ended.
+func (h *Handler) RefuseAllGC(*rest.Request) error {
+	return rest.Fail(http.StatusNotImplemented, "not supported by taskrun: of what has ended it keeps the latest allocations alone; taskrun clean removes the runs that have ended")
+}
+
+// RefuseGC answers the order to remove an allocation.
+func (h *Handler) RefuseGC(r *rest.Request) error {
+	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
+		return rest.UnknownAlloc(r.ID)
+	}
+	return h.RefuseAllGC(r)
+}
+
+// RefusePause answers GET and PUT /v1/client/allocation/:id/pause, which
+// Nomad's community edition refuses likewise.
+func (h *Handler) RefusePause(r *rest.Request) error {
+	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
+		return rest.UnknownAlloc(r.ID)
+	}
+	return rest.Fail(http.StatusInternalServerError, "Enterprise only")
+}
