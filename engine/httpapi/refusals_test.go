@@ -104,6 +104,10 @@ func TestRefusals(t *testing.T) {
 
 			`PUT /v1/jobs/parse {"JobHCL":"` + strings.Repeat("x", 1<<20+1) + `"}`: "400 Failed to parse job: it is larger than 1 MiB",
 
+			`PUT /v1/jobs/parse {"JobHCL":"a = ` + strings.Repeat("[", 200_000) + `"}`:      "400 Failed to parse job: input.hcl:1,506: this text is not read, because it could exhaust the machine: it nests too deep here",
+			`PUT /v1/jobs/parse {"JobHCL":"a = 1` + strings.Repeat(" == 1", 200_000) + `"}`: "400 Failed to parse job: input.hcl:1,25009: this text is not read, because it could exhaust the machine: it nests too deep here",
+			`PUT /v1/jobs/parse {"JobHCL":"` + strings.Repeat("/* ", 200_000) + `"}`:        "400 Failed to parse job: input.hcl:1,600001: this text is not read, because it could exhaust the machine: too many comments are not closed",
+
 			`PUT /v1/job/job/scale {"Target":{"Group":"g"},"Count":2,"JobModifyIndex":9999}`: "409 job modify index conflict: the job is at …",
 		},
 		"allocations": {
