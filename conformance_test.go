@@ -24,7 +24,7 @@ const asTaskrun = "TASKRUN_TEST_MAIN"
 
 // atOnce is how many recorded jobs run at a time, unless -parallel says so: they
 // take as long as they took in Nomad, and wait most of the time.
-const atOnce = "8"
+const atOnce = "4"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asTaskrun) != "" {

@@ -16,8 +16,9 @@ import (
 	"time"
 )
 
-// endTime is how long processes of a run may live when it has ended.
-const endTime = 4 * time.Second
+// endTime is how long processes of a run may live when it has ended, on a busy
+// machine.
+const endTime = 20 * time.Second
 
 // nobody is a user without any right.
 const nobody = 65534

@@ -27,7 +27,7 @@ const patience = 30 * time.Second
 
 // atOnce is how many journeys are played at a time, unless -parallel says so:
 // most of a journey is waiting.
-const atOnce = "6"
+const atOnce = "4"
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakTest{m}, map[string]func(){
