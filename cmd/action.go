@@ -81,12 +81,12 @@ func runAction(ctx context.Context, a *app, target, name string, opts execOption
 		if len(known) == 0 {
 			return unknown.withHint("see: taskrun action")
 		}
-		return unknown.withHint("it has: %s", strings.Join(names(known), ", "))
+		return unknown.withHint("it has: %s", strings.Join(actionNames(known), ", "))
 	}
 	return newSession(a, task, opts, client.Session{Action: name}).run(ctx)
 }
 
-func names(actions []client.Action) (names []string) {
+func actionNames(actions []client.Action) (names []string) {
 	for _, a := range actions {
 		names = append(names, a.Name)
 	}
@@ -145,7 +145,7 @@ func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
 				tasks, _ = client.Find(tasks, args[0])
 			}
 			known, _ := client.Actions(cmd.Context(), tasks)
-			for _, name := range names(known) {
+			for _, name := range actionNames(known) {
 				if strings.HasPrefix(name, prefix) && !slices.Contains(found, name) {
 					found = append(found, name)
 				}
