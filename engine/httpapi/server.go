@@ -2,9 +2,13 @@
 // (https://developer.hashicorp.com/nomad/api-docs), so that the nomad command,
 // its Go client and every tool built on them work against a local run.
 //
-// It sees the engine's façade only and keeps nothing of its own but the
-// indexes that blocking queries need. What it does not serve is not found;
-// nothing answers with a success that did not happen.
+// Here is who is let in, and the table of routes. Each resource is served by a
+// package below, which knows no other resource: it reads a request with rest,
+// asks the engine and tracker, and describes what they have with render. A new
+// path is a method of its resource's Handler and a row in routes.go.
+//
+// What is not served is not found; nothing answers with a success that did not
+// happen.
 package httpapi
 
 import (
