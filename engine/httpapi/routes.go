@@ -35,7 +35,7 @@ type route struct {
 func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 	read := func(of func(id string) topic.Topic, get rest.Get) rest.Handler {
 		return rest.Read(func(ctx context.Context, id string, after uint64, limit time.Duration) uint64 {
-			return run.Tracker.Wait(ctx, of(id), after, limit)
+			return run.Engine.Await(ctx, of(id), after, limit)
 		}, get)
 	}
 	var (
@@ -45,7 +45,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		evals   = evaluations.New(run)
 		deploys = deployments.New(run)
 		svcs    = services.New(run)
-		vars    = variables.New(run.Engine.Variables(), run.Tracker.Index)
+		vars    = variables.New(run.Engine.Variables(), run.Engine.Index)
 		node    = node.New(run, cfg.Version, cfg.DataDir)
 		find    = search.New(run)
 	)

@@ -60,7 +60,6 @@ func New(e *engine.Engine, cfg Config) *Server {
 		cfg.Keys = workload.NewKeyring()
 	}
 	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
-	e.Variables().Stamp(s.tracker.Stamp)
 	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now()}
 	s.sessions = sessions.New(run)
 	s.routes = routes(run, &s.cfg, s.sessions)

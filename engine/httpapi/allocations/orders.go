@@ -9,8 +9,7 @@ import (
 
 	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
-	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/leaf/event"
 )
 
 // allocStopped is an answer as it is on the wire, which differs from the
@@ -33,12 +32,11 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 	if !ok {
 		return nil, rest.Fail(http.StatusNotFound, "allocation not found")
 	}
-	// First, so that the one that takes its place finds the evaluation.
-	answer := &allocStopped{EvalID: h.run.Tracker.Evaluate(tracker.TriggerStop, a.Alloc.Job, a.ID)}
-	answer.Index = h.run.Tracker.Index(topic.Evaluation(answer.EvalID))
 	if err := h.run.Engine.StopAlloc(r.ID, reschedule); err != nil {
 		return nil, err
 	}
+	answer := &allocStopped{}
+	answer.EvalID, answer.Index = h.run.Tracker.Evaluated(a.Alloc.Job, a.ID, event.AllocStop)
 	r.SetIndex(answer.Index)
 	return answer, nil
 }

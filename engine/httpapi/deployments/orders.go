@@ -2,13 +2,11 @@ package deployments
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
-	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/update"
 )
 
@@ -79,9 +77,7 @@ func (h *Handler) order(r *rest.Request, named string, do func() error) (any, er
 	if after := h.run.Engine.Deployments(before.Job); len(after) > 0 && after[len(after)-1].Version > before.Version {
 		answer.RevertedJobVersion = h.revertedTo(before.Job, after[len(after)-1].Version)
 	}
-	t := h.run.Tracker
-	answer.EvalID = t.Evaluate(tracker.TriggerDeployment, before.Job, before.ID+" "+strconv.FormatUint(t.Index(topic.JobDeployments(before.Job)), 10))
-	answer.EvalCreateIndex = t.Index(topic.Evaluation(answer.EvalID))
+	answer.EvalID, answer.EvalCreateIndex = h.run.Tracker.Evaluated(before.Job, "", event.DeploymentWatcher)
 	answer.Index, answer.DeploymentModifyIndex = answer.EvalCreateIndex, answer.EvalCreateIndex
 	r.SetIndex(answer.Index)
 	return answer, nil

@@ -7,9 +7,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/tracker"
 )
 
 // Handler serves the evaluations of a run.
@@ -20,7 +20,7 @@ func New(run *render.Run) *Handler { return &Handler{run} }
 
 // Count answers GET /v1/evaluations/count.
 func (h *Handler) Count(r *rest.Request) (any, error) {
-	list, err := rest.Filtered(r, h.run.Look().Evaluations(r, func(tracker.Evaluation) bool { return true }))
+	list, err := rest.Filtered(r, h.run.Look().Evaluations(r, func(*fold.Evaluation) bool { return true }))
 	return struct{ Count int }{len(list)}, err
 }
 
@@ -28,7 +28,7 @@ func (h *Handler) Count(r *rest.Request) (any, error) {
 // by age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix, job, status := rest.PlainID(r.Query.Get("prefix")), r.Query.Get("job"), r.Query.Get("status")
-	list := h.run.Look().Evaluations(r, func(e tracker.Evaluation) bool {
+	list := h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool {
 		return strings.HasPrefix(rest.PlainID(e.ID), prefix) && (job == "" || e.Job == job) &&
 			(status == "" || status == api.EvalStatusComplete)
 	})
@@ -43,12 +43,12 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 // OfJob answers GET /v1/job/:id/evaluations; a job that is not known
 // has none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	return h.run.Look().Evaluations(r, func(e tracker.Evaluation) bool { return e.Job == r.ID }), nil
+	return h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool { return e.Job == r.ID }), nil
 }
 
 // Get answers GET /v1/evaluation/:id.
 func (h *Handler) Get(r *rest.Request) (any, error) {
-	found := h.run.Look().Evaluations(r, func(e tracker.Evaluation) bool { return e.ID == r.ID })
+	found := h.run.Look().Evaluations(r, func(e *fold.Evaluation) bool { return e.ID == r.ID })
 	if len(found) == 0 {
 		return nil, rest.Fail(http.StatusNotFound, "eval not found")
 	}
@@ -60,9 +60,13 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 // are what it has done.
 func (h *Handler) Collect(r *rest.Request) error {
 	now := h.run.Look()
-	h.run.Tracker.ForgetEvaluations(func(e tracker.Evaluation) bool {
-		j := now.Job(e.Job)
-		return j == nil || *j.Status == "dead"
+	h.run.Engine.ForgetEvaluations(func(run *fold.Run) (over []*fold.Evaluation) {
+		for _, e := range run.Evaluations {
+			if j := now.Job(e.Job); j == nil || *j.Status == "dead" {
+				over = append(over, e)
+			}
+		}
+		return over
 	})
 	return r.Nothing()
 }

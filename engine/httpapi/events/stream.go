@@ -13,10 +13,10 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/feed"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/tracker"
 )
 
 // Handler serves the events of a run.
@@ -159,7 +159,7 @@ func (h *Handler) payload(ctx context.Context, o feed.Occurrence) (namespace str
 		}
 	case api.TopicEvaluation:
 		all := h.run.Tracker.Evaluations()
-		if i := slices.IndexFunc(all, func(e tracker.Evaluation) bool { return e.ID == o.Key }); i >= 0 {
+		if i := slices.IndexFunc(all, func(e *fold.Evaluation) bool { return e.ID == o.Key }); i >= 0 {
 			e := h.run.Look().Evaluation(all[i])
 			return e.Namespace, map[string]any{"Evaluation": e}
 		}

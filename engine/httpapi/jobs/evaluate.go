@@ -30,13 +30,12 @@ func (h *Handler) Evaluate(r *rest.Request) (any, error) {
 	case j.IsParameterized():
 		return nil, errors.New("can't evaluate parameterized job")
 	}
-	answer := &jobRegistered{EvalID: h.run.Tracker.Reevaluate(r.ID), JobModifyIndex: *j.JobModifyIndex}
-	if order.EvalOptions.ForceReschedule {
-		if _, err := h.run.Engine.Reschedule(r.ID); err != nil {
-			return nil, err
-		}
+	evaluation, err := h.run.Engine.Evaluate(r.ID, order.EvalOptions.ForceReschedule)
+	if err != nil {
+		return nil, err
 	}
-	answer.EvalCreateIndex = h.run.Tracker.Index(topic.Evaluation(answer.EvalID))
+	answer := &jobRegistered{EvalID: evaluation, JobModifyIndex: *j.JobModifyIndex}
+	answer.EvalCreateIndex = h.run.Engine.Index(topic.Evaluation(answer.EvalID))
 	answer.Index = answer.EvalCreateIndex
 	r.SetIndex(answer.Index)
 	return answer, nil

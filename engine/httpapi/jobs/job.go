@@ -9,7 +9,6 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/topic"
-	"taskrun/engine/httpapi/tracker"
 )
 
 // Get answers GET /v1/job/:id.
@@ -48,7 +47,7 @@ func (h *Handler) Dispatch(r *rest.Request) (any, error) {
 	}
 	answer := &api.JobDispatchResponse{DispatchedJobID: id}
 	if !again { // else there is nothing new to be evaluated
-		answer.EvalID = h.run.Tracker.Evaluate(tracker.TriggerRegister, id, tracker.Version(id, 0))
+		_, answer.EvalID = h.run.Tracker.Version(id, 0)
 	}
 	return answer, nil
 }
@@ -82,9 +81,9 @@ func (h *Handler) Launch(r *rest.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	evaluation := h.run.Tracker.Evaluate(tracker.TriggerRegister, id, tracker.Version(id, 0))
+	_, evaluation := h.run.Tracker.Version(id, 0)
 	return struct {
 		EvalID                 string
 		EvalCreateIndex, Index uint64
-	}{evaluation, h.run.Tracker.Index(topic.Evaluation(evaluation)), h.run.Tracker.Index(topic.Job(id))}, nil
+	}{evaluation, h.run.Engine.Index(topic.Evaluation(evaluation)), h.run.Engine.Index(topic.Job(id))}, nil
 }

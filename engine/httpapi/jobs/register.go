@@ -6,7 +6,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/tracker"
 )
 
 // jobRegistered is an answer as it is on the wire.
@@ -57,8 +56,8 @@ func (h *Handler) Register(r *rest.Request) (any, error) {
 // registered answers an order that has come to a version of a job, perhaps to
 // the one that there was.
 func (h *Handler) registered(r *rest.Request, id string, number uint64) *jobRegistered {
-	answer := &jobRegistered{EvalID: h.run.Tracker.Evaluate(tracker.TriggerRegister, id, tracker.Version(id, number))}
-	answer.JobModifyIndex = h.run.Tracker.Registered(id)
+	answer := &jobRegistered{}
+	answer.JobModifyIndex, answer.EvalID = h.run.Tracker.Version(id, number)
 	answer.EvalCreateIndex, answer.Index = answer.JobModifyIndex, answer.JobModifyIndex
 	r.SetIndex(answer.Index)
 	return answer

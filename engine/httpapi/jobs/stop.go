@@ -4,8 +4,7 @@ import (
 	"net/http"
 
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
-	"taskrun/engine/httpapi/tracker"
+	"taskrun/engine/leaf/event"
 )
 
 // jobStopped is an answer as it is on the wire, which differs from the client's
@@ -43,8 +42,8 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	if stopped {
-		evaluation := h.run.Tracker.Evaluate(tracker.TriggerDeregister, r.ID, r.ID)
-		answer.Index = h.run.Tracker.Index(topic.Job(r.ID))
+		evaluation, index := h.run.Tracker.Evaluated(r.ID, "", event.JobDeregister)
+		answer.Index = index
 		answer.JobModifyIndex = answer.Index
 		if !j.IsPeriodic() && !j.IsParameterized() {
 			answer.EvalID, answer.EvalCreateIndex = evaluation, answer.Index

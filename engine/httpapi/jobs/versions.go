@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/tracker"
 	"taskrun/engine/update"
 	"taskrun/jobspec"
 )
@@ -41,7 +40,7 @@ func (h *Handler) Versions(r *rest.Request) (any, error) {
 		shown := *newest
 		if i > 0 {
 			shown = *j
-			index := h.run.Tracker.Adopted(tracker.Version(r.ID, *j.Version))
+			index, _ := h.run.Tracker.Version(r.ID, *j.Version)
 			shown.CreateIndex, shown.JobModifyIndex, shown.ModifyIndex = newest.CreateIndex, &index, &index
 			shown.Status, shown.Stop = newest.Status, new(false)
 			h.run.AddPolicies(&shown)

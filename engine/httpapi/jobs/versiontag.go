@@ -66,6 +66,6 @@ func (h *Handler) tagged(r *rest.Request, err error) error {
 	case err != nil:
 		return err
 	}
-	r.SetIndex(h.run.Tracker.Touch(topic.Jobs(""), topic.Job(r.ID)))
+	r.SetIndex(h.run.Engine.Index(topic.Job(r.ID)))
 	return r.Nothing()
 }

@@ -2,8 +2,6 @@ package render
 
 import (
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/httpapi/tracker"
 )
 
 // Deployments describes the deployments of a job in Nomad's words, oldest
@@ -14,9 +12,8 @@ func (now *Snapshot) Deployments(job string) (list []*api.Deployment) {
 		return nil
 	}
 	for _, d := range now.run.Engine.Deployments(job) {
-		known := now.run.Tracker.Deployment(d.ID)
-		index := now.run.Tracker.Adopted(tracker.Version(job, d.Version))
-		changed := known.Changed
+		created, modified, changed := now.run.Tracker.Deployment(d.ID)
+		index, _ := now.run.Tracker.Version(job, d.Version)
 		if changed.IsZero() {
 			changed = d.Began
 		}
@@ -24,7 +21,7 @@ func (now *Snapshot) Deployments(job string) (list []*api.Deployment) {
 			ID: d.ID, Namespace: *j.Namespace, JobID: job, JobVersion: d.Version,
 			JobModifyIndex: index, JobSpecModifyIndex: index, JobCreateIndex: *j.CreateIndex,
 			TaskGroups: map[string]*api.DeploymentState{}, Status: d.Status, StatusDescription: d.Description,
-			CreateIndex: known.Created, ModifyIndex: known.Modified, CreateTime: d.Began.UnixNano(), ModifyTime: changed.UnixNano(),
+			CreateIndex: created, ModifyIndex: modified, CreateTime: d.Began.UnixNano(), ModifyTime: changed.UnixNano(),
 		}
 		for name, g := range d.Groups {
 			described.TaskGroups[name] = &api.DeploymentState{

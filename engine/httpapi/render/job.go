@@ -10,11 +10,12 @@ import (
 // withState returns a copy of a job with what Nomad's server would have added.
 func (now *Snapshot) withState(j *api.Job) *api.Job {
 	job := *j
-	created, modified := uint64(topic.First), now.run.Tracker.Index(topic.Job(*j.ID))
+	created, modified := uint64(topic.First), now.run.Engine.Index(topic.Job(*j.ID))
 	if allocs := now.Allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
 		created = now.run.Tracker.Alloc(allocs[0].ID).Created
 	}
-	registered := max(created, now.run.Tracker.Registered(*j.ID))
+	registered, _ := now.run.Tracker.Version(*j.ID, *j.Version)
+	registered = max(created, registered)
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
 	job.Status, job.Stop = new(now.jobStatus(j)), new(now.run.Engine.Stopped(*j.ID))
 	now.run.AddPolicies(&job)

@@ -8,10 +8,10 @@ import (
 	"github.com/hashicorp/nomad/api"
 	"github.com/hashicorp/nomad/api/contexts"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 	"taskrun/engine/httpapi/topic"
-	"taskrun/engine/httpapi/tracker"
 )
 
 // Handler serves searches in a run.
@@ -56,7 +56,7 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 			deployments = append(deployments, d.ID)
 		}
 	}
-	for _, e := range now.Evaluations(r, func(tracker.Evaluation) bool { return true }) {
+	for _, e := range now.Evaluations(r, func(*fold.Evaluation) bool { return true }) {
 		evaluations = append(evaluations, e.ID)
 	}
 	for _, v := range h.run.Engine.Variables().All() {

@@ -119,7 +119,7 @@ func (h *Handler) registrations(r *rest.Request, keep func(*service.Instance) bo
 		if with.Tags == nil {
 			with.Tags = []string{}
 		}
-		with.CreateIndex = h.run.Tracker.Index(topic.Service(with.ServiceName))
+		with.CreateIndex = h.run.Engine.Index(topic.Service(with.ServiceName))
 		with.ModifyIndex = with.CreateIndex
 		list = append(list, &with)
 	}

@@ -1,0 +1,130 @@
+package tracker
+
+import (
+	"context"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/fold"
+	"taskrun/engine/httpapi/feed"
+	"taskrun/engine/leaf/event"
+)
+
+// Tracker asks an engine, and follows its events. Its methods may be called
+// from several goroutines at once.
+type Tracker struct {
+	Feed *feed.Feed // the event stream
+
+	engine *engine.Engine
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// New returns a tracker of an engine, on a node of this ID. It has to be closed.
+func New(e *engine.Engine, node string) *Tracker {
+	ctx, cancel := context.WithCancel(context.Background())
+	t := &Tracker{Feed: feed.New(), engine: e, cancel: cancel, ended: make(chan struct{})}
+	t.Feed.Add(fold.FirstIndex, feed.Occurrence{Topic: api.TopicNode, Kind: "NodeRegistration", Key: node})
+	sub := e.Subscribe(false)
+	go func() {
+		defer close(t.ended)
+		defer t.Feed.End()
+		defer sub.Close()
+		for ev, ok := sub.Next(ctx); ok; ev, ok = sub.Next(ctx) {
+			t.Feed.Add(fold.Index(ev), t.occurrences(ev)...)
+		}
+	}()
+	return t
+}
+
+// Close ends the tracker.
+func (t *Tracker) Close() {
+	t.cancel()
+	<-t.ended
+}
+
+// occurrences are what an event means to those who read the event stream.
+func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
+	switch b := ev.Body.(type) {
+	case event.Deployment:
+		return []feed.Occurrence{{Topic: api.TopicDeployment, Kind: "DeploymentStatusUpdate", Key: b.ID, Filters: []string{b.Job}}}
+	case event.Evaluation:
+		return t.evaluated(b)
+	case event.Variable:
+		shown := *b.VariableMetadata
+		if shown.ModifyIndex = fold.Index(ev); shown.CreateIndex == 0 {
+			shown.CreateIndex = shown.ModifyIndex
+		}
+		return []feed.Occurrence{{
+			Topic: feed.TopicVariable, Kind: "VariableUpdated", Key: b.Path, Object: feed.Variable{Metadata: &shown, Deleted: b.Deleted},
+		}}
+	case event.Service:
+		return []feed.Occurrence{serviceOccurrence(ev.Alloc, b, fold.Index(ev))}
+	case event.AllocStatus, event.TaskEvent, event.TaskState, event.AllocHealth:
+		return t.allocation(ev)
+	}
+	return nil
+}
+
+func (t *Tracker) evaluated(v event.Evaluation) []feed.Occurrence {
+	kind, ofJob := "EvaluationUpdated", false
+	switch v.Trigger {
+	case event.JobRegister:
+		if _, registration := t.Version(v.Job, v.Version); registration == v.ID {
+			kind, ofJob = "JobRegistered", true
+		}
+	case event.JobDeregister:
+		kind, ofJob = "JobDeregistered", true
+	case event.AllocStop:
+		kind = "AllocationUpdateDesiredStatus"
+	case event.AllocFailure, event.DeploymentWatcher:
+	}
+	list := []feed.Occurrence{{Topic: api.TopicEvaluation, Kind: kind, Key: v.ID, Filters: []string{v.Job}}}
+	if ofJob {
+		list = append([]feed.Occurrence{{Topic: api.TopicJob, Kind: kind, Key: v.Job}}, list...)
+	}
+	return list
+}
+
+func (t *Tracker) allocation(ev event.Event) []feed.Occurrence {
+	alloc := feed.Occurrence{Topic: api.TopicAllocation, Kind: "AllocationUpdated", Key: ev.Alloc.ID, Filters: []string{ev.Alloc.Job}}
+	deployment := ""
+	t.engine.Look(func(run *fold.Run) {
+		if d := run.Deployment(ev.Alloc.Job); d != nil {
+			deployment = d.ID
+			alloc.Filters = append(alloc.Filters, deployment)
+		}
+		if a := run.Find(ev.Alloc.ID); a != nil && a.Created == fold.Index(ev) {
+			alloc.Kind = "PlanResult"
+		}
+	})
+	list := []feed.Occurrence{alloc}
+	switch body := ev.Body.(type) {
+	case event.AllocStatus:
+		if Terminal(body.Status) {
+			list = append(list, feed.Occurrence{Topic: api.TopicJob, Kind: alloc.Kind, Key: ev.Alloc.Job})
+		}
+	case event.AllocHealth:
+		if deployment != "" {
+			list = append(list, feed.Occurrence{
+				Topic: api.TopicDeployment, Kind: "DeploymentAllocHealth", Key: deployment, Filters: []string{ev.Alloc.Job},
+			})
+		}
+	}
+	return list
+}
+
+func serviceOccurrence(a *event.Alloc, body event.Service, index uint64) feed.Occurrence {
+	kind := "ServiceDeregistration"
+	if body.Registered {
+		kind = "ServiceRegistration"
+	}
+	return feed.Occurrence{
+		Topic: api.TopicService, Kind: kind, Key: body.ID, Filters: []string{body.Name, a.Job},
+		Object: &api.ServiceRegistration{
+			ID: body.ID, ServiceName: body.Name, Namespace: api.DefaultNamespace, JobID: a.Job, AllocID: a.ID,
+			Tags: body.Tags, Address: body.Address, Port: body.Port, CreateIndex: index, ModifyIndex: index,
+		},
+	}
+}

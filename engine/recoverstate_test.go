@@ -1,0 +1,130 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine"
+	"taskrun/engine/fold"
+)
+
+// known is what must be the same in an engine that takes up a run.
+type known struct {
+	Allocs      map[string][]any // by ID
+	Deployments []fold.Deployment
+	Evaluations []fold.Evaluation
+	Version     fold.Version
+	Indexes     map[fold.Topic]uint64
+}
+
+func knownOf(e *engine.Engine) (k known) {
+	k.Allocs, k.Indexes = map[string][]any{}, map[fold.Topic]uint64{}
+	topics := []fold.Topic{
+		{Table: fold.Jobs}, {Table: fold.Jobs, Key: "job"}, {Table: fold.Allocations},
+		{Table: fold.AllocationsOfJob, Key: "job"}, {Table: fold.Deployments}, {Table: fold.DeploymentsOfJob, Key: "job"},
+		{Table: fold.Evaluations}, {Table: fold.EvaluationsOfJob, Key: "job"},
+	}
+	e.Look(func(run *fold.Run) {
+		for _, a := range run.Allocs {
+			next := ""
+			if a.Replacement != nil {
+				next = a.Replacement.ID
+			}
+			k.Allocs[a.ID] = []any{a.Created, a.Modified, a.Evaluation, a.Awaits(), a.Status, next}
+			topics = append(topics, fold.Topic{Table: fold.Allocations, Key: a.ID})
+		}
+		for _, d := range run.Deployments {
+			d := *d
+			d.Changed = d.Changed.UTC().Round(0)
+			k.Deployments = append(k.Deployments, d)
+		}
+		for _, v := range run.Evaluations {
+			v := *v
+			v.Time = v.Time.UTC().Round(0)
+			k.Evaluations = append(k.Evaluations, v)
+		}
+		k.Version = *run.Version("job", 0)
+	})
+	for _, t := range topics {
+		k.Indexes[t] = e.Index(t)
+	}
+	return k
+}
+
+// What an engine knows is what the one that takes up its run knows, with the
+// same indexes.
+func TestARecoveredEngineHasTheSameState(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		world, dataDir := newMachine(), t.TempDir()
+		job := newJob("service", newTask("t", "run_for", "40s", "exit_code", 1))
+		job.TaskGroups[0].RestartPolicy = &api.RestartPolicy{Attempts: new(0), Mode: new("fail")}
+		job.TaskGroups[0].ReschedulePolicy = &api.ReschedulePolicy{
+			Delay: new(30 * time.Second), DelayFunction: new("constant"), Unlimited: new(true),
+		}
+		job.Canonicalize()
+		first := durable(world, dataDir)
+		if err := first.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(100 * time.Second)
+		run := first.Runs()[0]
+		run.Lock.Close()
+		first.Leave()
+		<-first.Done()
+		before := knownOf(first)
+		if len(before.Allocs) != 2 || len(before.Evaluations) == 0 || before.Version.Evaluation == "" {
+			t.Fatalf("nothing is known: %+v", before)
+		}
+		second := durable(world, dataDir)
+		if err := second.Recover(engine.Run{Dir: run.Dir}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if diff := cmp.Diff(before, knownOf(second)); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+		second.Kill()
+		<-second.Done()
+		for _, e := range []*engine.Engine{first, second} {
+			if err := e.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A query waits until its topic changes, and no longer than it may.
+func TestAwait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := durable(newMachine(), t.TempDir())
+		began, topic := time.Now(), fold.Topic{Table: fold.Jobs, Key: "job"}
+		if index := e.Await(t.Context(), topic, fold.FirstIndex, time.Minute); index != fold.FirstIndex || time.Since(began) != time.Minute {
+			t.Errorf("index %d after %v", index, time.Since(began))
+		}
+		if e.Await(t.Context(), topic, 1<<40, time.Minute); time.Since(began) != time.Minute {
+			t.Error("it waited for an index of an earlier engine")
+		}
+		woken := make(chan uint64)
+		go func() { woken <- e.Await(t.Context(), topic, fold.FirstIndex, time.Hour) }()
+		synctest.Wait()
+		job := newJob("batch", newTask("t", "run_for", "1s"))
+		job.Canonicalize()
+		if err := e.Submit(job); err != nil {
+			t.Fatal(err)
+		}
+		if index := <-woken; index <= fold.FirstIndex || time.Since(began) != time.Minute {
+			t.Errorf("index %d after %v", index, time.Since(began))
+		}
+		<-e.Done()
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
