@@ -52,7 +52,7 @@ type Script struct {
 }
 
 // patience is how long anything may take.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
