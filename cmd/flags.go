@@ -63,3 +63,7 @@ func hide(flags *pflag.FlagSet, names ...string) {
 func bindDataDir(flags *pflag.FlagSet, dir *string) {
 	flags.StringVar(dir, "data-dir", "", "`directory` with the runs (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
 }
+
+// orphansFlag is the flag with which a command does not clean up after dead
+// runs.
+const orphansFlag = "orphans"

@@ -16,10 +16,6 @@ import (
 	"taskrun/drivers/process/keeper"
 )
 
-// orphansFlag is the flag with which a command does not clean up after dead
-// runs.
-const orphansFlag = "orphans"
-
 // recordDir is where the record of a run is kept: beside its socket, where
 // nobody but the user can be. A run without socket has none.
 func recordDir(socket string) string {
