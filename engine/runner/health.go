@@ -43,9 +43,9 @@ func (h *allocHealth) decide(v health.Verdict) {
 }
 
 // SetHealth says whether the allocation is healthy, in place of the watch. It
-// may wait for the allocation.
+// waits until the allocation has taken that in.
 func (a *Alloc) SetHealth(v health.Verdict) {
-	a.post(func() {
+	a.ask(func() {
 		a.health.end()
 		a.health.decide(v)
 		a.health.tell()
