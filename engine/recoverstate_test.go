@@ -25,9 +25,14 @@ type known struct {
 func knownOf(e *engine.Engine) (k known) {
 	k.Allocs, k.Indexes = map[string][]any{}, map[fold.Topic]uint64{}
 	topics := []fold.Topic{
-		{Table: fold.Jobs}, {Table: fold.Jobs, Key: "job"}, {Table: fold.Allocations},
-		{Table: fold.AllocationsOfJob, Key: "job"}, {Table: fold.Deployments}, {Table: fold.DeploymentsOfJob, Key: "job"},
-		{Table: fold.Evaluations}, {Table: fold.EvaluationsOfJob, Key: "job"},
+		{Table: fold.Jobs},
+		{Table: fold.Jobs, Key: "job"},
+		{Table: fold.Allocations},
+		{Table: fold.AllocationsOfJob, Key: "job"},
+		{Table: fold.Deployments},
+		{Table: fold.DeploymentsOfJob, Key: "job"},
+		{Table: fold.Evaluations},
+		{Table: fold.EvaluationsOfJob, Key: "job"},
 	}
 	e.Look(func(run *fold.Run) {
 		for _, a := range run.Allocs {

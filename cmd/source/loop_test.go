@@ -37,7 +37,13 @@ func newPlayed() *played { return &played{ended: make(chan struct{})} }
 
 func (p *played) Past(context.Context) ([]event.Event, error) { return nil, nil }
 func (p *played) Subscribe(output bool) *event.Subscription   { return p.bus.Subscribe(output) }
-func (p *played) end()                                        { p.mu.Lock(); defer p.mu.Unlock(); p.endLocked() }
+
+func (p *played) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.endLocked()
+}
+
 func (p *played) endLocked() {
 	select {
 	case <-p.ended:
@@ -149,8 +155,10 @@ func TestLoopCarriesOutDecisions(t *testing.T) {
 		shown bool
 	}{
 		"it ends by itself": {play: func(p *played, _ *Loop) { p.events = []event.Event{notice("a"), notice("b")}; p.end() }, took: 2 * time.Second, says: []string{"shown: a", "shown: b"}, shown: true},
-		"a failure stops it": {policy: verdict.Policy{FailFast: true}, play: func(p *played, _ *Loop) { p.events = []event.Event{notice("a"), failed} }, took: 2 * time.Second, want: []string{"stop"},
-			says: []string{"j.g[0] failed: stopping", "shown: a"}, shown: true},
+		"a failure stops it": {
+			policy: verdict.Policy{FailFast: true}, play: func(p *played, _ *Loop) { p.events = []event.Event{notice("a"), failed} }, took: 2 * time.Second, want: []string{"stop"},
+			says: []string{"j.g[0] failed: stopping", "shown: a"}, shown: true,
+		},
 		"the timeout stops it":      {policy: verdict.Policy{Timeout: time.Minute}, play: func(_ *played, l *Loop) { l.Timeout = time.Minute }, took: time.Minute, want: []string{"stop"}, says: []string{"the timeout of 1m0s has passed: stopping"}, shown: true},
 		"a signal stops it":         {signals: []time.Duration{time.Second}, took: time.Second, want: []string{"stop"}, says: []string{"stopping, again to kill"}, shown: true},
 		"two signals kill it":       {play: func(p *played, _ *Loop) { p.stuck = true }, signals: []time.Duration{time.Second, 3 * time.Second}, took: 3 * time.Second, want: []string{"stop", "kill"}, says: []string{"killing", "stopping, again to kill"}, shown: true},

@@ -18,8 +18,12 @@ func words(steps []Step) string {
 			what    string
 			indexes []int
 		}{
-			{"create", s.Create}, {"canary", s.Canary}, {"promote", s.Promote},
-			{"replace", s.Replace}, {"change", s.InPlace}, {"destroy", s.Destroy},
+			{"create", s.Create},
+			{"canary", s.Canary},
+			{"promote", s.Promote},
+			{"replace", s.Replace},
+			{"change", s.InPlace},
+			{"destroy", s.Destroy},
 		} {
 			if len(do.indexes) > 0 {
 				line += fmt.Sprintf(" %s%v", do.what, do.indexes)

@@ -58,8 +58,11 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 			what   string
 			allocs []int
 		}{
-			{promote, s.Promote}, {"create", s.Create}, {"start canary", s.Canary},
-			{"change in place", s.InPlace}, {"destroy", s.Destroy},
+			{promote, s.Promote},
+			{"create", s.Create},
+			{"start canary", s.Canary},
+			{"change in place", s.InPlace},
+			{"destroy", s.Destroy},
 		} {
 			if len(do.allocs) > 0 {
 				flush()
