@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func limited(t *testing.T, limit int) *engine.Engine {
 		DataDir: t.TempDir(), Drivers: map[string]drivers.Driver{"mock_driver": mock.New()},
 		Hooks: hookcatalog.New(hookcatalog.Options{}), Node: &taskenv.Node{}, MaxAllocs: limit,
 	})
-	t.Cleanup(func() { _ = e.Close(t.Context()) })
+	t.Cleanup(func() { _ = e.Close(context.Background()) }) // t.Context has ended then
 	return e
 }
 
