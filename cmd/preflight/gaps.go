@@ -13,8 +13,6 @@ import (
 // notDone lists what a job file may ask for and a run does not do yet, with
 // what happens instead. The list shrinks as features arrive.
 var notDone = []gap{
-	{"multiregion", ofJob(func(j *api.Job) bool { return j.Multiregion != nil }), "the job runs here, as in one region"},
-
 	{"service.connect", connects, "the service is registered without a mesh: there is no sidecar"},
 	{"host_network", hostNetworks, "every port is one of 127.0.0.1"},
 
@@ -51,15 +49,6 @@ func gaps(_ *Case, f File) (problems jobspec.Problems) {
 		problems = append(problems, p)
 	}
 	return problems
-}
-
-func ofJob(has func(*api.Job) bool) func(*api.Job, string) []jobspec.Path {
-	return func(j *api.Job, block string) []jobspec.Path {
-		if !has(j) {
-			return nil
-		}
-		return []jobspec.Path{jobspec.Root.Attr(block)}
-	}
 }
 
 func inTasks(count func(*api.Task) int) func(*api.Job, string) []jobspec.Path {

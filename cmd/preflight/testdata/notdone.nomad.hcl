@@ -1,8 +1,4 @@
 job "notdone" {
-  multiregion { # multiregion
-    region "global" {}
-  }
-
   group "g" {
     service {
       name = "one"
