@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -167,12 +168,11 @@ func (v *Verdict) changing() bool {
 	if v.Since.IsZero() {
 		return false
 	}
-	for _, d := range v.Run.Deployments {
-		if d.Status == health.DeploymentRunning {
-			return true
-		}
-	}
-	return false
+	// Of an earlier deployment a cluster does not say how it ended.
+	return slices.ContainsFunc(v.Run.Jobs, func(j *api.Job) bool {
+		d := v.Run.Deployment(*j.ID)
+		return d != nil && d.Status == health.DeploymentRunning
+	})
 }
 
 // Tick takes in that time has passed.

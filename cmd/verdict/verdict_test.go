@@ -345,13 +345,14 @@ func TestUntilAfterAnUpdate(t *testing.T) {
 		t.Errorf("due at %v, %v", at, ok)
 	}
 	s.now = begin.Add(time.Second)
-	s.event(nil, "", event.Deployment{Job: "j", Status: "running"})
+	s.event(nil, "", event.Deployment{ID: "replaced", Job: "j", Status: "running"})
+	s.event(nil, "", event.Deployment{ID: "new", Job: "j", Status: "running"})
 	if at, ok := s.Due(); ok {
 		t.Errorf("due at %v while the deployment goes on", at)
 	}
 	s.now = begin.Add(5 * time.Second)
 	s.replaced("a", "b").runs("b", "main", "side")
-	s.event(nil, "", event.Deployment{Job: "j", Status: "successful"})
+	s.event(nil, "", event.Deployment{ID: "new", Job: "j", Status: "successful"})
 	if at, ok := s.Due(); !ok || !at.Equal(begin.Add(15*time.Second)) {
 		t.Errorf("due at %v, %v", at, ok)
 	}
