@@ -34,15 +34,16 @@ func newEngineCommand(a *app) *cobra.Command {
 }
 
 // engineArgs is the command line of an engine that goes by the flags of another
-// command.
+// command. A flag of the command line stands there even with its default value:
+// the engine reads the environment and the config file too.
 func engineArgs(a *app, file string, flags *pflag.FlagSet) []string {
 	args := []string{"engine", file}
 	if a.configFile != "" {
 		args = append(args, "--config="+a.configFile)
 	}
 	newEngineCommand(a).Flags().VisitAll(func(f *pflag.Flag) {
-		if value := flags.Lookup(f.Name).Value.String(); value != f.DefValue {
-			args = append(args, "--"+f.Name+"="+value)
+		if given := flags.Lookup(f.Name); given.Changed || given.Value.String() != f.DefValue {
+			args = append(args, "--"+f.Name+"="+given.Value.String())
 		}
 	})
 	return args
