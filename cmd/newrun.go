@@ -132,7 +132,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Problems, opts upOpti
 	}
 }
 
-// orderedTasks takes the order of a client.
+// ordered takes the order of a client.
 func (r *run) ordered(kill bool) {
 	select {
 	case r.orders <- kill:

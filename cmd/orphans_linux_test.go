@@ -131,7 +131,7 @@ func (s *stand) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// runUp runs the job until so many processes of the task sleep.
+// up runs the job until so many processes of the task sleep.
 func (s *stand) up(t *testing.T, sleepers int) {
 	t.Helper()
 	s.Cmd = s.command("up", "job.nomad.hcl")

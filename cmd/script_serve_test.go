@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// serveRun serves the files of a directory at $URL, and beside them
+// serve serves the files of a directory at $URL, and beside them
 //
 //	/bomb.tar.gz     of 5000 files
 //	/huge.tar.gz     whose only file claims to have 200 GB

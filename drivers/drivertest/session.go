@@ -47,7 +47,7 @@ func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool)
 			s.exit = &result.ExitCode
 		}
 		s.mu.Unlock()
-		_ = stdin.Close() // nobody waits for a command that is over
+		_ = stdin.Close() // the command may have ended
 		s.ended <- err
 	}()
 	return s

@@ -26,7 +26,7 @@ type versionKey struct {
 	number uint64
 }
 
-// Evaluation is a change after which things were placed anew.
+// Evaluation is a change after which allocations were placed.
 type Evaluation struct {
 	event.Evaluation
 	Time  time.Time

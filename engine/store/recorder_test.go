@@ -180,7 +180,7 @@ func TestDeathAtEveryWrite(t *testing.T) {
 	}
 }
 
-// newState makes a state file and returns the directory of its run.
+// makeState makes a state file and returns the directory of its run.
 func makeState(t *testing.T) (dir, path string) {
 	t.Helper()
 	dir = t.TempDir()

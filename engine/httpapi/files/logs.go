@@ -95,7 +95,7 @@ type logStream struct {
 }
 
 // copy writes what there is and, with a wake, what is still to come until ctx
-// ends. Whoever reads slowly reads old output, and holds nobody up.
+// ends. A slow reader reads old output, and delays nobody.
 func (o *logStream) copy(ctx context.Context, r *tasklog.Reader, wake <-chan struct{}) error {
 	heartbeat := time.NewTicker(rest.BeatTime)
 	defer heartbeat.Stop()

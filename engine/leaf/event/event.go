@@ -104,7 +104,7 @@ type (
 		Tag    string
 	}
 
-	// Evaluation is a change after which things were placed anew. There is no
+	// Evaluation is a change after which allocations were placed. There is no
 	// scheduler: it is complete from the beginning.
 	Evaluation struct {
 		ID         string
