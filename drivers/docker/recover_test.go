@@ -137,10 +137,13 @@ func TestStats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 {
+	for n := 0; n < 2; {
 		s := <-ch
-		if s == nil || s.ResourceUsage.MemoryStats.Usage == 0 || s.Processes < 2 || s.Timestamp == 0 || len(s.ResourceUsage.CpuStats.Measured) == 0 {
+		if s == nil || s.ResourceUsage.MemoryStats.Usage == 0 || s.Processes < 1 || s.Timestamp == 0 || len(s.ResourceUsage.CpuStats.Measured) == 0 {
 			t.Fatalf("the sample is %+v", s)
+		}
+		if s.Processes > 1 { // the shell is alone until it has started its child
+			n++
 		}
 	}
 	if err := d.StopTask(ctx, cfg.ID, 5*time.Second, ""); err != nil {
