@@ -73,7 +73,7 @@ var floors = []floor{
 	{"engine/httpapi", "engine engine/httpapi/... " + leaves + " jobspec/...", "drivers drivers/... hooks/...", "the server: who is let in, and which resource serves a path"},
 	{"engine", leaves + " engine/fold engine/lifecycle engine/restart engine/health engine/update engine/port engine/store engine/runner drivers hooks jobspec/...", "drivers/... hooks/...", "the façade; never a catalog"},
 
-	{"hooks/catalog", "hooks/... jobspec/standin " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
+	{"hooks/catalog", "hooks/... jobspec/stub " + leaves, "drivers jobspec/taskenv", "the list of hooks, and what they share"},
 	{"hooks/artifact", "hooks hooks/artifact/unpack drivers jobspec/... " + leaves, "", "an implementation; archives are a matter of their own"},
 	{"hooks/artifact/unpack", "engine/leaf/event", "", "archives know no tasks; sizes are written as events write them"},
 	{"hooks/services", "hooks hooks/services/check drivers jobspec/... " + leaves, "", "an implementation; probes are a matter of their own"},

@@ -22,7 +22,7 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // The files that the keeper of a run holds for the engines to come.
@@ -37,7 +37,7 @@ const (
 type detachedRun struct {
 	Jobs  []*api.Job
 	Made  map[string]*api.JobSubmission // what of, by job
-	Local string                        // file of stand-ins, empty for none
+	Local string                        // stubs file, empty for none
 	Log   string                        // where it is before the run has a directory
 	Began time.Time
 	Dirs  map[string]string // of the runs, by job
@@ -138,19 +138,19 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	return silent(code)
 }
 
-// files are the jobs as if they had just been read. Without the stand-ins,
+// files are the jobs as if they had just been read. Without the stubs file,
 // which nobody checks any more, the run goes on as it can.
 func (d *detachedRun) files() (files []jobfile.File, warnings jobspec.Problems) {
-	world := standin.Nothing()
+	stubs := stub.None()
 	if d.Local != "" {
-		read, problems := standin.Read(d.Local)
+		read, problems := stub.Read(d.Local)
 		if read != nil {
-			world = read
+			stubs = read
 		}
 		warnings = problems
 	}
 	for _, j := range d.Jobs {
-		files = append(files, jobfile.File{File: &jobspec.File{Job: j}, Name: *j.ID, Stubs: world, Source: d.Made[*j.ID]})
+		files = append(files, jobfile.File{File: &jobspec.File{Job: j}, Name: *j.ID, Stubs: stubs, Source: d.Made[*j.ID]})
 	}
 	return files, warnings
 }

@@ -131,7 +131,7 @@ func (r *run) start(jobs []*api.Job) error {
 	return err
 }
 
-// say tells of what was found wrong with the stand-ins during the run.
+// say tells of what was found wrong with the stubs file during the run.
 func (r *run) say(problems jobspec.Problems) {
 	for _, p := range problems {
 		r.display.Say(p.Error())

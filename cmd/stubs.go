@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 func newStubsCommand(a *app) *cobra.Command {
@@ -48,7 +48,7 @@ func runStubs(ctx context.Context, a *app, args []string, opts jobOptions) error
 	}
 	files[0].Job.Canonicalize()
 	jobspec.Register(files[0].Job)
-	_, err = a.streams.Data().Write(standin.Skeleton(files[0].File, files[0].Name))
+	_, err = a.streams.Data().Write(stub.Skeleton(files[0].File, files[0].Name))
 	return err
 }
 

@@ -17,7 +17,7 @@ import (
 // variablePrefix marks the environment variables that set variables.
 const variablePrefix = "NOMAD_VAR_"
 
-// setVariables gives the variables their values: stand-ins, NOMAD_VAR_* of the
+// setVariables gives the variables their values: stubs, NOMAD_VAR_* of the
 // environment, then files, then --var, the last one winning. It makes them
 // known to expressions as var.
 func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
@@ -66,7 +66,7 @@ func (v *variable) unset() Unset {
 	return u
 }
 
-// setFromValues sets the variables that stand-ins have a value for.
+// setFromValues sets the variables that stubs have a value for.
 func (p *parser) setFromValues() hcl.Diagnostics {
 	var diags hcl.Diagnostics
 	for _, name := range slices.Sorted(maps.Keys(p.opts.Values)) {

@@ -13,14 +13,14 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // File is a job file that was read.
 type File struct {
 	*jobspec.File
 	Name   string
-	Stubs  *standin.World     // of all files of a call
+	Stubs  *stub.Set          // of all files of a call
 	Broken bool               // the stubs file has errors
 	Source *api.JobSubmission // nil: not known
 }

@@ -4,17 +4,17 @@ import (
 	"strings"
 
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // stubs reads the stubs of job files: of the file given, or of that beside them.
-func (o *Options) stubs(names []string) (*standin.World, jobspec.Problems, error) {
+func (o *Options) stubs(names []string) (*stub.Set, jobspec.Problems, error) {
 	path := o.Stubs
 	if path == "" && o.Stubbed {
 		for i, name := range names {
 			found := ""
 			if name != "-" && !strings.Contains(name, "://") {
-				found = standin.Find(name)
+				found = stub.Find(name)
 			}
 			if i > 0 && found != path {
 				return nil, nil, &CallError{"the job files have different stubs files beside them", "name one with --stubs"}
@@ -23,22 +23,22 @@ func (o *Options) stubs(names []string) (*standin.World, jobspec.Problems, error
 		}
 	}
 	if path == "" {
-		return standin.Nothing(), nil, nil
+		return stub.None(), nil, nil
 	}
-	world, problems := standin.Read(path)
-	if world == nil {
-		world = standin.Nothing()
+	stubs, problems := stub.Read(path)
+	if stubs == nil {
+		stubs = stub.None()
 	}
-	if p, exposed := world.Exposed(); exposed {
+	if p, exposed := stubs.Exposed(); exposed {
 		problems = append(problems, p)
 	}
-	return world, problems, nil
+	return stubs, problems, nil
 }
 
 // Stubs returns the stubs of files; all have the same.
-func Stubs(files []File) *standin.World {
+func Stubs(files []File) *stub.Set {
 	if len(files) == 0 {
-		return standin.Nothing()
+		return stub.None()
 	}
 	return files[0].Stubs
 }

@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // entryNames are the entry points in the order of their bits.
@@ -24,7 +24,7 @@ var entryNames = []string{
 // caseOf returns a case with jobs, each in a file, and drivers that are usable.
 func caseOf(t *testing.T, entry Entry, stubs string, jobs ...string) *Case {
 	t.Helper()
-	world, problems := standin.Parse("taskrun.hcl", []byte(stubs))
+	world, problems := stub.Parse("taskrun.hcl", []byte(stubs))
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"taskrun/drivers/catalog"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/validate"
 )
 
@@ -18,7 +18,7 @@ import (
 func validated(name string, text []byte) jobspec.Problems {
 	file, problems := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
 	c := &Case{
-		Entry: Validate, Files: []File{{File: file, Job: file.Draft, Name: name}}, Stubs: standin.Nothing(),
+		Entry: Validate, Files: []File{{File: file, Job: file.Draft, Name: name}}, Stubs: stub.None(),
 		Drivers: catalog.New(), MaxAllocs: validate.DefaultMaxAllocs,
 	}
 	c.Prepare()

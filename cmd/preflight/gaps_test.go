@@ -11,7 +11,7 @@ import (
 
 	"taskrun/drivers/catalog"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // TestEveryGapIsNoticedAtItsPlace parses a job with one block for each row of
@@ -63,7 +63,7 @@ func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
-	c := &Case{Entry: Up, Files: []File{{File: file, Job: file.Job, Name: src.Name}}, Stubs: standin.Nothing(), Drivers: catalog.New()}
+	c := &Case{Entry: Up, Files: []File{{File: file, Job: file.Job, Name: src.Name}}, Stubs: stub.None(), Drivers: catalog.New()}
 	c.Health = NewHealth(c.Drivers)
 	c.Prepare()
 	if problems := c.Check(); len(problems) > 0 {

@@ -12,7 +12,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // told is a driver that tells how it is as its function does.
@@ -113,7 +113,7 @@ func TestNode(t *testing.T) {
 	} {
 		cs := caseOf(t, c.entry, "", c.job)
 		cs.MemoryMax = true
-		cs.Stubs.Node = standin.Node{Class: "big", Meta: map[string]string{"rack": "here"}, Attributes: map[string]string{"cpu.arch": "mine"}}
+		cs.Stubs.Node = stub.Node{Class: "big", Meta: map[string]string{"rack": "here"}, Attributes: map[string]string{"cpu.arch": "mine"}}
 		for driver := range cs.Drivers {
 			cs.Health.known[driver] = drivers.Fingerprint{Attributes: map[string]string{"driver." + driver: "1"}}
 		}
@@ -123,7 +123,7 @@ func TestNode(t *testing.T) {
 		if diff := cmp.Diff(want, got.Attributes); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		plain := Node(nil, nil, standin.Node{})
+		plain := Node(nil, nil, stub.Node{})
 		if got.Class != "big" || got.Name != plain.Name || got.Meta["rack"] != "here" || !got.MemoryOversubscription || plain.Class == "big" {
 			t.Errorf("%s: %+v", name, got)
 		}

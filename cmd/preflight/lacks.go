@@ -10,7 +10,7 @@ import (
 	"taskrun/hooks/secrets"
 	"taskrun/hooks/template"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -54,14 +54,14 @@ func missingSecrets(c *Case, t taskOf) (problems jobspec.Problems) {
 	return problems
 }
 
-func addTo(world *standin.World, need standin.Need) string {
-	return fmt.Sprintf("add to %s: %s", cmp.Or(world.File, standin.DefaultName+" beside the job file"), need.Block())
+func addTo(stubs *stub.Set, need stub.Need) string {
+	return fmt.Sprintf("add to %s: %s", cmp.Or(stubs.File, stub.DefaultName+" beside the job file"), need.Block())
 }
 
-// fixed is a world of stubs that does not change.
-type fixed struct{ world *standin.World }
+// fixed is a set of stubs that does not change.
+type fixed struct{ stubs *stub.Set }
 
-func (f fixed) Lent() *standin.World     { return f.world }
+func (f fixed) Lent() *stub.Set          { return f.stubs }
 func (f fixed) Changed() <-chan struct{} { return nil }
 
 // lackOf is the diagnostic of a template that lacks something. In a rehearsal,

@@ -3,13 +3,13 @@ package preflight
 import (
 	"maps"
 
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
 // Node describes this machine, with what its drivers add that jobs ask for, and
 // the stubs. Without the health of drivers these add nothing.
-func Node(files []File, health *Health, stubs standin.Node) *taskenv.Node {
+func Node(files []File, health *Health, stubs stub.Node) *taskenv.Node {
 	node := taskenv.Fingerprint()
 	node.Attributes = map[string]string{}
 	if health != nil {

@@ -40,7 +40,7 @@ import (
 	"taskrun/drivers/catalog"
 	"taskrun/hooks/template"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -74,7 +74,7 @@ type File struct {
 type Case struct {
 	Entry       Entry
 	Files       []File
-	Stubs       *standin.World            // never nil
+	Stubs       *stub.Set                 // never nil
 	StubsBroken bool                      // what they define is not known yet
 	Drivers     map[string]drivers.Driver // by name
 	Instead     map[string]string         // drivers that run the tasks of others

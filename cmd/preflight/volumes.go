@@ -11,7 +11,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // volumes warns of volumes that are not where a cluster would have them.
@@ -49,7 +49,7 @@ func defineFolder(source string) string {
 
 // eachUnstubbed calls f with each volume that a task mounts and no stub
 // defines, and the source of its first allocation.
-func eachUnstubbed(stubs *standin.World, j *api.Job, f func(v *api.VolumeRequest, source string, at jobspec.Path)) {
+func eachUnstubbed(stubs *stub.Set, j *api.Job, f func(v *api.VolumeRequest, source string, at jobspec.Path)) {
 	for i, g := range j.TaskGroups {
 		for _, name := range slices.Sorted(maps.Keys(g.Volumes)) {
 			v := g.Volumes[name]

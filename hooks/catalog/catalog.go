@@ -22,7 +22,7 @@ import (
 	"taskrun/hooks/template"
 	"taskrun/hooks/vault"
 	"taskrun/hooks/volumes"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // Options is what hooks must know of their surroundings.
@@ -51,7 +51,7 @@ type Options struct {
 // New returns the hooks.
 func New(opts Options) hooks.Catalog {
 	if opts.Lent == nil {
-		opts.Lent = lent.New(standin.Nothing(), nil, nil)
+		opts.Lent = lent.New(stub.None(), nil, nil)
 	}
 	if opts.Services == nil {
 		opts.Services = &service.Catalog{}

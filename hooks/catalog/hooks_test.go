@@ -17,7 +17,7 @@ import (
 	"taskrun/hooks"
 	"taskrun/hooks/catalog"
 	"taskrun/hooks/lent"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -117,12 +117,12 @@ func TestOrder(t *testing.T) {
 // are in the catalog that is given.
 func TestWhatIsLent(t *testing.T) {
 	t.Parallel()
-	values := standin.Nothing()
+	values := stub.None()
 	values.ConsulToken, values.VaultToken = "consul's", "vault's"
 	for name, tt := range map[string]struct {
 		lent          bool
 		consul, vault string
-	}{"stand-ins": {true, "consul's", "vault's"}, "none": {false, standin.Nothing().ConsulToken, standin.Nothing().VaultToken}} {
+	}{"stand-ins": {true, "consul's", "vault's"}, "none": {false, stub.None().ConsulToken, stub.None().VaultToken}} {
 		var opts catalog.Options
 		if tt.lent {
 			opts.Lent = lent.New(values, &variable.Store{}, nil)

@@ -10,7 +10,7 @@ import (
 
 	"taskrun/engine/leaf/variable"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // poll is how often the file is looked at. It is looked at only when somebody
@@ -26,7 +26,7 @@ type Stock struct {
 	variables *variable.Store
 
 	mu      sync.Mutex
-	world   *standin.World
+	world   *stub.Set
 	changed chan struct{}
 	follow  sync.Once
 	end     chan struct{}
@@ -42,7 +42,7 @@ type stamp struct {
 // New returns a stock that lends world, whose Nomad variables it puts into a
 // store; nil is one of its own. Problems of a later version of its file go to
 // report; what was lent before stays then.
-func New(world *standin.World, variables *variable.Store, report func(jobspec.Problems)) *Stock {
+func New(world *stub.Set, variables *variable.Store, report func(jobspec.Problems)) *Stock {
 	if variables == nil {
 		variables = &variable.Store{}
 	}
@@ -56,7 +56,7 @@ func New(world *standin.World, variables *variable.Store, report func(jobspec.Pr
 }
 
 // Lent returns the stand-ins as they are now.
-func (s *Stock) Lent() *standin.World {
+func (s *Stock) Lent() *stub.Set {
 	s.mu.Lock()
 	world := s.world
 	s.mu.Unlock()
@@ -101,7 +101,7 @@ func (s *Stock) look() {
 		return
 	}
 	s.stamp = now
-	world, problems := standin.Read(s.file)
+	world, problems := stub.Read(s.file)
 	if len(problems) > 0 {
 		s.report(problems)
 	}

@@ -13,7 +13,7 @@ import (
 	"taskrun/engine/leaf/variable"
 	"taskrun/hooks/lent"
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // cannot be read, then to something that can.
 func TestTheFileIsFollowed(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), standin.DefaultName)
+	path := filepath.Join(t.TempDir(), stub.DefaultName)
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -30,7 +30,7 @@ func TestTheFileIsFollowed(t *testing.T) {
 		}
 	}
 	write(`consul_key "k" { value = "1" }`)
-	world, problems := standin.Read(path)
+	world, problems := stub.Read(path)
 	if problems.HasErrors() {
 		t.Fatal(problems)
 	}
@@ -69,9 +69,9 @@ func TestTheFileIsFollowed(t *testing.T) {
 // wants to know; goleak sees to that.
 func TestNothingIsFollowedInVain(t *testing.T) {
 	t.Parallel()
-	s := lent.New(standin.Nothing(), nil, nil)
+	s := lent.New(stub.None(), nil, nil)
 	s.Changed()
-	unused := lent.New(&standin.World{File: "none"}, nil, nil)
+	unused := lent.New(&stub.Set{File: "none"}, nil, nil)
 	unused.Close()
 	if unused.Lent().File != "none" {
 		t.Error("another world")
@@ -82,7 +82,7 @@ func TestNothingIsFollowedInVain(t *testing.T) {
 func TestVariablesThatArePutAreLent(t *testing.T) {
 	t.Parallel()
 	variables := &variable.Store{}
-	s := lent.New(standin.Nothing(), variables, nil)
+	s := lent.New(stub.None(), variables, nil)
 	defer s.Close()
 	before, changed := s.Lent(), s.Changed()
 	if _, err := variables.Put(&api.Variable{Namespace: "n", Path: "a/b", Items: api.VariableItems{"k": "v"}}, nil); err != nil {

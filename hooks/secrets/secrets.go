@@ -14,17 +14,17 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/hooks"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 type hook struct {
 	task   hooks.Task
-	lent   func() *standin.World
+	lent   func() *stub.Set
 	values map[string]string // nil before the first start
 }
 
 // New makes the factory of hooks; lent returns the stand-ins.
-func New(lent func() *standin.World) hooks.TaskFactory {
+func New(lent func() *stub.Set) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		for _, s := range t.Task.Secrets {
 			if Known(s) {
@@ -63,7 +63,7 @@ func (h *hook) get() (map[string]string, error) {
 		values, ok := Lookup(world, h.task.Job, s)
 		if !ok {
 			return nil, fmt.Errorf("secret %q: nobody lends %s; add to %s: %s", s.Name, s.Path,
-				cmp.Or(world.File, standin.DefaultName+" beside the job file"), Need(h.task.Job, s).Block())
+				cmp.Or(world.File, stub.DefaultName+" beside the job file"), Need(h.task.Job, s).Block())
 		}
 		for key, value := range values {
 			all["secret."+s.Name+"."+key] = value
@@ -73,7 +73,7 @@ func (h *hook) get() (map[string]string, error) {
 }
 
 // Lookup returns the values of a secret, if it is lent.
-func Lookup(world *standin.World, job *api.Job, s *api.Secret) (map[string]string, bool) {
+func Lookup(world *stub.Set, job *api.Job, s *api.Secret) (map[string]string, bool) {
 	if s.Provider == "nomad" {
 		return world.Variable(namespace(job, s), s.Path)
 	}
@@ -86,11 +86,11 @@ func Lookup(world *standin.World, job *api.Job, s *api.Secret) (map[string]strin
 }
 
 // Need returns what must be lent for a secret.
-func Need(job *api.Job, s *api.Secret) standin.Need {
+func Need(job *api.Job, s *api.Secret) stub.Need {
 	if s.Provider == "nomad" {
-		return standin.Need{Kind: standin.NomadVariable, Label: standin.VariableLabel(s.Path, namespace(job, s))}
+		return stub.Need{Kind: stub.NomadVariable, Label: stub.VariableLabel(s.Path, namespace(job, s))}
 	}
-	return standin.Need{Kind: standin.VaultSecret, Label: s.Path}
+	return stub.Need{Kind: stub.VaultSecret, Label: s.Path}
 }
 
 func namespace(job *api.Job, s *api.Secret) string {

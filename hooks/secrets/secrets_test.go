@@ -9,12 +9,12 @@ import (
 
 	"taskrun/hooks"
 	"taskrun/hooks/secrets"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
-func world(t *testing.T, text string) *standin.World {
+func world(t *testing.T, text string) *stub.Set {
 	t.Helper()
-	w, problems := standin.Parse("taskrun.hcl", []byte(text))
+	w, problems := stub.Parse("taskrun.hcl", []byte(text))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -33,7 +33,7 @@ vault_secret "kv/data/x" {
 func TestValuesAreReferredToByBlockAndKey(t *testing.T) {
 	t.Parallel()
 	w := world(t, lent)
-	h := secrets.New(func() *standin.World { return w })(hooks.Task{Job: &api.Job{}, Task: &api.Task{Secrets: []*api.Secret{
+	h := secrets.New(func() *stub.Set { return w })(hooks.Task{Job: &api.Job{}, Task: &api.Task{Secrets: []*api.Secret{
 		{Name: "a", Provider: "nomad", Path: "db"},
 		{Name: "b", Provider: "nomad", Path: "db", Config: map[string]any{"namespace": "prod"}},
 		{Name: "c", Provider: "vault", Path: "kv/x"},
@@ -50,7 +50,7 @@ func TestValuesAreReferredToByBlockAndKey(t *testing.T) {
 		if diff := cmp.Diff(want, resp.Secrets); diff != "" {
 			t.Error(diff)
 		}
-		w = standin.Nothing() // what a start has got stays
+		w = stub.None() // what a start has got stays
 	}
 }
 
@@ -64,7 +64,7 @@ func TestASecretNobodyLendsIsAnError(t *testing.T) {
 		{api.Secret{Name: "s", Provider: "nomad", Path: "no"}, `secret "s": nobody lends no; add to taskrun.hcl: nomad_variable "no@team" { NAME = "…" }`},
 		{api.Secret{Name: "s", Provider: "vault", Path: "kv/no"}, `add to taskrun.hcl: vault_secret "kv/no" { NAME = "…" }`},
 	} {
-		h := secrets.New(func() *standin.World { return w })(hooks.Task{
+		h := secrets.New(func() *stub.Set { return w })(hooks.Task{
 			Job: &api.Job{Namespace: new("team")}, Task: &api.Task{Secrets: []*api.Secret{&c.secret}},
 		})
 		err := h.(hooks.TaskPrestart).Prestart(t.Context(), nil, &hooks.PrestartResponse{})
@@ -77,7 +77,7 @@ func TestASecretNobodyLendsIsAnError(t *testing.T) {
 func TestATaskWithoutThemHasNoHook(t *testing.T) {
 	t.Parallel()
 	task := &api.Task{Secrets: []*api.Secret{{Name: "d", Provider: "plugin"}}}
-	if h := secrets.New(standin.Nothing)(hooks.Task{Task: task}); h != nil {
+	if h := secrets.New(stub.None)(hooks.Task{Task: task}); h != nil {
 		t.Errorf("got %v", h)
 	}
 }

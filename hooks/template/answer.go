@@ -9,7 +9,7 @@ import (
 
 	dep "github.com/hashicorp/consul-template/dependency"
 
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // filePoll is how often files that the function file has read are looked at,
@@ -26,7 +26,7 @@ type fileStamp struct {
 // same stand-ins.
 type answerer struct {
 	set     *set
-	lent    *standin.World
+	lent    *stub.Set
 	asked   map[string]bool
 	answers map[string]any
 	files   map[string]fileStamp

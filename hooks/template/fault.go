@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"taskrun/hooks"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -48,5 +48,5 @@ func parseFault(err error) (line int, text string, ok bool) {
 // nobody lends nothing.
 type nobody struct{}
 
-func (nobody) Lent() *standin.World     { return standin.Nothing() }
+func (nobody) Lent() *stub.Set          { return stub.None() }
 func (nobody) Changed() <-chan struct{} { return nil }

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"taskrun/hooks"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // patience is how long a template may wait for what nobody lends before it
@@ -21,7 +21,7 @@ type Config struct {
 // Lender lends what a cluster would have.
 type Lender interface {
 	// Lent returns the stand-ins as they are now, never nil.
-	Lent() *standin.World
+	Lent() *stub.Set
 	// Changed returns a channel that is closed when Lent returns others.
 	Changed() <-chan struct{}
 }

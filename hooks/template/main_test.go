@@ -17,7 +17,7 @@ import (
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -27,11 +27,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type lender struct {
 	t       *testing.T
 	mu      sync.Mutex
-	world   *standin.World
+	world   *stub.Set
 	changed chan struct{}
 }
 
-func (l *lender) Lent() *standin.World {
+func (l *lender) Lent() *stub.Set {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.world
@@ -46,7 +46,7 @@ func (l *lender) Changed() <-chan struct{} {
 // lend replaces what is lent by that of a file of stand-ins.
 func (l *lender) lend(text string) {
 	l.t.Helper()
-	world, problems := standin.Parse("taskrun.hcl", []byte(text))
+	world, problems := stub.Parse("taskrun.hcl", []byte(text))
 	if len(problems) > 0 {
 		l.t.Fatal(problems)
 	}

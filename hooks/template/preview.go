@@ -9,7 +9,7 @@ import (
 	dep "github.com/hashicorp/consul-template/dependency"
 
 	"taskrun/hooks"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -17,7 +17,7 @@ import (
 type Lack struct {
 	Template int    // index of the block
 	Asks     string // as the function names it, such as "kv.block(app/port)"
-	Need     standin.Need
+	Need     stub.Need
 	// Empty: the answer would be an empty list, for which no template waits.
 	Empty bool
 	// Varies: what is asked for has another name in each run.
@@ -60,7 +60,7 @@ func missing(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 		}
 		for _, d := range out.used {
 			if name, ok := s.unknownService(d); ok {
-				lacks = append(lacks, Lack{Template: i, Asks: d.String(), Need: standin.Need{Kind: standin.ServiceBlock, Label: name}, Empty: true})
+				lacks = append(lacks, Lack{Template: i, Asks: d.String(), Need: stub.Need{Kind: stub.ServiceBlock, Label: name}, Empty: true})
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	dep "github.com/hashicorp/consul-template/dependency"
 
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 // version is how a question for one version of a secret ends.
@@ -38,7 +38,7 @@ func (a *answerer) vault(kind, arg string) (any, bool, error) {
 	return nil, false, noStandIn(kind)
 }
 
-func vaultSecret(s standin.Secret) *dep.Secret {
+func vaultSecret(s stub.Secret) *dep.Secret {
 	if !s.KV2 {
 		return &dep.Secret{Data: s.Data}
 	}
@@ -51,7 +51,7 @@ func vaultSecret(s standin.Secret) *dep.Secret {
 }
 
 // pems is a secret with a certificate, as the function pkiCert gives it.
-func pems(s standin.Secret) dep.PemEncoded {
+func pems(s stub.Secret) dep.PemEncoded {
 	text := func(name string) string {
 		t, _ := s.Data[name].(string)
 		return t

@@ -50,7 +50,7 @@ func Unknown(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
 	return problems
 }
 
-// lend shows how stand-ins say what a node is.
+// lend shows how a stubs file describes a node.
 func lend(target string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(target, "${"), "}")
 	if key, ok := strings.CutPrefix(name, "meta."); ok {

@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"maps"
@@ -8,24 +8,24 @@ import (
 
 // Secret is a secret of Vault.
 type Secret struct {
-	Path string // under which it is lent
+	Path string // of the stub
 	Data map[string]any
 	KV2  bool // of a KV engine of version 2: the data is below "data"
 }
 
 // Secret returns the secret at a path of Vault. As with Vault's own clients,
 // "kv/web" finds "kv/data/web" where that is what there is.
-func (w *World) Secret(path string) (Secret, bool) {
-	if w == nil {
+func (s *Set) Secret(path string) (Secret, bool) {
+	if s == nil {
 		return Secret{}, false
 	}
-	if data, ok := w.secrets[path]; ok {
+	if data, ok := s.secrets[path]; ok {
 		return Secret{path, data, isKV2(path)}, true
 	}
 	steps := strings.Split(path, "/")
 	for i := 1; i < len(steps); i++ {
 		full := strings.Join(slices.Insert(slices.Clone(steps), i, "data"), "/")
-		if data, ok := w.secrets[full]; ok {
+		if data, ok := s.secrets[full]; ok {
 			return Secret{full, data, true}, true
 		}
 	}
@@ -43,12 +43,12 @@ func isKV2(path string) bool {
 // SecretNames returns what lies directly below a path of Vault, sorted, as
 // Vault lists it: names, and folders with a slash. A KV engine of version 2 is
 // listed below "metadata", which Vault's clients let their users leave out.
-func (w *World) SecretNames(path string) []string {
-	if w == nil {
+func (s *Set) SecretNames(path string) []string {
+	if s == nil {
 		return nil
 	}
 	names := map[string]bool{}
-	for full := range w.secrets {
+	for full := range s.secrets {
 		folder := strings.Trim(path, "/") + "/"
 		if isKV2(full) {
 			full = strings.Replace(full, "/data/", "/", 1)

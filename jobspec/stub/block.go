@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ func (p *parser) services(forms []*serviceForm) {
 		if f.Block.Has("port") && (f.Port < 0 || f.Port > 65535) {
 			p.fault(f.Block.At("port"), "this is no port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
 		}
-		p.world.Services = append(p.world.Services, Service{
+		p.set.Services = append(p.set.Services, Service{
 			Name: f.Name, Provider: f.Provider, Namespace: f.Namespace,
 			Address: cmp.Or(f.Address, "127.0.0.1"), Port: f.Port, Tags: f.Tags, Meta: f.Meta,
 		})
@@ -29,23 +29,23 @@ func (p *parser) services(forms []*serviceForm) {
 
 // volumes reads the directories for host volumes.
 func (p *parser) volumes(forms []*volumeForm) {
-	p.world.HostVolumes = map[string]HostVolume{}
+	p.set.HostVolumes = map[string]HostVolume{}
 	for _, f := range forms {
-		if _, again := p.world.HostVolumes[f.Name]; again {
+		if _, again := p.set.HostVolumes[f.Name]; again {
 			p.twice(f.Block, "host_volume", f.Name)
 		}
 		path := f.Path
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.dir, path)
 		}
-		p.world.HostVolumes[f.Name] = HostVolume{path, f.ReadOnly}
+		p.set.HostVolumes[f.Name] = HostVolume{path, f.ReadOnly}
 	}
 }
 
 // overrides reads what is different for tasks.
 func (p *parser) overrides(forms []*taskForm) {
 	for _, f := range forms {
-		p.world.Tasks = append(p.world.Tasks, Task{
+		p.set.Tasks = append(p.set.Tasks, Task{
 			Target: f.Target, Driver: f.Driver, User: f.User, Config: f.Config, Env: f.Env, Rehearsal: p.rehearsal(f.Rehearse),
 			At: jobspec.RangeOf(f.Block.Header),
 		})

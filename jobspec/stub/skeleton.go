@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Skeleton returns a file of stand-ins with everything that a job file asks a
+// Skeleton returns a stubs file with everything that a job file asks a
 // cluster for, to be filled in. The file was parsed with jobspec.Options.Outline
 // and named so; what its own services answer is left out.
 func Skeleton(file *jobspec.File, name string) []byte {

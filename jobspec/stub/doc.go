@@ -1,5 +1,5 @@
-// Package standin reads the file of stand-ins: what one machine lends a job in
-// the place of a cluster, so that a job file made for production runs as it is.
+// Package stub reads the stubs file: local values in place of what a cluster
+// provides, so that a job file written for production runs unchanged.
 //
 //	variables {                              # of the job file, where neither --var nor a file sets them
 //	  image_tag = "dev"
@@ -13,7 +13,7 @@
 //	vault_secret "kv/data/web" {             # "data" after the mount: KV version 2
 //	  api_key = file("api_key.txt")
 //	}
-//	service "db" {                           # one that runs elsewhere; several of a name are instances
+//	service "db" {                           # it runs elsewhere; several with one name are instances
 //	  address = "127.0.0.1"
 //	  port    = 5432
 //	}
@@ -42,6 +42,6 @@
 //	}
 //
 // Values may call the functions of job files; relative paths start in the
-// folder of the file. Nothing else may be referred to, but in a task block,
-// which is job file language: what is known when the task runs.
-package standin
+// folder of the file. Only a task block may refer to anything else: it is part
+// of a job file, so it may use whatever is known when the task runs.
+package stub

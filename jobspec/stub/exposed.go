@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"fmt"
@@ -14,23 +14,23 @@ import (
 // read from another one.
 func (p *parser) noteSecret(a *hcl.Attribute) {
 	if _, call := a.Expr.(*hclsyntax.FunctionCallExpr); !call {
-		p.world.secretive = true
+		p.set.secretive = true
 	}
 }
 
 // Exposed returns a warning if secrets are written in the file and other users
 // may read it: Vault secrets and Nomad variables, whatever they hold.
-func (w *World) Exposed() (jobspec.Problem, bool) {
-	if w == nil || !w.secretive {
+func (s *Set) Exposed() (jobspec.Problem, bool) {
+	if s == nil || !s.secretive {
 		return jobspec.Problem{}, false
 	}
-	info, err := os.Stat(w.File)
+	info, err := os.Stat(s.File)
 	if err != nil || info.Mode().Perm()&0o044 == 0 {
 		return jobspec.Problem{}, false
 	}
 	return jobspec.Problem{
 		Severity: jobspec.Warning,
-		Summary:  fmt.Sprintf("the secrets in %q can be read by other users (mode %04o)", w.File, info.Mode().Perm()),
-		Remedy:   "chmod 600 " + w.File + ", or take the secrets from files with file(…)",
+		Summary:  fmt.Sprintf("the secrets in %q can be read by other users (mode %04o)", s.File, info.Mode().Perm()),
+		Remedy:   "chmod 600 " + s.File + ", or take the secrets from files with file(…)",
 	}, true
 }

@@ -1,4 +1,4 @@
-package standin_test
+package stub_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 func TestCalls(t *testing.T) {
@@ -39,7 +39,7 @@ func TestCalls(t *testing.T) {
 		{`{{ key "a"`, nil},
 	} {
 		var got []string
-		for _, call := range standin.Calls(c.text, "{{", "}}") {
+		for _, call := range stub.Calls(c.text, "{{", "}}") {
 			got = append(got, fmt.Sprintf("%s %s %s %d %v %v", call.Function, call.Label, call.Argument, call.Line, call.Items, call.Optional))
 		}
 		slices.Sort(got)
@@ -48,7 +48,7 @@ func TestCalls(t *testing.T) {
 			t.Errorf("%s:\ngot  %q\nwant %q", c.text, got, c.want)
 		}
 	}
-	if got := standin.Calls(`<< key "a" >> {{ key "b" }}`, "<<", ">>"); len(got) != 1 || got[0].Label != "a" {
+	if got := stub.Calls(`<< key "a" >> {{ key "b" }}`, "<<", ">>"); len(got) != 1 || got[0].Label != "a" {
 		t.Errorf("with other delimiters: %v", got)
 	}
 }
@@ -105,8 +105,8 @@ EOF
 		t.Fatal(problems)
 	}
 	file.Job.Canonicalize()
-	text := standin.Skeleton(file, "x.nomad.hcl")
-	w, problems := standin.Parse("taskrun.hcl", text)
+	text := stub.Skeleton(file, "x.nomad.hcl")
+	w, problems := stub.Parse("taskrun.hcl", text)
 	if len(problems) > 0 {
 		t.Fatalf("%v\n%s", problems, text)
 	}

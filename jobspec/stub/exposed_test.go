@@ -1,4 +1,4 @@
-package standin_test
+package stub_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 func TestSecretsThatOthersCanRead(t *testing.T) {
@@ -34,11 +34,11 @@ func TestSecretsThatOthersCanRead(t *testing.T) {
 		if err := os.Chmod(path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		world, problems := standin.Read(path)
+		set, problems := stub.Read(path)
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		p, exposed := world.Exposed()
+		p, exposed := set.Exposed()
 		if exposed != c.exposed || exposed && !strings.Contains(p.Remedy, "chmod 600 "+path) {
 			t.Errorf("%s with mode %o: %v %v", c.text, c.mode, exposed, p)
 		}

@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"cmp"
@@ -27,15 +27,15 @@ func (p *parser) attributes(body hcl.Body) []*hcl.Attribute {
 
 // values reads a variables block.
 func (p *parser) values(body hcl.Body) {
-	if p.world.Values == nil {
-		p.world.Values = map[string]jobspec.VariableValue{}
+	if p.set.Values == nil {
+		p.set.Values = map[string]jobspec.VariableValue{}
 	}
 	for _, a := range p.attributes(body) {
-		if _, again := p.world.Values[a.Name]; again {
+		if _, again := p.set.Values[a.Name]; again {
 			p.fault(a.NameRange, fmt.Sprintf("variable %q is there twice", a.Name), "", "remove one of them")
 		}
 		if v, ok := p.strict(a.Expr); ok {
-			p.world.Values[a.Name] = jobspec.VariableValue{Value: v, At: jobspec.RangeOf(a.Expr.Range())}
+			p.set.Values[a.Name] = jobspec.VariableValue{Value: v, At: jobspec.RangeOf(a.Expr.Range())}
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import "fmt"
 
@@ -11,7 +11,7 @@ const (
 	VolumeBlock   = "host_volume"
 )
 
-// Need is a block of the file of stand-ins that a job asks for.
+// Need is a block of the stubs file that a job asks for.
 type Need struct {
 	Kind  string
 	Label string

@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"github.com/hashicorp/hcl/v2"
@@ -6,7 +6,7 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// fileForm is the outermost level of a file of stand-ins.
+// fileForm is the outermost level of a stubs file.
 type fileForm struct {
 	Values      []*bodyForm     `hcl:"variables,block"`
 	Variables   []*labelledForm `hcl:"nomad_variable,block"`

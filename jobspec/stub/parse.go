@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"cmp"
@@ -26,13 +26,13 @@ import (
 // and whoever sees it knows where it is from.
 const localToken = "taskrun-local-token"
 
-// maxFile is how large a file of stand-ins may be, in bytes.
+// maxFile is how large a stubs file may be, in bytes.
 const maxFile = 16 << 20
 
-// Nothing is the World of a job without a file of stand-ins.
-func Nothing() *World { return &World{VaultToken: localToken, ConsulToken: localToken} }
+// None is the Set of a job without a stubs file.
+func None() *Set { return &Set{VaultToken: localToken, ConsulToken: localToken} }
 
-// Find returns the path of the file of stand-ins beside a job file, or "" when
+// Find returns the path of the stubs file beside a job file, or "" when
 // there is none.
 func Find(jobFile string) string {
 	path := filepath.Join(filepath.Dir(jobFile), DefaultName)
@@ -42,8 +42,8 @@ func Find(jobFile string) string {
 	return path
 }
 
-// Read reads a file of stand-ins.
-func Read(path string) (*World, jobspec.Problems) {
+// Read reads a stubs file.
+func Read(path string) (*Set, jobspec.Problems) {
 	info, err := os.Stat(path)
 	var text []byte
 	switch {
@@ -58,29 +58,29 @@ func Read(path string) (*World, jobspec.Problems) {
 		if errors.As(err, &in) {
 			err = in.Err
 		}
-		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot read the stand-ins %q: %v", path, err)}}
+		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot read the stubs file %q: %v", path, err)}}
 	}
 	return Parse(path, text)
 }
 
-// Parse reads the text of a file of stand-ins; functions find files relative to
-// the folder of name. Without errors the World is not nil. Problems never show
+// Parse reads the text of a stubs file; functions find files relative to
+// the folder of name. Without errors the Set is not nil. Problems never show
 // a value.
-func Parse(name string, text []byte) (*World, jobspec.Problems) {
+func Parse(name string, text []byte) (*Set, jobspec.Problems) {
 	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
-		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot find the folder of the stand-ins %q: %v", name, err)}}
+		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot find the folder of the stubs file %q: %v", name, err)}}
 	}
 	body, diags := syntax.Parse(text, name)
 	if diags.HasErrors() {
 		return nil, jobspec.ProblemsOf(diags, nil)
 	}
-	p := &parser{dir: dir, world: Nothing()}
-	p.world.File = name
+	p := &parser{dir: dir, set: None()}
+	p.set.File = name
 	p.scope = evaluate.NewScope(function.Table(dir), map[string][]byte{name: text})
 	var file fileForm
 	decoder := &decode.Decoder{Scope: p.scope, Static: true}
-	p.diags = append(diags, decoder.Decode("a file of stand-ins", hcl.Range{}, body, &file, decode.Nowhere{})...)
+	p.diags = append(diags, decoder.Decode("a stubs file", hcl.Range{}, body, &file, decode.Nowhere{})...)
 	p.read(&file)
 	p.refuseReferences(body)
 	for _, diag := range p.diags {
@@ -90,13 +90,13 @@ func Parse(name string, text []byte) (*World, jobspec.Problems) {
 	if problems.HasErrors() {
 		return nil, problems
 	}
-	return p.world, problems
+	return p.set, problems
 }
 
 type parser struct {
 	dir   string
 	scope *evaluate.Scope
-	world *World
+	set   *Set
 	diags hcl.Diagnostics
 }
 
@@ -115,47 +115,47 @@ func (p *parser) fault(at hcl.Range, summary, detail, remedy string) {
 }
 
 func (p *parser) read(file *fileForm) {
-	w := p.world
+	s := p.set
 	for _, body := range file.Values {
 		p.values(body.Body)
 	}
-	w.variables = map[variableKey]map[string]string{}
+	s.variables = map[variableKey]map[string]string{}
 	for _, f := range file.Variables {
 		path, namespace, _ := strings.Cut(f.Label, "@")
 		key := variableKey{cmp.Or(namespace, "default"), strings.Trim(path, "/")}
-		if w.variables[key] != nil {
+		if s.variables[key] != nil {
 			p.twice(f.Block, "nomad_variable", f.Label)
 		}
-		w.variables[key] = p.texts(f.Body)
+		s.variables[key] = p.texts(f.Body)
 	}
-	w.keys = map[string]string{}
+	s.keys = map[string]string{}
 	for _, f := range file.Keys {
 		key := strings.TrimPrefix(f.Key, "/")
-		if _, again := w.keys[key]; again {
+		if _, again := s.keys[key]; again {
 			p.twice(f.Block, "consul_key", f.Key)
 		}
 		if f.Value != nil { // a missing one was reported
-			w.keys[key] = p.text(f.Value)
+			s.keys[key] = p.text(f.Value)
 		}
 	}
-	w.secrets = map[string]map[string]any{}
+	s.secrets = map[string]map[string]any{}
 	for _, f := range file.Secrets {
 		path := strings.Trim(f.Label, "/")
-		if w.secrets[path] != nil {
+		if s.secrets[path] != nil {
 			p.twice(f.Block, "vault_secret", f.Label)
 		}
-		w.secrets[path] = p.data(f.Body)
+		s.secrets[path] = p.data(f.Body)
 	}
 	p.services(file.Services)
 	p.volumes(file.HostVolumes)
 	if n := file.Node; n != nil {
-		w.Node = Node(*n)
+		s.Node = Node(*n)
 	}
 	if file.Vault != nil {
-		w.VaultToken = cmp.Or(file.Vault.Token, localToken)
+		s.VaultToken = cmp.Or(file.Vault.Token, localToken)
 	}
 	if file.Consul != nil {
-		w.ConsulToken = cmp.Or(file.Consul.Token, localToken)
+		s.ConsulToken = cmp.Or(file.Consul.Token, localToken)
 	}
 	p.overrides(file.Tasks)
 }
@@ -182,7 +182,7 @@ func (p *parser) refuseReferences(body hcl.Body) {
 }
 
 const (
-	noReferences = "stand-ins may not refer to anything"
+	noReferences = "stubs may not refer to anything"
 	instead      = "write the value, or $${…} for the text itself"
 )
 

@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"maps"
@@ -12,15 +12,15 @@ import (
 // Override changes the tasks of a job as the task blocks say, and tells which
 // of the blocks, by index, were for it. Problems found later in a config that
 // was replaced lie in the block that replaced it.
-func (w *World) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
+func (s *Set) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
 	used = map[int]bool{}
-	if w == nil {
+	if s == nil {
 		return used
 	}
 	for i, g := range job.TaskGroups {
 		for k, t := range g.Tasks {
 			path := strings.Join([]string{text(job.ID, job.Name), text(g.Name), t.Name}, "/")
-			for n, o := range w.Tasks {
+			for n, o := range s.Tasks {
 				if o.isFor(path) {
 					used[n] = true
 					o.apply(t, at, jobspec.Root.Index("group", i).Index("task", k))

@@ -1,4 +1,4 @@
-package standin_test
+package stub_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
-	"taskrun/jobspec/standin"
+	"taskrun/jobspec/stub"
 )
 
 const whole = `
@@ -80,13 +80,13 @@ task "web/app/server" {
 }
 `
 
-func parse(t *testing.T, text string) *standin.World {
+func parse(t *testing.T, text string) *stub.Set {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("secret key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w, problems := standin.Parse(filepath.Join(dir, "taskrun.hcl"), []byte(text))
+	w, problems := stub.Parse(filepath.Join(dir, "taskrun.hcl"), []byte(text))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -133,7 +133,7 @@ func TestAWholeFile(t *testing.T) {
 	if got := w.SecretNames("kv"); !slices.Equal(got, []string{"team/", "web"}) {
 		t.Errorf("secrets %v", got)
 	}
-	want := []standin.Service{
+	want := []stub.Service{
 		{Name: "db", Address: "10.0.0.1", Port: 5432, Tags: []string{"primary"}, Meta: map[string]string{"zone": "z"}},
 		{Name: "db", Provider: "nomad", Address: "127.0.0.1", Port: 1},
 	}
@@ -151,15 +151,15 @@ func TestAWholeFile(t *testing.T) {
 	}
 }
 
-func TestNothingLendsNothing(t *testing.T) {
+func TestNoStubs(t *testing.T) {
 	t.Parallel()
-	for _, w := range []*standin.World{nil, standin.Nothing()} {
+	for _, w := range []*stub.Set{nil, stub.None()} {
 		_, variable := w.Variable("default", "x")
 		_, key := w.Key("x")
 		_, secret := w.Secret("x")
 		_, _, volume := w.HostVolume("x")
 		if variable || key || secret || volume || len(w.Keys("")) > 0 || len(w.SecretNames("")) > 0 || len(w.VariablePaths("*", "")) > 0 {
-			t.Errorf("%v lends something", w)
+			t.Errorf("%v defines something", w)
 		}
 		if used := w.Override(&api.Job{}, nil); len(used) > 0 {
 			t.Errorf("%v changes something", w)
@@ -172,7 +172,7 @@ func TestNothingLendsNothing(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
-		{"an unknown block", `consul_kye "a" { value = 1 }`, `taskrun.hcl:1,1: unknown block "consul_kye" in a file of stand-ins`},
+		{"an unknown block", `consul_kye "a" { value = 1 }`, `taskrun.hcl:1,1: unknown block "consul_kye" in a stubs file`},
 		{"an unknown attribute", "service \"db\" {\n  prot = 1\n  port = 1\n}", `taskrun.hcl:2,3: unknown attribute "prot" in service`},
 		{"no label", `consul_key { value = 1 }`, "this consul_key has no name"},
 		{"no value", `consul_key "a" {}`, `"value"`},
@@ -182,8 +182,8 @@ func TestFaults(t *testing.T) {
 		{"a provider", "service \"db\" {\n port = 1\n provider = \"etcd\"\n}", `unknown provider "etcd"`},
 		{"a list for a text", `nomad_variable "a" { x = ["SECRET"] }`, "taskrun.hcl:1,26: the value must be a text"},
 		{"null", `consul_key "a" { value = null }`, "the value must be a text"},
-		{"a reference", `consul_key "a" { value = "SECRET${var.x}" }`, "stand-ins may not refer to anything"},
-		{"a reference in a service", `service "a" { port = NOMAD_PORT_x }`, "stand-ins may not refer to anything"},
+		{"a reference", `consul_key "a" { value = "SECRET${var.x}" }`, "stubs may not refer to anything"},
+		{"a reference in a service", `service "a" { port = NOMAD_PORT_x }`, "stubs may not refer to anything"},
 		{"a function that fails", `vault_secret "a" { x = parseint("SECRET", 10) }`, `taskrun.hcl:1,34: function "parseint" cannot work with this`},
 		{"a file that is missing", `vault_secret "a" { x = file("none") }`, "none"},
 		{"a block in a block of texts", `nomad_variable "a" { x {} }`, "taskrun.hcl:1,22"},
@@ -199,7 +199,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w, problems := standin.Parse("taskrun.hcl", []byte(c.text))
+			w, problems := stub.Parse("taskrun.hcl", []byte(c.text))
 			got := problems.Error()
 			for _, p := range problems {
 				got += "\n" + p.Remedy
@@ -218,20 +218,20 @@ func TestFaults(t *testing.T) {
 func TestNeeds(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string][2]string{
-		standin.ConsulKey:     {"Consul key", `consul_key "x" { value = "…" }`},
-		standin.NomadVariable: {"Nomad variable", `nomad_variable "x" { NAME = "…" }`},
-		standin.VaultSecret:   {"Vault secret", `vault_secret "x" { NAME = "…" }`},
-		standin.ServiceBlock:  {"service", `service "x" { port = … }`},
-		standin.VolumeBlock:   {"host volume", `host_volume "x" { path = "…" }`},
-		"node":                {"node", `node "x"`},
+		stub.ConsulKey:     {"Consul key", `consul_key "x" { value = "…" }`},
+		stub.NomadVariable: {"Nomad variable", `nomad_variable "x" { NAME = "…" }`},
+		stub.VaultSecret:   {"Vault secret", `vault_secret "x" { NAME = "…" }`},
+		stub.ServiceBlock:  {"service", `service "x" { port = … }`},
+		stub.VolumeBlock:   {"host volume", `host_volume "x" { path = "…" }`},
+		"node":             {"node", `node "x"`},
 	} {
-		need := standin.Need{Kind: kind, Label: "x"}
+		need := stub.Need{Kind: kind, Label: "x"}
 		if got := [2]string{need.Words(), need.Block()}; got != want {
 			t.Errorf("%s: %q, want %q", kind, got, want)
 		}
 	}
 	for namespace, want := range map[string]string{"": "a", "default": "a", "prod": "a@prod"} {
-		if got := standin.VariableLabel("a", namespace); got != want {
+		if got := stub.VariableLabel("a", namespace); got != want {
 			t.Errorf("in %q: %q, want %q", namespace, got, want)
 		}
 	}
@@ -252,7 +252,7 @@ func TestValuesOfSecrets(t *testing.T) {
 
 // The last rehearsal that names a task is the one; Nomad variables can be
 // replaced without touching those of others.
-func TestWorld(t *testing.T) {
+func TestRehearsalsAndReplacedVariables(t *testing.T) {
 	t.Parallel()
 	w := parse(t, `
 task "web" {
@@ -271,7 +271,7 @@ task "db" {
 nomad_variable "v" { a = 1 }
 consul_key "k" { value = 2 }
 `)
-	for task, want := range map[string]*standin.Rehearsal{
+	for task, want := range map[string]*stub.Rehearsal{
 		"j/a/web": {RunFor: time.Second}, "j/b/web": {ExitCode: 3}, "j/a/db": nil, "j/a/other": nil,
 	} {
 		parts := strings.Split(task, "/")
@@ -279,26 +279,26 @@ consul_key "k" { value = 2 }
 			t.Errorf("%s (-want +got):\n%s", task, diff)
 		}
 	}
-	var none *standin.World
+	var none *stub.Set
 	if none.Rehearsal("j", "b", "web") != nil || none.Variables() != nil {
 		t.Error("nothing says what a task does")
 	}
 	other := w.WithVariables([]*api.Variable{{Namespace: "prod", Path: "w", Items: map[string]string{"b": "2"}}})
 	for _, c := range []struct {
-		world *standin.World
-		want  []*api.Variable
+		set  *stub.Set
+		want []*api.Variable
 	}{
 		{w, []*api.Variable{{Namespace: "default", Path: "v", Items: map[string]string{"a": "1"}}}},
 		{other, []*api.Variable{{Namespace: "prod", Path: "w", Items: map[string]string{"b": "2"}}}},
 	} {
-		if diff := cmp.Diff(c.want, c.world.Variables()); diff != "" {
+		if diff := cmp.Diff(c.want, c.set.Variables()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if v, ok := c.world.Key("k"); v != "2" || !ok {
+		if v, ok := c.set.Key("k"); v != "2" || !ok {
 			t.Errorf("the key is %q", v)
 		}
 	}
-	for want, s := range map[string]standin.Service{
+	for want, s := range map[string]stub.Service{
 		"_local-db-10.0.0.1:80": {Name: "db", Address: "10.0.0.1", Port: 80}, "_local-db-[::1]:80": {Name: "db", Address: "::1", Port: 80},
 	} {
 		if got := s.ID(); got != want {
@@ -310,21 +310,21 @@ consul_key "k" { value = 2 }
 func TestReadTellsOfTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, standin.DefaultName)
-	if _, problems := standin.Read(path); !problems.HasErrors() || !strings.Contains(problems.Error(), "no such file") {
+	path := filepath.Join(dir, stub.DefaultName)
+	if _, problems := stub.Read(path); !problems.HasErrors() || !strings.Contains(problems.Error(), "no such file") {
 		t.Errorf("a missing file: %v", problems)
 	}
 	job := filepath.Join(dir, "job.nomad.hcl")
-	if got := standin.Find(job); got != "" {
+	if got := stub.Find(job); got != "" {
 		t.Errorf("found %q", got)
 	}
 	if err := os.WriteFile(path, []byte("node {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := standin.Find(job); got != path {
+	if got := stub.Find(job); got != path {
 		t.Errorf("found %q, not %q", got, path)
 	}
-	if w, problems := standin.Read(path); len(problems) > 0 || w.File != path {
+	if w, problems := stub.Read(path); len(problems) > 0 || w.File != path {
 		t.Errorf("%v %v", w, problems)
 	}
 	const mib = 1 << 20
@@ -332,7 +332,7 @@ func TestReadTellsOfTheFile(t *testing.T) {
 		if err := os.WriteFile(path, bytes.Repeat([]byte(" "), size), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, problems := standin.Read(path); want == "" && problems.HasErrors() || !strings.Contains(problems.Error(), want) {
+		if _, problems := stub.Read(path); want == "" && problems.HasErrors() || !strings.Contains(problems.Error(), want) {
 			t.Errorf("%d bytes: %v", size, problems)
 		}
 	}
@@ -404,9 +404,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`vault_secret "a/data/b" { x = "${1 + 1}" }`))
 	f.Add([]byte(`nomad_variable "@@" { x = [for i in range(100000) : i] }`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		w, problems := standin.Parse("taskrun.hcl", text)
+		w, problems := stub.Parse("taskrun.hcl", text)
 		if (w == nil) != problems.HasErrors() {
-			t.Fatalf("world %v with problems %v", w, problems)
+			t.Fatalf("set %v with problems %v", w, problems)
 		}
 		if w == nil {
 			return

@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"slices"
@@ -20,7 +20,7 @@ type Call struct {
 	Optional bool
 }
 
-// asked are the functions that ask for what stand-ins lend.
+// asked are the functions that ask for what stubs define.
 var asked = map[string]struct {
 	kind     string
 	optional bool

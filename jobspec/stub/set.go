@@ -1,4 +1,4 @@
-package standin
+package stub
 
 import (
 	"net"
@@ -15,9 +15,9 @@ import (
 // DefaultName is the name of the file beside a job file.
 const DefaultName = "taskrun.hcl"
 
-// A World is what a file of stand-ins lends. It does not change. The nil World
-// lends nothing.
-type World struct {
+// A Set holds the stubs of a stubs file. It does not change. The nil Set is
+// empty.
+type Set struct {
 	// File is the name of the file, for messages.
 	File string
 
@@ -96,11 +96,11 @@ type Rehearsal struct {
 }
 
 // Rehearsal returns what a task does in a rehearsal; nil: nothing is said of it.
-func (w *World) Rehearsal(job, group, task string) (found *Rehearsal) {
-	if w == nil {
+func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
+	if s == nil {
 		return nil
 	}
-	for _, t := range w.Tasks {
+	for _, t := range s.Tasks {
 		if t.Rehearsal != nil && t.isFor(job+"/"+group+"/"+task) {
 			found = t.Rehearsal
 		}
@@ -109,38 +109,38 @@ func (w *World) Rehearsal(job, group, task string) (found *Rehearsal) {
 }
 
 // HostVolume returns the directory for a host volume.
-func (w *World) HostVolume(source string) (path string, readOnly, ok bool) {
-	if w == nil {
+func (s *Set) HostVolume(source string) (path string, readOnly, ok bool) {
+	if s == nil {
 		return "", false, false
 	}
-	v, ok := w.HostVolumes[source]
+	v, ok := s.HostVolumes[source]
 	return v.Path, v.ReadOnly, ok
 }
 
 // Variable returns the items of a Nomad variable.
-func (w *World) Variable(namespace, path string) (map[string]string, bool) {
-	if w == nil {
+func (s *Set) Variable(namespace, path string) (map[string]string, bool) {
+	if s == nil {
 		return nil, false
 	}
-	items, ok := w.variables[variableKey{namespace, path}]
+	items, ok := s.variables[variableKey{namespace, path}]
 	return items, ok
 }
 
 // Variables returns the Nomad variables.
-func (w *World) Variables() (found []*api.Variable) {
-	if w == nil {
+func (s *Set) Variables() (found []*api.Variable) {
+	if s == nil {
 		return nil
 	}
-	for key, items := range w.variables {
+	for key, items := range s.variables {
 		found = append(found, &api.Variable{Namespace: key.namespace, Path: key.path, Items: items})
 	}
 	return found
 }
 
-// WithVariables returns a World that lends these Nomad variables and else what
-// w lends.
-func (w *World) WithVariables(variables []*api.Variable) *World {
-	with := *w
+// WithVariables returns a Set that lends these Nomad variables and else what
+// s lends.
+func (s *Set) WithVariables(variables []*api.Variable) *Set {
+	with := *s
 	with.variables = make(map[variableKey]map[string]string, len(variables))
 	for _, v := range variables {
 		with.variables[variableKey{v.Namespace, v.Path}] = v.Items
@@ -150,11 +150,11 @@ func (w *World) WithVariables(variables []*api.Variable) *World {
 
 // VariablePaths returns the paths of the Nomad variables of a namespace that
 // begin with prefix, sorted. The namespace "*" is every one.
-func (w *World) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {
-	if w == nil {
+func (s *Set) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {
+	if s == nil {
 		return nil
 	}
-	for key := range w.variables {
+	for key := range s.variables {
 		if (namespace == "*" || key.namespace == namespace) && strings.HasPrefix(key.path, prefix) {
 			found = append(found, &api.VariableMetadata{Namespace: key.namespace, Path: key.path})
 		}
@@ -166,20 +166,20 @@ func (w *World) VariablePaths(namespace, prefix string) (found []*api.VariableMe
 }
 
 // Key returns the value of a key of Consul.
-func (w *World) Key(key string) (string, bool) {
-	if w == nil {
+func (s *Set) Key(key string) (string, bool) {
+	if s == nil {
 		return "", false
 	}
-	value, ok := w.keys[key]
+	value, ok := s.keys[key]
 	return value, ok
 }
 
 // Keys returns the keys of Consul that begin with prefix, sorted.
-func (w *World) Keys(prefix string) (found []string) {
-	if w == nil {
+func (s *Set) Keys(prefix string) (found []string) {
+	if s == nil {
 		return nil
 	}
-	for key := range w.keys {
+	for key := range s.keys {
 		if strings.HasPrefix(key, prefix) {
 			found = append(found, key)
 		}
