@@ -118,7 +118,7 @@ var homes = []home{
 	{"github.com/spf13/cobra", "cmd", "", "the command tree"},
 	{"github.com/spf13/pflag", "cmd cmd/config", "", "cobra's flags, which viper reads"},
 	{"github.com/spf13/viper", "cmd/config", "", "flags, environment and file"},
-	{"github.com/fatih/color", "cmd/ui", "", "colour belongs to a stream"},
+	{"github.com/fatih/color", "cmd/ui", "", "color belongs to a stream"},
 	{"golang.org/x/term", "cmd/ui", "", "what a stream is"},
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},

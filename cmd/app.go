@@ -18,7 +18,7 @@ type app struct {
 	signals func() (signals <-chan os.Signal, stop func())
 
 	// Flags of every command.
-	colour     ui.ColourMode
+	color      ui.ColorMode
 	configFile string
 
 	unheeded map[string][]preflight.Unheeded // options of drivers, by driver
@@ -32,5 +32,5 @@ type app struct {
 
 // answerTo returns where a command shows its answer, and how.
 func answerTo(a *app, mode ui.Mode) answer.To {
-	return answer.To{Streams: a.streams, Mode: mode, Colour: a.colour, At: time.Now()}
+	return answer.To{Streams: a.streams, Mode: mode, Color: a.color, At: time.Now()}
 }

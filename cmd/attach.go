@@ -102,7 +102,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 		began = submitted
 	}
 	options := view.Options{
-		Mode: opts.mode, Colour: a.colour, Time: opts.time, Jobs: jobs, Begin: began,
+		Mode: opts.mode, Color: a.color, Time: opts.time, Jobs: jobs, Begin: began,
 		Version: d.Self.Version, DataDir: d.Self.DataDir, Socket: d.Server.Socket, PID: d.Self.PID,
 	}
 	if !opts.history && opts.mode != ui.JSON {

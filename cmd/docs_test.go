@@ -39,7 +39,7 @@ func visibleFlags(c *cobra.Command) (names []string) {
 func ran(t *testing.T, args ...string) string {
 	t.Helper()
 	streams, out, errs := ui.Test()
-	a := &app{streams: streams, colour: ui.ColourAuto}
+	a := &app{streams: streams, color: ui.ColorAuto}
 	if code := a.run(t.Context(), args); code != exitOK {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
@@ -48,7 +48,7 @@ func ran(t *testing.T, args ...string) string {
 
 // commandTree returns the commands with all that cobra adds to them.
 func commandTree() *cobra.Command {
-	root := newRootCommand(&app{colour: ui.ColourAuto})
+	root := newRootCommand(&app{color: ui.ColorAuto})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd("x")
 	return root
@@ -125,7 +125,7 @@ func TestReadme(t *testing.T) {
 	if n := strings.Count(string(readme), "\n"); n > 200 {
 		t.Errorf("README.md has %d lines", n)
 	}
-	for _, c := range newRootCommand(&app{colour: ui.ColourAuto}).Commands() {
+	for _, c := range newRootCommand(&app{color: ui.ColorAuto}).Commands() {
 		if c.IsAvailableCommand() && !strings.Contains(string(readme), "\n| `taskrun "+c.Name()) {
 			t.Errorf("README.md does not list %q", c.Name())
 		}

@@ -92,7 +92,7 @@ func (a *app) printError(err error) {
 		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is no other place to tell
 		return
 	}
-	a.report(a.streams.ErrStyle(a.colour).Bad("taskrun:"), err.Error())
+	a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), err.Error())
 	if hint != "" {
 		a.report("", hint)
 	}
@@ -100,7 +100,7 @@ func (a *app) printError(err error) {
 
 // report writes a message to stderr, behind a painted word.
 func (a *app) report(word, text string) {
-	line := a.streams.ErrStyle(a.colour).Plain(text)
+	line := a.streams.ErrStyle(a.color).Plain(text)
 	if word != "" {
 		line = word + " " + line
 	}
@@ -109,10 +109,10 @@ func (a *app) report(word, text string) {
 
 // say tells the user something on stderr.
 func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.colour).Note("▸ "+fmt.Sprintf(format, args...)))
+	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.color).Note("▸ "+fmt.Sprintf(format, args...)))
 }
 
 // warn tells of what does not keep the command from doing its work.
 func (a *app) warn(err error) {
-	a.report(a.streams.ErrStyle(a.colour).Waiting("warning:"), err.Error())
+	a.report(a.streams.ErrStyle(a.color).Waiting("warning:"), err.Error())
 }

@@ -45,7 +45,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 				t.Errorf("exit code %d, want %d", got, c.code)
 			}
 			streams, _, stderr := ui.Test()
-			(&app{streams: streams, colour: ui.ColourAuto}).printError(c.err)
+			(&app{streams: streams, color: ui.ColorAuto}).printError(c.err)
 			if got := stderr.String(); got != c.stderr {
 				t.Errorf("stderr says %q, want %q", got, c.stderr)
 			}

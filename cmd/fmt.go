@@ -150,7 +150,7 @@ func (f *formatter) list(name string) error {
 
 // showDiff writes a unified diff to stdout.
 func (f *formatter) showDiff(unified []byte) error {
-	style := f.streams.OutStyle(f.colour)
+	style := f.streams.OutStyle(f.color)
 	paint := func(line string) string {
 		switch {
 		case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):

@@ -42,7 +42,7 @@ func runHelp(a *app, cmd *cobra.Command, args []string) error {
 		return root.Help()
 	}
 	if t, ok := help.Find(args[0]); ok && len(args) == 1 {
-		return showPage(cmd.Context(), a, t.Text(a.streams.OutStyle(a.colour).Strong))
+		return showPage(cmd.Context(), a, t.Text(a.streams.OutStyle(a.color).Strong))
 	}
 	if found, rest, err := root.Find(args); err == nil && found != root && len(rest) == 0 {
 		return found.Help()

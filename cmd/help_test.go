@@ -153,7 +153,7 @@ func TestHelpTopics(t *testing.T) {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
 			streams, out, errs := ui.Test()
-			a := &app{streams: streams, colour: ui.ColourAuto}
+			a := &app{streams: streams, color: ui.ColorAuto}
 			a.run(t.Context(), strings.Fields(args))
 			want := strings.TrimPrefix(want, "# ")
 			if all := out.String() + errs.String(); !strings.Contains(all, want) {
@@ -175,7 +175,7 @@ func TestPager(t *testing.T) {
 		streams.OutTerm = true
 		streams.Env = func(name string) string { return map[string]string{"PAGER": pager, "NO_COLOR": "1"}[name] }
 		a := &app{
-			streams: streams, colour: ui.ColourAuto, environ: os.Environ(),
+			streams: streams, color: ui.ColorAuto, environ: os.Environ(),
 			signals: func() (<-chan os.Signal, func()) { return nil, func() {} },
 		}
 		if code := a.run(t.Context(), []string{"help", "ports"}); code != exitOK || !strings.HasPrefix(out.String(), want) {

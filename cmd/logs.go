@@ -95,7 +95,7 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 			return targetError(&client.UnknownError{Target: name}, all, exitFailed)
 		}
 	}
-	l.view = view.NewLogs(a.streams, opts.mode, a.colour, l.labels(all, tasks))
+	l.view = view.NewLogs(a.streams, opts.mode, a.color, l.labels(all, tasks))
 	err = impatient(ctx, func() (err error) {
 		if opts.follow && live {
 			err = l.follow(ctx, servers)

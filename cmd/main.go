@@ -23,7 +23,7 @@ func Main() int {
 		environ: os.Environ(),
 		drivers: sync.OnceValue(catalog.New),
 		signals: watchSignals,
-		colour:  ui.ColourAuto,
+		color:   ui.ColorAuto,
 	}
 	return a.run(context.Background(), os.Args[1:])
 }

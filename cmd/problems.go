@@ -69,7 +69,7 @@ func (a *app) printProblems(files []jobfile.File, problems jobspec.Problems) {
 			delete(sources, name)
 		}
 	}
-	style := problemStyle{a.streams.ErrStyle(a.colour), 0}
+	style := problemStyle{a.streams.ErrStyle(a.color), 0}
 	if a.streams.ErrTerm {
 		style.width = a.streams.Width()
 	}

@@ -85,7 +85,7 @@ var samples = map[string][3]string{
 // the ways there are. A new flag needs a row of samples.
 func TestEveryOptionMayComeFromEverywhere(t *testing.T) {
 	t.Parallel()
-	root := newRootCommand((&app{colour: ui.ColourAuto}))
+	root := newRootCommand((&app{color: ui.ColorAuto}))
 	for _, c := range root.Commands() {
 		for _, name := range config.Options(allFlags(c)) {
 			sample, ok := samples[name]
@@ -144,7 +144,7 @@ func resolved(t *testing.T, command, flag string, env, args []string) string {
 		}
 		return ""
 	}
-	a := &app{streams: streams, colour: ui.ColourAuto}
+	a := &app{streams: streams, color: ui.ColorAuto}
 	root := newRootCommand(a)
 	c, _, err := root.Find([]string{command})
 	if err != nil {

@@ -43,7 +43,7 @@ func sweepDead(a *app, cmd *cobra.Command) {
 		return
 	}
 	say := func(format string, args ...any) {
-		a.report(a.streams.ErrStyle(a.colour).Bad("taskrun:"), fmt.Sprintf(format, args...))
+		a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
 	sockets, err := a.sockets()
 	if a.meeting.warning != "" {

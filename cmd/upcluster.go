@@ -73,7 +73,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 		return detachCluster(context.WithoutCancel(ctx), a, r, warnings, past, opts)
 	}
 	return r.show(context.WithoutCancel(ctx), past, p, view.Options{
-		Mode: opts.mode, Colour: a.colour, Time: opts.time, Warnings: warnings, Begin: began,
+		Mode: opts.mode, Color: a.color, Time: opts.time, Warnings: warnings, Begin: began,
 	})
 }
 
@@ -240,7 +240,7 @@ func (r *clusterRun) halfway(err error) error {
 // detachCluster tells where the jobs are, once they are as they should be if
 // that is wanted.
 func detachCluster(ctx context.Context, a *app, r *clusterRun, warnings []ui.Diagnostic, past []event.Event, opts upOptions) error {
-	if err := ui.WriteWarnings(a.streams, opts.mode, a.colour, warnings); err != nil {
+	if err := ui.WriteWarnings(a.streams, opts.mode, a.color, warnings); err != nil {
 		return err
 	}
 	if opts.wait {

@@ -130,8 +130,8 @@ func TestWrongOptionsOfDrivers(t *testing.T) {
 			`config.hcl:3: driver "raw_exec" has no option "enabeld"; did you mean "enabled"?`,
 		},
 		{
-			"unknown option", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    colour = true\n  }\n}\n",
-			`config.hcl:3: driver "raw_exec" has no option "colour"; it has denied_envvars, enabled, gc`,
+			"unknown option", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    color = true\n  }\n}\n",
+			`config.hcl:3: driver "raw_exec" has no option "color"; it has denied_envvars, enabled, gc`,
 		},
 		{
 			"unknown block", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    auth {\n    }\n  }\n}\n",
@@ -158,8 +158,8 @@ func TestWrongOptionsOfDrivers(t *testing.T) {
 			`config.hcl:5: there is no driver "lxc"; there are plain, raw_exec`,
 		},
 		{
-			"the first of two unknown options", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    colour = 1\n    auth = 1\n  }\n}\n",
-			`config.hcl:3: driver "raw_exec" has no option "colour"; `,
+			"the first of two unknown options", "config.hcl", "plugin \"raw_exec\" {\n  config {\n    color = 1\n    auth = 1\n  }\n}\n",
+			`config.hcl:3: driver "raw_exec" has no option "color"; `,
 		},
 		{
 			"an option that is a block", "config.json", `{"plugin": {"raw_exec": {"config": {"gc": {"image": []}}}}}`,

@@ -25,24 +25,24 @@ func (m *Mode) Set(s string) error { return choose(m, s, Plain, JSON, Quiet) }
 // Type names the value in help texts.
 func (m *Mode) Type() string { return "mode" }
 
-// ColourMode is the value of --color.
-type ColourMode string
+// ColorMode is the value of --color.
+type ColorMode string
 
 // The values of --color.
 const (
-	ColourAuto   ColourMode = "auto"
-	ColourAlways ColourMode = "always"
-	ColourNever  ColourMode = "never"
+	ColorAuto   ColorMode = "auto"
+	ColorAlways ColorMode = "always"
+	ColorNever  ColorMode = "never"
 )
 
 // String returns the name of the mode, as a flag does.
-func (m *ColourMode) String() string { return string(*m) }
+func (m *ColorMode) String() string { return string(*m) }
 
 // Set accepts auto, always and never.
-func (m *ColourMode) Set(s string) error { return choose(m, s, ColourAuto, ColourAlways, ColourNever) }
+func (m *ColorMode) Set(s string) error { return choose(m, s, ColorAuto, ColorAlways, ColorNever) }
 
 // Type names the value in help texts.
-func (m *ColourMode) Type() string { return "when" }
+func (m *ColorMode) Type() string { return "when" }
 
 // TimeFormat is how the time of a line is shown, the value of --time.
 type TimeFormat string

@@ -16,7 +16,7 @@ func TestFlags(t *testing.T) {
 		refusal string
 	}{
 		{new(Mode), "mode", []string{"plain", "json", "quiet"}, `"loud" is not one of plain, json, quiet`},
-		{new(ColourMode), "when", []string{"auto", "always", "never"}, `"loud" is not one of auto, always, never`},
+		{new(ColorMode), "when", []string{"auto", "always", "never"}, `"loud" is not one of auto, always, never`},
 		{new(TimeFormat), "format", []string{"clock", "elapsed", "iso", "none"}, `"loud" is not one of clock, elapsed, iso, none`},
 	} {
 		for _, value := range c.values {

@@ -11,7 +11,7 @@ func TestWhatProgramsDidToATerminalIsUndone(t *testing.T) {
 		{"nothing", "text\r\n", ""},
 		{"no output", "", ""},
 		{"in a line", "text", "\r\n"},
-		{"a colour", "\x1b[31mred\r\n", "\x1b[0m"},
+		{"a color", "\x1b[31mred\r\n", "\x1b[0m"},
 		{"the whole screen", "\x1b[?1049h\x1b[2J\x1b[?25l\r\n", "\x1b[?25h\x1b[?1049l\x1b[0m"},
 		{"and back", "\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l\r\n", "\x1b[0m"},
 		{"a mouse", "\x1b[?1000;1006h\r\n", "\x1b[?1006l\x1b[?1000l\x1b[0m"},

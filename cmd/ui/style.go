@@ -16,10 +16,10 @@ type Style struct {
 	tasks                                   []*color.Color
 }
 
-// TaskColours is how many colors there are for tasks.
-const TaskColours = len(taskAttributes)
+// TaskColors is how many colors there are for tasks.
+const TaskColors = len(taskAttributes)
 
-// taskAttributes are the colours of tasks. Green, yellow and red tell states.
+// taskAttributes are the colors of tasks. Green, yellow and red tell states.
 var taskAttributes = [...]color.Attribute{
 	color.FgCyan, color.FgMagenta, color.FgBlue,
 	color.FgHiMagenta, color.FgHiBlue, color.FgHiCyan,
@@ -45,7 +45,7 @@ func NewStyle(on bool) *Style {
 	return s
 }
 
-// Plain leaves words in the colour of the stream.
+// Plain leaves words in the color of the stream.
 func (s *Style) Plain(text string) string { return visible.Text(text) }
 
 // Good paints what went well or runs.
@@ -67,24 +67,24 @@ func (s *Style) Strong(text string) string { return s.strong.Sprint(visible.Text
 func (s *Style) Note(text string) string { return s.note.Sprint(visible.Text(text)) }
 
 // Task paints a label of a task in one of the colors for tasks.
-func (s *Style) Task(colour int, label string) string { return s.tasks[colour].Sprint(label) }
+func (s *Style) Task(color int, label string) string { return s.tasks[color].Sprint(label) }
 
 // OutStyle returns the style for stdout.
-func (s *Streams) OutStyle(mode ColourMode) *Style { return NewStyle(s.colour(mode, s.OutTerm)) }
+func (s *Streams) OutStyle(mode ColorMode) *Style { return NewStyle(s.color(mode, s.OutTerm)) }
 
 // ErrStyle returns the style for stderr.
-func (s *Streams) ErrStyle(mode ColourMode) *Style { return NewStyle(s.colour(mode, s.ErrTerm)) }
+func (s *Streams) ErrStyle(mode ColorMode) *Style { return NewStyle(s.color(mode, s.ErrTerm)) }
 
-// colour decides whether a stream gets colours: the flag, then NO_COLOR (see
+// color decides whether a stream gets colors: the flag, then NO_COLOR (see
 // https://no-color.org), CLICOLOR_FORCE and FORCE_COLOR, CLICOLOR=0 (see
 // https://bixense.com/clicolors), GitHub's log viewer, which is no terminal
-// but shows colours, and at last the terminal and TERM.
-func (s *Streams) colour(mode ColourMode, terminal bool) bool {
+// but shows colors, and at last the terminal and TERM.
+func (s *Streams) color(mode ColorMode, terminal bool) bool {
 	forced := func(name string) bool { v := s.Env(name); return v != "" && v != "0" && v != "false" }
 	switch {
-	case mode == ColourAlways:
+	case mode == ColorAlways:
 		return true
-	case mode == ColourNever, s.Env("NO_COLOR") != "":
+	case mode == ColorNever, s.Env("NO_COLOR") != "":
 		return false
 	case forced("CLICOLOR_FORCE"), forced("FORCE_COLOR"):
 		return true

@@ -6,7 +6,7 @@ import (
 )
 
 // WriteWarnings shows what was found in jobs that are not shown themselves.
-func WriteWarnings(s *Streams, mode Mode, colour ColourMode, warnings []Diagnostic) error {
+func WriteWarnings(s *Streams, mode Mode, color ColorMode, warnings []Diagnostic) error {
 	switch mode {
 	case JSON:
 		for _, d := range warnings {
@@ -15,7 +15,7 @@ func WriteWarnings(s *Streams, mode Mode, colour ColourMode, warnings []Diagnost
 			}
 		}
 	case Plain:
-		WriteLines(s.Err, WarningLines(s.ErrStyle(colour), warnings))
+		WriteLines(s.Err, WarningLines(s.ErrStyle(color), warnings))
 	case Quiet:
 	}
 	return nil

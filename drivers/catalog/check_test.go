@@ -76,8 +76,8 @@ func TestCheckFindsWhatNoEnvironmentCanMend(t *testing.T) {
 			"labels": []any{map[string]any{"a": "${b}"}},
 		}, nil},
 		{"null is nothing", map[string]any{"image": "x", "weight": nil, "auth": nil}, nil},
-		{"unknown option", map[string]any{"image": "x", "colour": "y"}, []string{
-			config + `.colour: driver "test" has no option "colour"`,
+		{"unknown option", map[string]any{"image": "x", "color": "y"}, []string{
+			config + `.color: driver "test" has no option "color"`,
 		}},
 		{"misspelt option", map[string]any{"imgae": "y"}, []string{
 			config + `.imgae: driver "test" has no option "imgae"`,

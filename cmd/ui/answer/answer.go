@@ -16,11 +16,11 @@ import (
 type To struct {
 	Streams *ui.Streams
 	Mode    ui.Mode
-	Colour  ui.ColourMode
+	Color   ui.ColorMode
 	At      time.Time // of objects
 }
 
-func (t To) style() *ui.Style { return t.Streams.OutStyle(t.Colour) }
+func (t To) style() *ui.Style { return t.Streams.OutStyle(t.Color) }
 
 // write writes items to stdout: each as an object of a kind or as a line for
 // scripts, or all of them for people. A nil quiet writes nothing.

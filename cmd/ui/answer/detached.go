@@ -19,7 +19,7 @@ func WriteDetached(to To, words string, jobs []ui.Run) error {
 		return nil
 	}
 	var out strings.Builder
-	style, words := to.Streams.ErrStyle(to.Colour), visible.String(words)
+	style, words := to.Streams.ErrStyle(to.Color), visible.String(words)
 	for _, j := range jobs {
 		job := visible.String(j.Job)
 		where := "runs in the background"

@@ -16,7 +16,7 @@ func TestDone(t *testing.T) {
 	}
 	for mode, want := range map[ui.Mode]string{ui.Plain: "signaled server with SIGHUP\nsignaled web", ui.Quiet: ""} {
 		streams, out, _ := ui.Test()
-		if err := WriteDone(To{streams, mode, ui.ColourNever, begin}, "signaled", done); err != nil {
+		if err := WriteDone(To{streams, mode, ui.ColorNever, begin}, "signaled", done); err != nil {
 			t.Error(err)
 		}
 		got := out.String()
@@ -25,7 +25,7 @@ func TestDone(t *testing.T) {
 		}
 	}
 	streams, out, _ := ui.Test()
-	if err := WriteDone(To{streams, ui.JSON, ui.ColourNever, begin}, "signaled", done); err != nil {
+	if err := WriteDone(To{streams, ui.JSON, ui.ColorNever, begin}, "signaled", done); err != nil {
 		t.Error(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

@@ -19,16 +19,16 @@ func TestFreed(t *testing.T) {
 		"freed 1.0 MiB; left alone: 1 job that runs\n": {Bytes: 1 << 20, Live: 1},
 	} {
 		streams, out, _ := ui.Test()
-		if err := WriteFreed(To{streams, ui.Plain, ui.ColourNever, begin}, f); err != nil || out.String() != want {
+		if err := WriteFreed(To{streams, ui.Plain, ui.ColorNever, begin}, f); err != nil || out.String() != want {
 			t.Errorf("%+v: %q, want %q; %v", f, out, want, err)
 		}
 	}
 	streams, out, _ := ui.Test()
 	f := Freed{Bytes: 7, Containers: 2, Live: 1}
-	if err := WriteFreed(To{streams, ui.Quiet, ui.ColourNever, begin}, f); err != nil || out.Len() > 0 {
+	if err := WriteFreed(To{streams, ui.Quiet, ui.ColorNever, begin}, f); err != nil || out.Len() > 0 {
 		t.Errorf("quiet: %q, %v", out, err)
 	}
-	if err := WriteFreed(To{streams, ui.JSON, ui.ColourNever, begin}, f); err != nil {
+	if err := WriteFreed(To{streams, ui.JSON, ui.ColorNever, begin}, f); err != nil {
 		t.Error(err)
 	}
 	want := `{"type":"cleaned","time":"2026-03-14T12:00:00Z","freed_bytes":7,"removed_containers":2,"live_jobs":1}`

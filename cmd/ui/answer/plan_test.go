@@ -23,7 +23,7 @@ func TestAPlanShowsNoCredentials(t *testing.T) {
 			Annotations: &api.PlanAnnotations{},
 		}
 		var out bytes.Buffer
-		if err := WritePlan(To{&ui.Streams{Out: &out, Env: func(string) string { return "" }}, mode, ui.ColourNever, time.Time{}}, plan, nil); err != nil {
+		if err := WritePlan(To{&ui.Streams{Out: &out, Env: func(string) string { return "" }}, mode, ui.ColorNever, time.Time{}}, plan, nil); err != nil {
 			t.Fatal(err)
 		}
 		if text := out.String(); strings.Contains(text, "SECRET") || strings.Count(text, "https://host/x?token=xxxxx") != 3 {
@@ -72,22 +72,22 @@ func TestPlan(t *testing.T) {
     group same
 `
 	s, out, _ := ui.Test()
-	if err := WritePlan(To{s, ui.Plain, ui.ColourNever, begin}, plan, nil); err != nil {
+	if err := WritePlan(To{s, ui.Plain, ui.ColorNever, begin}, plan, nil); err != nil {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	out.Reset()
-	if err := WritePlan(To{s, ui.Quiet, ui.ColourNever, begin}, plan, nil); err != nil || out.Len() > 0 {
+	if err := WritePlan(To{s, ui.Quiet, ui.ColorNever, begin}, plan, nil); err != nil || out.Len() > 0 {
 		t.Errorf("quietly: %q, %v", out, err)
 	}
-	if err := WritePlan(To{s, ui.JSON, ui.ColourNever, begin}, plan, nil); err != nil || !strings.HasPrefix(out.String(), `{"type":"plan","time":"2026-03-14T12:00:00Z","job":"j","diff":{`) ||
+	if err := WritePlan(To{s, ui.JSON, ui.ColorNever, begin}, plan, nil); err != nil || !strings.HasPrefix(out.String(), `{"type":"plan","time":"2026-03-14T12:00:00Z","job":"j","diff":{`) ||
 		!strings.Contains(out.String(), `"groups":{"g":{`) {
 		t.Errorf("as an object: %q, %v", out, err)
 	}
 	out.Reset()
-	if err := WritePlan(To{s, ui.Plain, ui.ColourAlways, begin}, plan, nil); err != nil {
+	if err := WritePlan(To{s, ui.Plain, ui.ColorAlways, begin}, plan, nil); err != nil {
 		t.Error(err)
 	}
 	style := ui.NewStyle(true)

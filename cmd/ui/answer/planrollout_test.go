@@ -14,7 +14,7 @@ func TestPlanShowsTheRollout(t *testing.T) {
 	t.Parallel()
 	plan := &api.JobPlanResponse{Diff: &api.JobDiff{Type: "Edited", ID: "web"}, Annotations: &api.PlanAnnotations{}}
 	var out bytes.Buffer
-	err := WritePlan(To{&ui.Streams{Out: &out, Env: func(string) string { return "" }}, ui.Plain, ui.ColourNever, time.Time{}}, plan, []RolloutStep{
+	err := WritePlan(To{&ui.Streams{Out: &out, Env: func(string) string { return "" }}, ui.Plain, ui.ColorNever, time.Time{}}, plan, []RolloutStep{
 		{Group: "app", Canary: []int{0, 1}},
 		{Group: "app", After: AfterPromotion, Promote: []int{0, 1}, Replace: []int{2, 3}},
 		{Group: "app", After: AfterHealthy, Replace: []int{4, 5}},

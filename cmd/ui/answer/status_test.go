@@ -75,15 +75,15 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		mode    ui.Mode
-		colour  ui.ColourMode
+		color   ui.ColorMode
 		columns int // 0: a pipe
 	}{
-		"status-pipe":   {ui.Plain, ui.ColourAuto, 0},
-		"status-80":     {ui.Plain, ui.ColourNever, 80},
-		"status-40":     {ui.Plain, ui.ColourNever, 40},
-		"status-colour": {ui.Plain, ui.ColourAuto, 100},
-		"status-json":   {ui.JSON, ui.ColourAuto, 80},
-		"status-quiet":  {ui.Quiet, ui.ColourAuto, 80},
+		"status-pipe":  {ui.Plain, ui.ColorAuto, 0},
+		"status-80":    {ui.Plain, ui.ColorNever, 80},
+		"status-40":    {ui.Plain, ui.ColorNever, 40},
+		"status-color": {ui.Plain, ui.ColorAuto, 100},
+		"status-json":  {ui.JSON, ui.ColorAuto, 80},
+		"status-quiet": {ui.Quiet, ui.ColorAuto, 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,12 +91,12 @@ func TestStatus(t *testing.T) {
 			if c.columns > 0 {
 				terminal(streams, c.columns)
 			}
-			if err := WriteStatus(To{streams, c.mode, c.colour, begin}, status()); err != nil {
+			if err := WriteStatus(To{streams, c.mode, c.color, begin}, status()); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name, out.Bytes())
 			for line := range bytes.Lines(out.Bytes()) {
-				if c.mode == ui.Plain && c.colour == ui.ColourNever && len([]rune(string(line))) > c.columns+1 {
+				if c.mode == ui.Plain && c.color == ui.ColorNever && len([]rune(string(line))) > c.columns+1 {
 					t.Errorf("too wide: %s", line)
 				}
 			}
@@ -120,7 +120,7 @@ func TestStatusOfSeveralNamespaces(t *testing.T) {
 		if width > 0 {
 			terminal(s, width)
 		}
-		if err := WriteStatus(To{s, ui.Plain, ui.ColourNever, begin}, st); err != nil {
+		if err := WriteStatus(To{s, ui.Plain, ui.ColorNever, begin}, st); err != nil {
 			t.Error(err)
 		}
 		written(t, out, want)

@@ -64,7 +64,7 @@ func TestWriters(t *testing.T) {
 		},
 		"dispatched": func(to To) error { return WriteDispatched(to, "j", "j/dispatch-\x1b") },
 		"warnings": func(to To) error {
-			return ui.WriteWarnings(to.Streams, to.Mode, to.Colour, []ui.Diagnostic{
+			return ui.WriteWarnings(to.Streams, to.Mode, to.Color, []ui.Diagnostic{
 				{Severity: "warning", Summary: "odd\x1b", Detail: "very\nodd", File: "j.hcl", Line: 3, Column: 7},
 				{Severity: "warning", Summary: "bare"},
 			})
@@ -169,13 +169,13 @@ func TestWriters(t *testing.T) {
 			if c.columns > 0 {
 				terminal(s, c.columns)
 			}
-			if err := write[c.what](To{s, c.mode, ui.ColourNever, begin}); err != nil {
+			if err := write[c.what](To{s, c.mode, ui.ColorNever, begin}); err != nil {
 				t.Error(err)
 			}
 			written(t, out, c.out)
 			written(t, err, c.err)
 			s.Out = failingWriter{syscall.EPIPE}
-			if err := write[c.what](To{s, c.mode, ui.ColourNever, begin}); (c.out != "") != errors.Is(err, syscall.EPIPE) {
+			if err := write[c.what](To{s, c.mode, ui.ColorNever, begin}); (c.out != "") != errors.Is(err, syscall.EPIPE) {
 				t.Errorf("with stdout closed: %v", err)
 			}
 		})
@@ -211,7 +211,7 @@ func TestRollout(t *testing.T) {
 		ui.Quiet: "",
 	} {
 		s, out, _ := ui.Test()
-		r := Rollout{To: To{Streams: s, Mode: mode, Colour: ui.ColourNever}}
+		r := Rollout{To: To{Streams: s, Mode: mode, Color: ui.ColorNever}}
 		for _, d := range steps {
 			if err := r.Show(d); err != nil {
 				t.Error(err)

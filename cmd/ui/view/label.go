@@ -98,22 +98,22 @@ func (l *labels) padded(label string) string {
 	return label + strings.Repeat(" ", max(0, l.width-ansi.StringWidth(label)))
 }
 
-// taskColours gives each task name a colour: that of its hash, or the next one
-// that fewer names have. The same jobs always get the same colours.
-func taskColours(jobs []*api.Job) colours {
-	colours := make(colours)
-	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { colours.give(t.Name) })
-	return colours
+// taskColors gives each task name a color: that of its hash, or the next one
+// that fewer names have. The same jobs always get the same colors.
+func taskColors(jobs []*api.Job) colors {
+	colors := make(colors)
+	each(jobs, func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { colors.give(t.Name) })
+	return colors
 }
 
-// colours are those of task names, of the colours that a style has for tasks.
-type colours map[string]int
+// colors are those of task names, of the colors that a style has for tasks.
+type colors map[string]int
 
-func (c colours) give(name string) {
+func (c colors) give(name string) {
 	if _, ok := c[name]; ok {
 		return
 	}
-	var taken [ui.TaskColours]int
+	var taken [ui.TaskColors]int
 	for _, at := range c {
 		taken[at]++
 	}

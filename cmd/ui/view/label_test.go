@@ -75,21 +75,21 @@ func TestLabelsOfSeveralJobs(t *testing.T) {
 	}
 }
 
-func TestTasksGetStableAndDifferentColours(t *testing.T) {
+func TestTasksGetStableAndDifferentColors(t *testing.T) {
 	t.Parallel()
 	jobs := []*api.Job{job("j", 3, task("web"), task("db"), task("cache"), task("queue"), task("proxy"), task("cron"))}
-	colours := taskColours(jobs)
+	colors := taskColors(jobs)
 	seen := make(map[int]string)
-	for name, colour := range colours {
-		if other, ok := seen[colour]; ok {
-			t.Errorf("%s and %s have the same colour, and there are enough", name, other)
+	for name, color := range colors {
+		if other, ok := seen[color]; ok {
+			t.Errorf("%s and %s have the same color, and there are enough", name, other)
 		}
-		seen[colour] = name
+		seen[color] = name
 	}
 	for range 10 {
-		for name, colour := range taskColours(jobs) {
-			if colours[name] != colour {
-				t.Errorf("%s has another colour this time", name)
+		for name, color := range taskColors(jobs) {
+			if colors[name] != color {
+				t.Errorf("%s has another color this time", name)
 			}
 		}
 	}

@@ -30,14 +30,14 @@ type Logs struct {
 }
 
 // NewLogs returns what shows the outputs of tasks.
-func NewLogs(s *ui.Streams, mode ui.Mode, colour ui.ColourMode, tasks []Label) *Logs {
-	byTask, colours := make(map[labelKey]string), make(colours)
+func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Logs {
+	byTask, colors := make(map[labelKey]string), make(colors)
 	for _, t := range tasks {
 		byTask[labelKey{t.Alloc, t.Task}] = t.Label
-		colours.give(t.Task)
+		colors.give(t.Task)
 	}
 	l := &Logs{printer: &printer{
-		common: newCommon(s, Options{}), labels: fitLabels(byTask, s.TableWidth()), style: s.OutStyle(colour), colours: colours,
+		common: newCommon(s, Options{}), labels: fitLabels(byTask, s.TableWidth()), style: s.OutStyle(color), colors: colors,
 		bare: len(byTask) == 1 || mode == ui.Quiet, whole: len(byTask) == 1, terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
 		tasks: make(map[streamKey]*printed),
 	}}

@@ -57,7 +57,7 @@ func TestLogs(t *testing.T) {
 			if c.columns > 0 {
 				s.OutTerm, s.Env = true, terminal(c.columns)
 			}
-			l := NewLogs(s, c.mode, ui.ColourNever, c.tasks)
+			l := NewLogs(s, c.mode, ui.ColorNever, c.tasks)
 			for _, do := range []func() error{
 				func() error { return l.Write(a, "web", event.Stdout, []byte("x\x1b[2J\nhalf")) },
 				func() error { return l.Ended(a, "web") },
@@ -73,7 +73,7 @@ func TestLogs(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			s.Out = failingWriter{syscall.EPIPE}
-			l = NewLogs(s, c.mode, ui.ColourNever, c.tasks)
+			l = NewLogs(s, c.mode, ui.ColorNever, c.tasks)
 			if err := l.Write(a, "web", event.Stdout, []byte("x\n")); !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("with stdout closed: %v", err)
 			}
@@ -92,7 +92,7 @@ func TestLogsShowAPromptOnATerminal(t *testing.T) {
 		a := alloc("j", 0, "11111111")
 		s, out, _ := ui.Test()
 		s.OutTerm = true
-		l := NewLogs(s, ui.Plain, ui.ColourNever, []Label{{a.Name, "web", "web"}})
+		l := NewLogs(s, ui.Plain, ui.ColorNever, []Label{{a.Name, "web", "web"}})
 		write := func(text string) {
 			if err := l.Write(a, "web", event.Stdout, []byte(text)); err != nil {
 				t.Error(err)

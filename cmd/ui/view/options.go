@@ -14,7 +14,7 @@ import (
 // Options is what a display needs to know.
 type Options struct {
 	Mode     ui.Mode
-	Colour   ui.ColourMode
+	Color    ui.ColorMode
 	Time     ui.TimeFormat
 	Jobs     []*api.Job      // canonicalised
 	Warnings []ui.Diagnostic // found in the jobs
@@ -58,5 +58,5 @@ type common struct {
 }
 
 func newCommon(s *ui.Streams, opts Options) *common {
-	return &common{opts, s, newScreen(s), s.ErrStyle(opts.Colour), fold.New(opts.Jobs, opts.Past...), make(tails)}
+	return &common{opts, s, newScreen(s), s.ErrStyle(opts.Color), fold.New(opts.Jobs, opts.Past...), make(tails)}
 }

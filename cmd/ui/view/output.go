@@ -9,7 +9,7 @@ import (
 )
 
 // appendVisible appends a line of a task without anything that a terminal
-// would obey: colours and other escape sequences are left out, of a progress
+// would obey: colors and other escape sequences are left out, of a progress
 // line that rewrites itself the last state remains, and other control bytes
 // and broken UTF-8 are spelled out.
 func appendVisible(dst, line []byte) []byte {
@@ -17,22 +17,22 @@ func appendVisible(dst, line []byte) []byte {
 	return dst
 }
 
-// appendSafe appends text as a terminal may get it. With colours it keeps those
+// appendSafe appends text as a terminal may get it. With colors it keeps those
 // that the task sets; inForce are the sequences in force before the text, and
 // what is returned those after it.
-func appendSafe(dst, line, inForce []byte, colours bool) (safe, after []byte) {
+func appendSafe(dst, line, inForce []byte, colors bool) (safe, after []byte) {
 	for len(line) > 0 {
 		c := line[0]
 		switch {
 		case c == esc:
-			n, isColour := sequence(line)
+			n, isColor := sequence(line)
 			if n == 0 { // not a sequence
 				dst = append(dst, '^', '[')
 				n = 1
 			}
-			if isColour && colours {
+			if isColor && colors {
 				dst = append(dst, line[:n]...)
-				inForce = addColour(inForce, line[:n])
+				inForce = addColor(inForce, line[:n])
 			}
 			line = line[n:]
 		case c == '\t':
@@ -65,10 +65,10 @@ func appendSafe(dst, line, inForce []byte, colours bool) (safe, after []byte) {
 }
 
 const (
-	esc          = 0x1b
-	del          = 0x7f
-	resetColours = "\x1b[0m"
-	maxColour    = 64 // of sequences in force, in bytes
+	esc         = 0x1b
+	del         = 0x7f
+	resetColors = "\x1b[0m"
+	maxColor    = 64 // of sequences in force, in bytes
 )
 
 // lastState returns what a line that returns to its beginning ends up as.
@@ -81,10 +81,10 @@ func lastState(line []byte) []byte {
 func bidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
 // sequence returns the length of the escape sequence at the start of line, or 0
-// when it has no end, and whether it only sets colours. The library ends a
+// when it has no end, and whether it only sets colors. The library ends a
 // string, such as a title, at the byte 0x9c even within a character, and indexes
 // out of range when asked for more than 32 parameters.
-func sequence(line []byte) (n int, isColour bool) {
+func sequence(line []byte) (n int, isColor bool) {
 	if len(line) > 1 && bytes.IndexByte([]byte("]PX^_"), line[1]) >= 0 {
 		switch end := bytes.IndexAny(line[2:], "\a\x1b") + 2; {
 		case line[end] == '\a':
@@ -101,9 +101,9 @@ func sequence(line []byte) (n int, isColour bool) {
 	return n, seq[1] == '[' && string(bytes.Trim(seq[2:], "0123456789:;")) == "m"
 }
 
-// addColour adds a sequence to those in force. One that begins with a reset
+// addColor adds a sequence to those in force. One that begins with a reset
 // takes the place of all others.
-func addColour(inForce, seq []byte) []byte {
+func addColor(inForce, seq []byte) []byte {
 	params := seq[2 : len(seq)-1]
 	if len(params) == 0 || bytes.Equal(params, []byte("0")) {
 		return inForce[:0]
@@ -111,7 +111,7 @@ func addColour(inForce, seq []byte) []byte {
 	if bytes.HasPrefix(params, []byte("0;")) {
 		inForce = inForce[:0]
 	}
-	if len(inForce)+len(seq) > maxColour {
+	if len(inForce)+len(seq) > maxColor {
 		return inForce
 	}
 	return append(inForce, seq...)

@@ -9,13 +9,13 @@ import (
 
 func TestTextIsMadeHarmless(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, in, plain, coloured string }{
+	for _, c := range []struct{ name, in, plain, colored string }{
 		{"letters", "grün — 日本", "grün — 日本", "grün — 日本"},
 		{"tab", "a\tb", "a\tb", "a\tb"},
-		{"colour", "\x1b[1;31mred\x1b[0m", "red", "\x1b[1;31mred\x1b[0m"},
-		{"colour with colons", "\x1b[38:5:9mred", "red", "\x1b[38:5:9mred"},
+		{"color", "\x1b[1;31mred\x1b[0m", "red", "\x1b[1;31mred\x1b[0m"},
+		{"color with colons", "\x1b[38:5:9mred", "red", "\x1b[38:5:9mred"},
 		{"clear screen", "\x1b[2J\x1b[Hgone", "gone", "gone"},
-		{"key modifier is no colour", "\x1b[>4;2mtext", "text", "text"},
+		{"key modifier is no color", "\x1b[>4;2mtext", "text", "text"},
 		{"title", "\x1b]0;owned\atext", "text", "text"},
 		{"title ended by ST", "\x1b]0;owned\x1b\\text", "text", "text"},
 		{"title without end", "\x1b]0;owned", "^[]0;owned", "^[]0;owned"},
@@ -41,7 +41,7 @@ func TestTextIsMadeHarmless(t *testing.T) {
 		{"a character set by its last letter", "\x1b/Ax", "x", "x"},
 		{"not one at all", "\x1b\x7fx", "^[^?x", "^[^?x"},
 		{"title that is not ended by a lone ESC", "\x1b]0;a\x1b", "^[]0;a^[", "^[]0;a^["},
-		{"private colour", "\x1b[<1m\x1b[=1mx", "x", "x"},
+		{"private color", "\x1b[<1m\x1b[=1mx", "x", "x"},
 		{"more parameters than any has", "\x1b[" + strings.Repeat("1;", 100) + "1mx\x1b[" + strings.Repeat("2;", 100) + "Hy", "xy", "\x1b[" + strings.Repeat("1;", 100) + "1mxy"},
 		{"title in letters of several bytes", "\x1b]0;日本\atext", "text", "text"},
 		{"other intermediate bytes", "\x1b[1 mx\x1b[!py", "xy", "xy"},
@@ -51,17 +51,17 @@ func TestTextIsMadeHarmless(t *testing.T) {
 			t.Parallel()
 			plain, _ := appendSafe(nil, []byte(c.in), nil, false)
 			if string(plain) != c.plain {
-				t.Errorf("without colours %q, want %q", plain, c.plain)
+				t.Errorf("without colors %q, want %q", plain, c.plain)
 			}
-			coloured, _ := appendSafe(nil, []byte(c.in), nil, true)
-			if string(coloured) != c.coloured {
-				t.Errorf("with colours %q, want %q", coloured, c.coloured)
+			colored, _ := appendSafe(nil, []byte(c.in), nil, true)
+			if string(colored) != c.colored {
+				t.Errorf("with colors %q, want %q", colored, c.colored)
 			}
 		})
 	}
 }
 
-func TestColoursStayInForceUntilReset(t *testing.T) {
+func TestColorsStayInForceUntilReset(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, want string }{
 		{"set", "\x1b[31mred", "\x1b[31m"},
@@ -69,9 +69,9 @@ func TestColoursStayInForceUntilReset(t *testing.T) {
 		{"reset", "\x1b[31mred\x1b[0m", ""},
 		{"short reset", "\x1b[31mred\x1b[m", ""},
 		{"reset and set", "\x1b[31mred\x1b[0;32mgreen", "\x1b[0;32m"},
-		{"bounded by bytes", strings.Repeat("\x1b[31m", maxColour/5-1) + "\x1b[1;31;4m\x1b[331;4m\x1b[0;1m", "\x1b[0;1m"},
-		{"the last that fits", strings.Repeat("\x1b[31m", maxColour/5-1) + "\x1b[1;31;4m", strings.Repeat("\x1b[31m", maxColour/5-1) + "\x1b[1;31;4m"},
-		{"bounded", strings.Repeat("\x1b[31m", 100), strings.Repeat("\x1b[31m", maxColour/5)},
+		{"bounded by bytes", strings.Repeat("\x1b[31m", maxColor/5-1) + "\x1b[1;31;4m\x1b[331;4m\x1b[0;1m", "\x1b[0;1m"},
+		{"the last that fits", strings.Repeat("\x1b[31m", maxColor/5-1) + "\x1b[1;31;4m", strings.Repeat("\x1b[31m", maxColor/5-1) + "\x1b[1;31;4m"},
+		{"bounded", strings.Repeat("\x1b[31m", 100), strings.Repeat("\x1b[31m", maxColor/5)},
 	} {
 		_, got := appendSafe(nil, []byte(c.in), nil, true)
 		if string(got) != c.want {
@@ -109,15 +109,15 @@ func FuzzVisible(f *testing.F) {
 				t.Errorf("%q became %q, with %q in it", in, safe, r)
 			}
 		}
-		coloured, _ := appendSafe(nil, in, nil, true)
-		for rest := string(coloured); ; {
+		colored, _ := appendSafe(nil, in, nil, true)
+		for rest := string(colored); ; {
 			i := strings.IndexByte(rest, esc)
 			if i < 0 {
 				break
 			}
-			n, isColour := sequence([]byte(rest[i:]))
-			if !isColour {
-				t.Fatalf("%q became %q, which is more than colours", in, coloured)
+			n, isColor := sequence([]byte(rest[i:]))
+			if !isColor {
+				t.Fatalf("%q became %q, which is more than colors", in, colored)
 			}
 			rest = rest[i+n:]
 		}

@@ -25,12 +25,12 @@ const maxHeld = 64 << 10
 // they cannot do more than show.
 type printer struct {
 	*common
-	labels  *labels
-	style   *ui.Style
-	colours map[string]int // by task name
-	clock   *clock         // nil: no times
-	bare    bool           // no labels either
-	whole   bool           // there is one task: its output goes byte by byte where that can be
+	labels *labels
+	style  *ui.Style
+	colors map[string]int // by task name
+	clock  *clock         // nil: no times
+	bare   bool           // no labels either
+	whole  bool           // there is one task: its output goes byte by byte where that can be
 
 	terminal bool // stdout is a terminal
 	cursor   bool // and one that can rewrite a line
@@ -54,7 +54,7 @@ type printed struct {
 	listed       bool   // in printer.held
 	begun        bool   // the next text continues a line
 	returned     bool   // the task went back to the beginning of its line
-	inForce      []byte // the colours that the task has set and not reset
+	inForce      []byte // the colors that the task has set and not reset
 }
 
 func newPrinter(c *common, clock *clock) *printer {
@@ -65,8 +65,8 @@ func newPrinter(c *common, clock *clock) *printer {
 	return &printer{
 		common:   c,
 		labels:   newLabels(c.Jobs, width),
-		style:    c.streams.OutStyle(c.Colour),
-		colours:  taskColours(c.Jobs),
+		style:    c.streams.OutStyle(c.Color),
+		colors:   taskColors(c.Jobs),
 		clock:    clock,
 		terminal: c.streams.OutTerm,
 		cursor:   c.streams.OutTerm && c.streams.Cursor(),
@@ -93,9 +93,9 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 	return s
 }
 
-// label returns a task's label in its colour, as wide as the column.
+// label returns a task's label in its color, as wide as the column.
 func (p *printer) label(style *ui.Style, alloc, task string) string {
-	return style.Task(p.colours[task], p.labels.padded(p.labels.of(alloc, task)))
+	return style.Task(p.colors[task], p.labels.padded(p.labels.of(alloc, task)))
 }
 
 // output prints the lines in a piece of output. A line that has no end yet is
@@ -140,7 +140,7 @@ func (p *printer) pass(s *printed, text []byte, whole bool) {
 	}
 	out.Write(text)
 	if p.style.On && bytes.IndexByte(text, esc) >= 0 {
-		out.WriteString(resetColours)
+		out.WriteString(resetColors)
 	}
 	p.finish(s, whole)
 }
@@ -167,7 +167,7 @@ func (p *printer) show(s *printed, text []byte, whole bool) {
 	p.buf = append(p.buf[:0], s.inForce...)
 	p.buf, s.inForce = appendSafe(p.buf, state, s.inForce, p.style.On)
 	if bytes.IndexByte(p.buf, esc) >= 0 {
-		p.buf = append(p.buf, resetColours...)
+		p.buf = append(p.buf, resetColors...)
 	}
 	p.screen.out().Write(p.buf)
 	s.returned = !whole && bytes.HasSuffix(text, []byte{'\r'})

@@ -104,9 +104,9 @@ func TestProgressThatIsInterruptedGetsANewLine(t *testing.T) {
 	}
 }
 
-func TestColourOfATaskGoesOnInItsNextLineOnly(t *testing.T) {
+func TestColorOfATaskGoesOnInItsNextLineOnly(t *testing.T) {
 	t.Parallel()
-	s, a := pair(t, 80, Options{Colour: ui.ColourAlways})
+	s, a := pair(t, 80, Options{Color: ui.ColorAlways})
 	s.writes(a, "a", event.Stdout, "\x1b[31mred\nstill\x1b[0m\nplain\n")
 	s.shows()
 	var got []string
@@ -224,14 +224,14 @@ func TestTextInJSON(t *testing.T) {
 	}
 }
 
-// Where stdout is a pipe, colours of a task that were asked for end with its line.
-func TestColoursInAPipeEndWithTheLine(t *testing.T) {
+// Where stdout is a pipe, colors of a task that were asked for end with its line.
+func TestColorsInAPipeEndWithTheLine(t *testing.T) {
 	t.Parallel()
-	s, a := pair(t, 0, Options{Colour: ui.ColourAlways})
+	s, a := pair(t, 0, Options{Color: ui.ColorAlways})
 	s.writes(a, "a", event.Stdout, "\x1b[31mred\nplain\n")
 	s.shows()
 	lines := strings.Split(s.out.String(), "\n")
-	if !strings.HasSuffix(lines[0], "\x1b[31mred"+resetColours) || !strings.HasSuffix(lines[1], " plain") {
+	if !strings.HasSuffix(lines[0], "\x1b[31mred"+resetColors) || !strings.HasSuffix(lines[1], " plain") {
 		t.Errorf("written %q", lines)
 	}
 }

@@ -53,8 +53,8 @@ func newStage(t *testing.T, columns int, opts Options) *stage {
 		streams.Env = terminal(columns)
 	}
 	opts.Begin = begin
-	if opts.Colour == "" {
-		opts.Colour = ui.ColourNever
+	if opts.Color == "" {
+		opts.Color = ui.ColorNever
 	}
 	s.d = New(streams, opts)
 	s.sub = s.bus.Subscribe(true)
