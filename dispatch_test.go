@@ -30,9 +30,9 @@ func TestDispatchesAsNomadDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, problems := jobspec.Parse(jobspec.Source{Name: file, Text: text}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	parsed, diagnostics := jobspec.Parse(jobspec.Source{Name: file, Text: text}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	parsed.Job.Canonicalize()
 

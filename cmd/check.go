@@ -54,16 +54,16 @@ func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOpt
 }
 
 // check prepares the jobs of files, and adds what an entry point that runs
-// nothing on this machine finds to the problems of reading them.
-func (a *app) check(entry preflight.Entry, files []jobfile.File, problems jobspec.Problems, opts jobOptions, machine machineOptions) jobspec.Problems {
+// nothing on this machine finds to the diagnostics of reading them.
+func (a *app) check(entry preflight.Entry, files []jobfile.File, diagnostics jobspec.Diagnostics, opts jobOptions, machine machineOptions) jobspec.Diagnostics {
 	c, done := a.preflight(entry, files, opts, machine)
 	defer done()
 	c.Prepare()
-	return opts.strictly(sorted(problems, c.Check()))
+	return opts.strictly(sorted(diagnostics, c.Check()))
 }
 
-// sorted joins problems in the order of the files.
-func sorted(lists ...jobspec.Problems) jobspec.Problems {
+// sorted joins diagnostics in the order of the files.
+func sorted(lists ...jobspec.Diagnostics) jobspec.Diagnostics {
 	all := slices.Concat(lists...)
 	all.Sort()
 	return all
@@ -87,12 +87,12 @@ func (a *app) health() *preflight.Health {
 
 // apiPreflight returns what a run has checked of jobs that come through its
 // API: in the surroundings of the run, with its stubs as they are then.
-func apiPreflight(a *app, run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Problems {
+func apiPreflight(a *app, run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
 	entries := map[httpapi.Order]preflight.Entry{
 		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,
 		httpapi.OrderValidate: preflight.APIValidate, httpapi.OrderDispatch: preflight.Dispatch,
 	}
-	return func(order httpapi.Order, job *api.Job) jobspec.Problems {
+	return func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 		c := run
 		c.Entry, c.Stubs, c.Health = entries[order], stubs.Lent(), preflight.NewHealth(run.Drivers)
 		c.Files = []preflight.File{{File: &jobspec.File{Positions: jobspec.Positions{}}, Job: job}}

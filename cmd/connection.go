@@ -129,22 +129,22 @@ func noRun(code int) error {
 // tasks returns the tasks of all servers. What some of them do not tell is a
 // warning, as long as another answers.
 func (a *app) tasks(ctx context.Context, servers []*client.Server, job string) ([]*client.Task, error) {
-	tasks, problems := client.List(ctx, servers, job)
-	return tasks, a.bearable(servers, problems)
+	tasks, errs := client.List(ctx, servers, job)
+	return tasks, a.bearable(servers, errs)
 }
 
 // jobs returns the jobs of all servers, likewise.
 func (a *app) jobs(ctx context.Context, servers []*client.Server) ([]client.Job, error) {
-	jobs, problems := client.ListJobs(ctx, servers)
-	return jobs, a.bearable(servers, problems)
+	jobs, errs := client.ListJobs(ctx, servers)
+	return jobs, a.bearable(servers, errs)
 }
 
-// bearable warns of the problems of some servers. Those of all are an error.
-func (a *app) bearable(servers []*client.Server, problems []error) error {
-	if len(problems) > 0 && len(problems) == len(servers) {
-		return problems[0]
+// bearable warns of the errors of some servers; if all failed, it returns one.
+func (a *app) bearable(servers []*client.Server, errs []error) error {
+	if len(errs) > 0 && len(errs) == len(servers) {
+		return errs[0]
 	}
-	for _, p := range problems {
+	for _, p := range errs {
 		a.warn(p)
 	}
 	return nil

@@ -22,7 +22,7 @@ import (
 
 // runDetach starts a run in the background and returns when it stands. Everything
 // that keeps the jobs from being run is told here.
-func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Problems, opts upOptions, dataDir string) error {
+func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) error {
 	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
 		return err
 	}

@@ -140,14 +140,14 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 
 // files are the jobs as if they had just been read. Without the stubs file,
 // which nobody checks any more, the run goes on as it can.
-func (d *detachedRun) files() (files []jobfile.File, warnings jobspec.Problems) {
+func (d *detachedRun) files() (files []jobfile.File, warnings jobspec.Diagnostics) {
 	stubs := stub.None()
 	if d.Local != "" {
-		read, problems := stub.Read(d.Local)
+		read, diagnostics := stub.Read(d.Local)
 		if read != nil {
 			stubs = read
 		}
-		warnings = problems
+		warnings = diagnostics
 	}
 	for _, j := range d.Jobs {
 		files = append(files, jobfile.File{File: &jobspec.File{Job: j}, Name: *j.ID, Stubs: stubs, Source: d.Made[*j.ID]})

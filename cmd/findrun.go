@@ -55,17 +55,17 @@ func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error
 	if err != nil {
 		return nil, err
 	}
-	var problems error
+	var diagnostics error
 	for _, s := range servers {
 		self, err := s.Self(ctx)
 		if err != nil {
-			problems = errors.Join(problems, err)
+			diagnostics = errors.Join(diagnostics, err)
 			continue
 		}
 		runs = append(runs, source.NewDirectory(s, self))
 	}
-	if len(runs) == 0 && problems != nil {
-		return nil, problems
+	if len(runs) == 0 && diagnostics != nil {
+		return nil, diagnostics
 	}
 	return runs, nil
 }

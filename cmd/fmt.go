@@ -54,11 +54,11 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	default:
 		f.files(ctx, args)
 	}
-	f.printProblems(f.faulty, f.problems)
+	f.printDiagnostics(f.faulty, f.diagnostics)
 	switch {
 	case f.err != nil:
 		return f.err
-	case f.problems.HasErrors():
+	case f.diagnostics.HasErrors():
 		return silent(exitUsage)
 	case opts.check && f.changes:
 		return silent(exitFailed)
@@ -70,11 +70,11 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 type formatter struct {
 	*app
 
-	opts     fmtOptions
-	changes  bool           // a text is not in the canonical style
-	faulty   []jobfile.File // texts with problems
-	problems jobspec.Problems
-	err      error // what kept texts from being read or written
+	opts        fmtOptions
+	changes     bool           // a text is not in the canonical style
+	faulty      []jobfile.File // texts with diagnostics
+	diagnostics jobspec.Diagnostics
+	err         error // what kept texts from being read or written
 }
 
 func (f *formatter) stdin() {
@@ -97,11 +97,11 @@ func (f *formatter) files(ctx context.Context, args []string) {
 	for _, arg := range args {
 		found.Add(arg)
 	}
-	f.problems = found.Problems
+	f.diagnostics = found.Diagnostics
 	for _, name := range found.Names {
 		text, err := textfile.Read(name)
 		if err != nil {
-			f.problems = append(f.problems, jobspec.Problem{Summary: fmt.Sprintf("cannot read %q: %v", name, err)})
+			f.diagnostics = append(f.diagnostics, jobspec.Diagnostic{Summary: fmt.Sprintf("cannot read %q: %v", name, err)})
 			continue
 		}
 		f.text(name, text, func(formatted []byte) error {
@@ -122,9 +122,9 @@ func (f *formatter) files(ctx context.Context, args []string) {
 
 // text formats one text and does with it what the options say.
 func (f *formatter) text(name string, text []byte, write func(formatted []byte) error) {
-	formatted, problems := jobspec.Format(jobspec.Source{Name: name, Text: text})
-	if len(problems) > 0 {
-		f.problems = append(f.problems, problems...)
+	formatted, diagnostics := jobspec.Format(jobspec.Source{Name: name, Text: text})
+	if len(diagnostics) > 0 {
+		f.diagnostics = append(f.diagnostics, diagnostics...)
 		f.faulty = append(f.faulty, jobfile.File{File: &jobspec.File{Sources: map[string][]byte{name: text}}, Name: name})
 		return
 	}

@@ -34,12 +34,12 @@ the file without defaults, unless --canonical adds them.
 
 func runInspect(ctx context.Context, a *app, args []string, opts inspectOptions) error {
 	collectRarely()
-	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
-	a.printProblems(files, problems)
-	if problems.HasErrors() {
+	a.printDiagnostics(files, diagnostics)
+	if diagnostics.HasErrors() {
 		return silent(exitUsage)
 	}
 	job := files[0].Job

@@ -60,25 +60,25 @@ func (l *allocLimit) Set(text string) error {
 func (l *allocLimit) Type() string { return "count" }
 
 // strictly turns warnings into errors when the user wants that.
-func (o *jobOptions) strictly(problems jobspec.Problems) jobspec.Problems {
+func (o *jobOptions) strictly(diagnostics jobspec.Diagnostics) jobspec.Diagnostics {
 	if o.strict {
-		for i := range problems {
-			problems[i].Severity = jobspec.Error
+		for i := range diagnostics {
+			diagnostics[i].Severity = jobspec.Error
 		}
 	}
-	return problems
+	return diagnostics
 }
 
-// read parses job files, or the only one of the folder. The problems are those
+// read parses job files, or the only one of the folder. The diagnostics are those
 // of all files; a file that has errors has no job.
-func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobfile.File, jobspec.Problems, error) {
+func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Stubs = opts.stubsFile()
-	files, problems, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
+	files, diagnostics, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
 	var call *jobfile.CallError
 	if errors.As(err, &call) {
 		err = usageError("%w", err).withHint("%s", call.Hint)
 	}
-	return files, problems, err
+	return files, diagnostics, err
 }
 
 // bindStubs adds the flags of commands that use stubs. --local is the old

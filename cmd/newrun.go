@@ -35,7 +35,7 @@ type background struct {
 }
 
 // newRun joins the parts of a run. stop must be called in the end.
-func newRun(a *app, files []jobfile.File, warnings jobspec.Problems, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
+func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
 	node := preflight.Node(preflightFiles(files), a.health(), jobfile.Stubs(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &run{
@@ -43,7 +43,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Problems, opts upOpti
 		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}
-	stock := hooklent.New(jobfile.Stubs(files), variables, func(problems jobspec.Problems) { r.say(problems) })
+	stock := hooklent.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.say(diagnostics) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
@@ -106,7 +106,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Problems, opts upOpti
 	}
 	r.reached = reached{client.Self{Version: currentVersion().Version, PID: pid, DataDir: b.dataDir}, socket}
 	if warning != "" {
-		warnings = append(warnings, jobspec.Problem{Severity: jobspec.Warning, Summary: warning})
+		warnings = append(warnings, jobspec.Diagnostic{Severity: jobspec.Warning, Summary: warning})
 	}
 	if b.detached {
 		r.display = newRunLog()

@@ -78,12 +78,12 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 		entry = preflight.Cluster
 		opts.maxAllocs, opts.Stubbed = 0, false // the cluster has a limit of its own, and what it is asked for
 	}
-	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
-	problems = a.check(entry, files, problems, opts.jobOptions, machineOptions{})
-	if err := a.refuse(files, problems, opts.mode); err != nil {
+	diagnostics = a.check(entry, files, diagnostics, opts.jobOptions, machineOptions{})
+	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
 		return err
 	}
 	server, err := serverFor(ctx, a, files[0], opts, remote)

@@ -143,13 +143,13 @@ func command(t *api.Task) string {
 }
 
 // notice says what is not run.
-func (r *rehearsalRun) notice() jobspec.Problem {
+func (r *rehearsalRun) notice() jobspec.Diagnostic {
 	const shown = 20
 	left := r.left
 	if len(left) > shown {
 		left = append(slices.Clone(left[:shown]), fmt.Sprintf("and %d more", len(left)-shown))
 	}
-	return jobspec.Problem{
+	return jobspec.Diagnostic{
 		Severity: jobspec.Warning,
 		Summary:  "this is a rehearsal: no command is run, no service is probed, no port is opened",
 		Detail:   "not run: " + strings.Join(left, ", "),

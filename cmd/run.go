@@ -132,8 +132,8 @@ func (r *run) start(jobs []*api.Job) error {
 }
 
 // say tells of what was found wrong with the stubs file during the run.
-func (r *run) say(problems jobspec.Problems) {
-	for _, p := range problems {
+func (r *run) say(diagnostics jobspec.Diagnostics) {
+	for _, p := range diagnostics {
 		r.display.Say(p.Error())
 	}
 }

@@ -46,9 +46,9 @@ func mockJob(t *testing.T, kind, config string) *api.Job {
 			}
 		}
 	}`
-	file, problems := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	file.Job.Canonicalize()
 	return file.Job

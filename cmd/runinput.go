@@ -12,11 +12,11 @@ import (
 
 // readToRun reads the files and tells of everything that keeps them from being
 // run; the error is silent then. The warnings are for the view of the run.
-func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobfile.File, jobspec.Problems, error) {
+func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearsalRun) ([]jobfile.File, jobspec.Diagnostics, error) {
 	if err := opts.drivers.check(a.drivers()); err != nil {
 		return nil, nil, err
 	}
-	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -28,8 +28,8 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 	if stage != nil {
 		stage.admit(c.Files)
 	}
-	problems = opts.strictly(sorted(problems, c.Check()))
-	if err := a.refuse(files, problems, opts.mode); err != nil {
+	diagnostics = opts.strictly(sorted(diagnostics, c.Check()))
+	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
 		return nil, nil, err
 	}
 	if stage != nil {
@@ -38,7 +38,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 	if opts.noRestart {
 		neverRestart(jobfile.Jobs(files))
 	}
-	return files, problems, nil
+	return files, diagnostics, nil
 }
 
 // submitError decides the exit code when the engine refused the jobs.

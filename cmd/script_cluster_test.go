@@ -66,7 +66,7 @@ func startCluster(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // clusterRules is what a cluster checks.
-func clusterRules(order httpapi.Order, job *api.Job) jobspec.Problems {
+func clusterRules(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 	if order == httpapi.OrderDispatch {
 		return nil
 	}

@@ -60,11 +60,11 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		fmt.Fprintln(a.streams.Err, "no task runs")
 		return nil
 	}
-	used, problems := client.Stats(ctx, tasks)
-	if len(used) == 0 && len(problems) > 0 {
-		return problems[0]
+	used, diagnostics := client.Stats(ctx, tasks)
+	if len(used) == 0 && len(diagnostics) > 0 {
+		return diagnostics[0]
 	}
-	for _, p := range problems {
+	for _, p := range diagnostics {
 		a.warn(p)
 	}
 	labels := client.Labels(all)

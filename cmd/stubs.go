@@ -38,12 +38,12 @@ func newLocalCommand(a *app) *cobra.Command {
 }
 
 func runStubs(ctx context.Context, a *app, args []string, opts jobOptions) error {
-	files, problems, err := a.read(ctx, args, opts)
+	files, diagnostics, err := a.read(ctx, args, opts)
 	if err != nil {
 		return err
 	}
-	a.printProblems(files, onlyErrors(problems))
-	if problems.HasErrors() {
+	a.printDiagnostics(files, onlyErrors(diagnostics))
+	if diagnostics.HasErrors() {
 		return silent(exitUsage)
 	}
 	files[0].Job.Canonicalize()
@@ -52,8 +52,8 @@ func runStubs(ctx context.Context, a *app, args []string, opts jobOptions) error
 	return err
 }
 
-func onlyErrors(problems jobspec.Problems) (errors jobspec.Problems) {
-	for _, p := range problems {
+func onlyErrors(diagnostics jobspec.Diagnostics) (errors jobspec.Diagnostics) {
+	for _, p := range diagnostics {
 		if p.Severity == jobspec.Error {
 			errors = append(errors, p)
 		}

@@ -49,7 +49,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if err := opts.checkCluster(); err != nil {
 		return err
 	}
-	files, problems, err := readForCluster(ctx, a, args, &opts)
+	files, diagnostics, err := readForCluster(ctx, a, args, &opts)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 	if opts.update {
 		p.Since = began
 	}
-	warnings := append(asDiagnostics(problems), r.warnings...)
+	warnings := append(asDiagnostics(diagnostics), r.warnings...)
 	if opts.detach {
 		return detachCluster(context.WithoutCancel(ctx), a, r, warnings, past, opts)
 	}
@@ -80,14 +80,14 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 // readForCluster reads files whose jobs are for a cluster, which has its own
 // limit of allocations and needs no stubs. The error is silent when they have
 // mistakes.
-func readForCluster(ctx context.Context, a *app, args []string, opts *upOptions) ([]jobfile.File, jobspec.Problems, error) {
+func readForCluster(ctx context.Context, a *app, args []string, opts *upOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Stubbed, opts.stubs, opts.local, opts.maxAllocs = false, "", "", 0
-	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return nil, nil, err
 	}
-	problems = a.check(preflight.Cluster, files, problems, opts.jobOptions, machineOptions{})
-	return files, problems, a.refuse(files, problems, opts.mode)
+	diagnostics = a.check(preflight.Cluster, files, diagnostics, opts.jobOptions, machineOptions{})
+	return files, diagnostics, a.refuse(files, diagnostics, opts.mode)
 }
 
 // target is a job file with the place where it is to run.
@@ -174,11 +174,11 @@ func (r *clusterRun) look(ctx context.Context, f jobfile.File, opts upOptions) (
 		return t, err
 	}
 	if len(faults) > 0 {
-		var problems jobspec.Problems
+		var diagnostics jobspec.Diagnostics
 		for _, fault := range faults {
-			problems = append(problems, jobspec.Problem{Summary: fmt.Sprintf("job %q: %s", *f.Job.ID, fault), Detail: "the cluster says so"})
+			diagnostics = append(diagnostics, jobspec.Diagnostic{Summary: fmt.Sprintf("job %q: %s", *f.Job.ID, fault), Detail: "the cluster says so"})
 		}
-		return t, r.refuse([]jobfile.File{f}, problems, opts.mode)
+		return t, r.refuse([]jobfile.File{f}, diagnostics, opts.mode)
 	}
 	t.before, _, err = t.server.Info(ctx, *f.Job.ID, 0)
 	switch {

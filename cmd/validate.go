@@ -15,7 +15,7 @@ import (
 type validateOptions struct {
 	jobOptions
 	machineOptions
-	format problemFormat
+	format diagnosticFormat
 }
 
 func newValidateCommand(a *app) *cobra.Command {
@@ -54,7 +54,7 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 	if opts.dataDir, err = a.dataDir(opts.dataDir); err != nil {
 		return err
 	}
-	files, problems, err := a.read(ctx, args, opts.jobOptions)
+	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
 	if err != nil {
 		return err
 	}
@@ -62,26 +62,26 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 	if opts.strict {
 		entry = preflight.Strict
 	}
-	problems = a.check(entry, files, problems, opts.jobOptions, opts.machineOptions)
-	if err := a.showProblems(opts.format, files, problems); err != nil {
+	diagnostics = a.check(entry, files, diagnostics, opts.jobOptions, opts.machineOptions)
+	if err := a.showDiagnostics(opts.format, files, diagnostics); err != nil {
 		return err
 	}
-	if problems.HasErrors() {
+	if diagnostics.HasErrors() {
 		return silent(exitUsage)
 	}
 	if opts.format == formatPlain {
-		_, err = fmt.Fprintln(a.streams.Out, valid(files, problems))
+		_, err = fmt.Fprintln(a.streams.Out, valid(files, diagnostics))
 	}
 	return err
 }
 
 // valid says that files are in order.
-func valid(files []jobfile.File, problems jobspec.Problems) string {
+func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 	text := fmt.Sprintf("%d job files are valid", len(files))
 	if len(files) == 1 {
 		text = fmt.Sprintf("%s is valid", visible.String(files[0].Name))
 	}
-	switch n := len(problems); n {
+	switch n := len(diagnostics); n {
 	case 0:
 		return text
 	case 1:

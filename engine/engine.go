@@ -154,7 +154,7 @@ func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may
 // be called once. Errors: an unknown driver, a job with too many allocations (a
-// jobspec.Problem), a job that runs already (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
+// jobspec.Diagnostic), a job that runs already (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
 // directory that cannot be written.
 func (e *Engine) Submit(jobs ...*api.Job) error {
 	e.mu.Lock()

@@ -23,9 +23,9 @@ func TestOutputReadBackIsItself(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, problems := jobspec.Parse(jobspec.Source{Name: golden, Text: text}, jobspec.Options{})
-		if len(problems) > 0 {
-			t.Errorf("%s: %v", golden, problems)
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: golden, Text: text}, jobspec.Options{})
+		if len(diagnostics) > 0 {
+			t.Errorf("%s: %v", golden, diagnostics)
 			continue
 		}
 		var out bytes.Buffer
@@ -79,17 +79,17 @@ func TestAPIJSON(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			file, problems := jobspec.Parse(jobspec.Source{Name: "x.json", Text: []byte(test.text)}, test.opts)
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.json", Text: []byte(test.text)}, test.opts)
 			if test.want == "" {
-				if len(problems) > 0 || file.Job == nil || *file.Job.ID != "x" {
-					t.Fatalf("got %+v, %v", file.Job, problems)
+				if len(diagnostics) > 0 || file.Job == nil || *file.Job.ID != "x" {
+					t.Fatalf("got %+v, %v", file.Job, diagnostics)
 				}
 				return
 			}
-			if len(problems) != 1 || !strings.Contains(problems[0].Error(), test.want) {
-				t.Fatalf("got %v, want %q", problems, test.want)
+			if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Error(), test.want) {
+				t.Fatalf("got %v, want %q", diagnostics, test.want)
 			}
-			if r := problems[0].Range; test.at != "" && test.text[r.Start.Byte:r.End.Byte] != test.at {
+			if r := diagnostics[0].Range; test.at != "" && test.text[r.Start.Byte:r.End.Byte] != test.at {
 				t.Errorf("points at %q, want %q", test.text[r.Start.Byte:r.End.Byte], test.at)
 			}
 		})

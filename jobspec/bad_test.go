@@ -51,10 +51,10 @@ func TestParseFindsWhatNomadRefuses(t *testing.T) {
 		name := caseName(path)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, problems := parseCase(t, path)
+			file, diagnostics := parseCase(t, path)
 			if accepted[name] != "" {
-				if problems.HasErrors() {
-					t.Fatalf("refused: %v", problems)
+				if diagnostics.HasErrors() {
+					t.Fatalf("refused: %v", diagnostics)
 				}
 				return
 			}
@@ -66,19 +66,19 @@ func TestParseFindsWhatNomadRefuses(t *testing.T) {
 				want = nomadsPlaces(t, strings.TrimSuffix(path, filepath.Ext(path)))
 			}
 			found := map[place]bool{}
-			for _, problem := range problems {
-				found[place{filepath.Base(problem.Range.File), problem.Range.Start.Line}] = true
-				if _, ok := file.Sources[problem.Range.File]; !ok {
-					t.Errorf("no source for %v", problem)
+			for _, diagnostic := range diagnostics {
+				found[place{filepath.Base(diagnostic.Range.File), diagnostic.Range.Start.Line}] = true
+				if _, ok := file.Sources[diagnostic.Range.File]; !ok {
+					t.Errorf("no source for %v", diagnostic)
 				}
 			}
 			for _, p := range want {
 				if !found[p] {
-					t.Errorf("nothing found at %s:%d, but: %v", p.file, p.line, problems)
+					t.Errorf("nothing found at %s:%d, but: %v", p.file, p.line, diagnostics)
 				}
 			}
 			if len(found) > len(want) {
-				t.Errorf("more than %v is found: %v", want, problems)
+				t.Errorf("more than %v is found: %v", want, diagnostics)
 			}
 		})
 	}
@@ -109,13 +109,13 @@ func nomadsPlaces(t *testing.T, base string) []place {
 func TestNothingIsSaidTwice(t *testing.T) {
 	t.Parallel()
 	for _, path := range jobFiles(t, "testdata/bad") {
-		_, problems := parseCase(t, path)
+		_, diagnostics := parseCase(t, path)
 		seen := map[jobspec.Range]bool{}
-		for _, problem := range problems {
-			if seen[problem.Range] {
-				t.Errorf("%s: a second problem at %v: %v", path, problem.Range, problems)
+		for _, diagnostic := range diagnostics {
+			if seen[diagnostic.Range] {
+				t.Errorf("%s: a second diagnostic at %v: %v", path, diagnostic.Range, diagnostics)
 			}
-			seen[problem.Range] = true
+			seen[diagnostic.Range] = true
 		}
 	}
 }

@@ -57,9 +57,9 @@ func benchmarkParse(b *testing.B, text []byte) {
 	b.ReportAllocs()
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		file, problems := jobspec.Parse(jobspec.Source{Name: "bench.nomad.hcl", Text: text}, jobspec.Options{})
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "bench.nomad.hcl", Text: text}, jobspec.Options{})
 		if file.Job == nil {
-			b.Fatal(problems)
+			b.Fatal(diagnostics)
 		}
 	}
 }

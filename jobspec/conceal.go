@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// concealment hides in problems what comes from outside of the job file: values
+// concealment hides in diagnostics what comes from outside of the job file: values
 // of variables that stubs, the command line, the environment or files of values
 // have set, and all that is made of them.
 type concealment struct {
@@ -78,8 +78,8 @@ func (c *concealment) addAll(found []evaluate.Concealed) {
 	}
 }
 
-// hide takes out of a problem what must not be shown.
-func (c *concealment) hide(p *Problem) {
+// hide takes out of a diagnostic what must not be shown.
+func (c *concealment) hide(p *Diagnostic) {
 	if len(c.files) == 0 && len(c.values) == 0 && len(c.ranges) == 0 {
 		return
 	}

@@ -36,24 +36,24 @@ job "j" {
 }`, declaration, line)
 }
 
-// problemsOf returns all that is found in a job, and its text.
-func problemsOf(text string, opts jobspec.Options) jobspec.Problems {
-	file, problems := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, opts)
+// diagnosticsOf returns all that is found in a job, and its text.
+func diagnosticsOf(text string, opts jobspec.Options) jobspec.Diagnostics {
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, opts)
 	if file.Job != nil {
 		file.Job.Canonicalize()
 		found := validate.Job(file.Job)
 		file.Place(found)
-		problems = append(problems, found...)
+		diagnostics = append(diagnostics, found...)
 	}
-	return problems
+	return diagnostics
 }
 
-func shownOf(p jobspec.Problem) string {
+func shownOf(p jobspec.Diagnostic) string {
 	return p.Summary + "\n" + p.Detail + "\n" + p.Remedy + "\n" + p.Word
 }
 
-// TestNoProblemShowsAShortValue is about numbers, which no quotes mark.
-func TestNoProblemShowsAShortValue(t *testing.T) {
+// TestNoDiagnosticShowsAShortValue is about numbers, which no quotes mark.
+func TestNoDiagnosticShowsAShortValue(t *testing.T) {
 	t.Parallel()
 	for line, value := range map[string]string{
 		"kill_timeout = var.zz":                                  "7",
@@ -63,11 +63,11 @@ func TestNoProblemShowsAShortValue(t *testing.T) {
 		"resources {\n memory = var.zz\n}":                       "-7",
 		"restart {\n attempts = 2\n interval = \"${var.zz}\"\n}": "7",
 	} {
-		problems := problemsOf(concealJob("type = number", line), jobspec.Options{Environ: []string{"NOMAD_VAR_zz=" + value}})
-		if len(problems) == 0 {
+		diagnostics := diagnosticsOf(concealJob("type = number", line), jobspec.Options{Environ: []string{"NOMAD_VAR_zz=" + value}})
+		if len(diagnostics) == 0 {
 			t.Errorf("%s: nothing is wrong", line)
 		}
-		for _, p := range problems {
+		for _, p := range diagnostics {
 			if strings.Contains(shownOf(p), "7") {
 				t.Errorf("%s: %s", line, shownOf(p))
 			}
@@ -75,9 +75,9 @@ func TestNoProblemShowsAShortValue(t *testing.T) {
 	}
 }
 
-// TestConcealedProblemsStillHelp has values from outside at fault: what is
+// TestConcealedDiagnosticsStillHelp has values from outside at fault: what is
 // wrong and what to do is still told.
-func TestConcealedProblemsStillHelp(t *testing.T) {
+func TestConcealedDiagnosticsStillHelp(t *testing.T) {
 	t.Parallel()
 	opts := jobspec.Options{Environ: []string{"NOMAD_VAR_zz=hunter4"}}
 	for line, want := range map[string][]string{
@@ -87,7 +87,7 @@ func TestConcealedProblemsStillHelp(t *testing.T) {
 		"user = \"hunter5\"\n driver = 5\n": {"driver"},
 	} {
 		var said string
-		for _, p := range problemsOf(concealJob("", line), opts) {
+		for _, p := range diagnosticsOf(concealJob("", line), opts) {
 			said += shownOf(p)
 		}
 		for _, part := range want {
@@ -96,16 +96,16 @@ func TestConcealedProblemsStillHelp(t *testing.T) {
 			}
 		}
 	}
-	problems := problemsOf(concealJob("type = number", ""), opts)
+	diagnostics := diagnosticsOf(concealJob("type = number", ""), opts)
 	want := `the value from the environment of variable "zz" does not fit its type: the type is number; the value is hidden`
-	if !strings.Contains(problems.Error(), want) {
-		t.Errorf("%v", problems)
+	if !strings.Contains(diagnostics.Error(), want) {
+		t.Errorf("%v", diagnostics)
 	}
 }
 
-// TestNoProblemShowsAValue gives a job values from all sides in all ways in
+// TestNoDiagnosticShowsAValue gives a job values from all sides in all ways in
 // which they can be at fault.
-func TestNoProblemShowsAValue(t *testing.T) {
+func TestNoDiagnosticShowsAValue(t *testing.T) {
 	t.Parallel()
 	const secret = "hunter4:SECRET word"
 	jobs := map[string]string{
@@ -160,11 +160,11 @@ func TestNoProblemShowsAValue(t *testing.T) {
 		for source, opts := range sources {
 			t.Run(name+" from "+source, func(t *testing.T) {
 				t.Parallel()
-				problems := problemsOf(text, opts)
-				if len(problems) == 0 || strings.Contains(problems.Error(), "definition required") {
-					t.Errorf("what is wrong is not the value: %v", problems)
+				diagnostics := diagnosticsOf(text, opts)
+				if len(diagnostics) == 0 || strings.Contains(diagnostics.Error(), "definition required") {
+					t.Errorf("what is wrong is not the value: %v", diagnostics)
 				}
-				for _, p := range problems {
+				for _, p := range diagnostics {
 					for _, part := range []string{"hunter", "secret", " word", "aHVudGVy"} {
 						if strings.Contains(strings.ToLower(shownOf(p)), strings.ToLower(part)) {
 							t.Errorf("%q is shown: %s", part, shownOf(p))
@@ -199,7 +199,7 @@ func FuzzValues(f *testing.F) {
 			if strings.Contains(text, value) {
 				return
 			}
-			for _, p := range problemsOf(text, jobspec.Options{Environ: []string{"NOMAD_VAR_zz=" + value}}) {
+			for _, p := range diagnosticsOf(text, jobspec.Options{Environ: []string{"NOMAD_VAR_zz=" + value}}) {
 				for _, form := range []string{value, strings.ToUpper(value), fmt.Sprintf("%q", value)} {
 					if strings.Contains(shownOf(p), form) {
 						t.Errorf("%s: %q is shown: %s", line, value, shownOf(p))

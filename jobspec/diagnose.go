@@ -15,33 +15,33 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// maxProblems is how many problems are worth showing.
-const maxProblems = 1000
+// maxDiagnostics is how many diagnostics are worth showing.
+const maxDiagnostics = 1000
 
-// ProblemsOf turns what was found in a file that goes with a job file into
-// problems. The scope is what its expressions were evaluated in; nil if none
-// was.
-func ProblemsOf(diags hcl.Diagnostics, scope *evaluate.Scope) Problems {
-	return (&parser{scope: scope}).problems(diags)
+// DiagnosticsOf turns the HCL diagnostics of a file that goes with a job file
+// into those of jobspec. The scope is what its expressions were evaluated in; nil
+// if none was.
+func DiagnosticsOf(diags hcl.Diagnostics, scope *evaluate.Scope) Diagnostics {
+	return (&parser{scope: scope}).diagnostics(diags)
 }
 
-// problems turns diagnostics into problems, each once, in the order of the
-// source, and in our words where HCL's miss the point.
-func (p *parser) problems(diags hcl.Diagnostics) Problems {
+// diagnostics turns diagnostics of HCL into those of jobspec, each once, in the
+// order of the source, and in our words where those of HCL miss the point.
+func (p *parser) diagnostics(diags hcl.Diagnostics) Diagnostics {
 	if p.scope != nil {
 		p.conceal.addAll(p.scope.Concealed())
 	}
 	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
 		return cmp.Compare(offsetOf(a), offsetOf(b))
 	})
-	var out Problems
-	seen := map[Problem]struct{}{}
+	var out Diagnostics
+	seen := map[Diagnostic]struct{}{}
 	for i, diag := range diags {
-		if len(out) == maxProblems {
+		if len(out) == maxDiagnostics {
 			out = append(out, theRest(diags[i:]))
 			break
 		}
-		found := p.problem(diag)
+		found := p.diagnostic(diag)
 		if _, again := seen[found]; !again {
 			seen[found] = struct{}{}
 			out = append(out, found)
@@ -58,17 +58,17 @@ func offsetOf(diag *hcl.Diagnostic) int {
 	return diag.Subject.Start.Byte
 }
 
-// theRest stands for the problems that nobody would read.
-func theRest(diags hcl.Diagnostics) Problem {
-	p := Problem{Severity: Warning, Summary: fmt.Sprintf("there are %d more problems", len(diags))}
+// theRest stands for the diagnostics that nobody would read.
+func theRest(diags hcl.Diagnostics) Diagnostic {
+	p := Diagnostic{Severity: Warning, Summary: fmt.Sprintf("there are %d more diagnostics", len(diags))}
 	if diags.HasErrors() {
 		p.Severity = Error
 	}
 	return p
 }
 
-func (p *parser) problem(diag *hcl.Diagnostic) Problem {
-	out := Problem{Summary: plain(diag.Summary), Detail: diag.Detail}
+func (p *parser) diagnostic(diag *hcl.Diagnostic) Diagnostic {
+	out := Diagnostic{Summary: plain(diag.Summary), Detail: diag.Detail}
 	if !strings.Contains(out.Detail, ". ") {
 		out.Detail = plain(out.Detail)
 	}
@@ -114,7 +114,7 @@ func (p *parser) place(r hcl.Range) Range {
 
 // explainMember names the variable or local that does not exist, where HCL
 // speaks of an attribute of an object.
-func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
+func (p *parser) explainMember(diag *hcl.Diagnostic, out *Diagnostic) {
 	expr, ok := diag.Expression.(*hclsyntax.ScopeTraversalExpr)
 	if !ok || len(expr.Traversal) < 2 {
 		return
@@ -147,7 +147,7 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Problem) {
 
 // explainReference says so when an expression fails because part of it is a
 // reference that has no value yet.
-func explainReference(diag *hcl.Diagnostic, out *Problem) {
+func explainReference(diag *hcl.Diagnostic, out *Diagnostic) {
 	if diag.Expression == nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // explainCall says which call failed, and underlines all of it.
-func (p *parser) explainCall(diag *hcl.Diagnostic, out *Problem) {
+func (p *parser) explainCall(diag *hcl.Diagnostic, out *Diagnostic) {
 	call, ok := diag.Extra.(hclsyntax.FunctionCallDiagExtra)
 	if !ok || call.FunctionCallError() == nil {
 		return
@@ -49,7 +49,7 @@ func (p *parser) fileBeside(expr *hclsyntax.FunctionCallExpr, ctx *hcl.EvalConte
 
 // explainUnknownFunction tells what to call in place of a function that other
 // users of HCL have.
-func explainUnknownFunction(diag *hcl.Diagnostic, out *Problem) {
+func explainUnknownFunction(diag *hcl.Diagnostic, out *Diagnostic) {
 	unknown, ok := diag.Extra.(hclsyntax.FunctionCallUnknownDiagExtra)
 	if !ok {
 		return

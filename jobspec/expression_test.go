@@ -67,15 +67,15 @@ func TestExpressionsInEnv(t *testing.T) {
 	} {
 		t.Run(expr, func(t *testing.T) {
 			t.Parallel()
-			file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: inEnv(expr)}, jobspec.Options{})
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: inEnv(expr)}, jobspec.Options{})
 			if want == "" {
-				if !problems.HasErrors() {
+				if !diagnostics.HasErrors() {
 					t.Error("there is no error")
 				}
 				return
 			}
 			if file.Job == nil {
-				t.Fatal(problems)
+				t.Fatal(diagnostics)
 			}
 			if got := file.Job.TaskGroups[0].Tasks[0].Env["A"]; got != want {
 				t.Errorf("got %q, want %q", got, want)
@@ -105,12 +105,12 @@ func TestFaultyExpressionsPointAtTheFault(t *testing.T) {
 		t.Run(expr, func(t *testing.T) {
 			t.Parallel()
 			text := inEnv(expr)
-			_, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: text}, jobspec.Options{})
-			if len(problems) == 0 {
+			_, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: text}, jobspec.Options{})
+			if len(diagnostics) == 0 {
 				t.Fatal("nothing is found")
 			}
 			var said []string
-			for _, p := range problems {
+			for _, p := range diagnostics {
 				at := string(text[p.Range.Start.Byte:p.Range.End.Byte])
 				if p.Severity == jobspec.Error && at == want.at && strings.Contains(p.Summary, want.summary) {
 					return
@@ -150,9 +150,9 @@ func TestConfigKeepsWhatIsWritten(t *testing.T) {
 		t.Run(body, func(t *testing.T) {
 			t.Parallel()
 			text := "job \"x\" {\n task \"t\" {\n config {\n" + body + "\n}\n}\n}\n"
-			file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: []byte(text)}, jobspec.Options{})
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: []byte(text)}, jobspec.Options{})
 			if file.Job == nil {
-				t.Fatal(problems)
+				t.Fatal(diagnostics)
 			}
 			got, err := json.Marshal(file.Job.TaskGroups[0].Tasks[0].Config)
 			if err != nil {
@@ -184,13 +184,13 @@ func TestPlacesInJSONStringsWithEscapes(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
 			text := `{"job": {"x": {"task": {"t": {` + "\n" + `"env": {"A": ` + value + `}}}}}}`
-			_, problems := jobspec.Parse(jobspec.Source{Name: "x.json", Text: []byte(text)}, jobspec.Options{})
-			if len(problems) != 1 {
-				t.Fatalf("got %v", problems)
+			_, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.json", Text: []byte(text)}, jobspec.Options{})
+			if len(diagnostics) != 1 {
+				t.Fatalf("got %v", diagnostics)
 			}
-			r := problems[0].Range
+			r := diagnostics[0].Range
 			if got := text[r.Start.Byte:r.End.Byte]; got != want || r.Start.Line != 2 {
-				t.Errorf("got %q on line %d, want %q: %v", got, r.Start.Line, want, problems)
+				t.Errorf("got %q on line %d, want %q: %v", got, r.Start.Line, want, diagnostics)
 			}
 		})
 	}

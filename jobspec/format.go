@@ -12,9 +12,9 @@ import (
 // knows: "${ NOMAD_TASK_DIR }", which Nomad resolves in some places and leaves
 // as it is in others, becomes "${NOMAD_TASK_DIR}", which it resolves in all.
 // A text that has errors, or is JSON, is not formatted.
-func Format(src Source) ([]byte, Problems) {
+func Format(src Source) ([]byte, Diagnostics) {
 	if syntax.IsJSON(src.Text) {
-		return nil, Problems{{
+		return nil, Diagnostics{{
 			Summary: "cannot format JSON",
 			Remedy:  "format it with a tool for JSON, such as jq",
 			Range:   Range{File: src.Name, Start: Pos{Line: 1, Column: 1}, End: Pos{Line: 1, Column: 1}},
@@ -22,7 +22,7 @@ func Format(src Source) ([]byte, Problems) {
 	}
 	if _, diags := syntax.Parse(src.Text, src.Name); diags.HasErrors() {
 		p := &parser{src: src, file: &File{Sources: map[string][]byte{src.Name: src.Text}}}
-		return nil, p.problems(diags)
+		return nil, p.diagnostics(diags)
 	}
 	return hclwrite.Format(src.Text), nil
 }

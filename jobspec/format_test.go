@@ -27,9 +27,9 @@ func TestFormat(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, problems := jobspec.Format(jobspec.Source{Name: "f", Text: []byte(c.text)})
-			if len(problems) > 0 {
-				t.Fatal(problems)
+			got, diagnostics := jobspec.Format(jobspec.Source{Name: "f", Text: []byte(c.text)})
+			if len(diagnostics) > 0 {
+				t.Fatal(diagnostics)
 			}
 			if string(got) != c.want {
 				t.Errorf("%q becomes %q, want %q", c.text, got, c.want)
@@ -48,9 +48,9 @@ func TestFormatRefuses(t *testing.T) {
 		"a = \xff\n":                 "f:1,5: this is not UTF-8",
 		"job \"x\" {\n[[ .y ]]\n}\n": "f:2,1: this is a template for a job file",
 	} {
-		formatted, problems := jobspec.Format(jobspec.Source{Name: "f", Text: []byte(text)})
-		if formatted != nil || len(problems) == 0 || !strings.HasPrefix(problems[0].Error(), want) {
-			t.Errorf("%.50q becomes %.50q, with %v, want %s", text, formatted, problems, want)
+		formatted, diagnostics := jobspec.Format(jobspec.Source{Name: "f", Text: []byte(text)})
+		if formatted != nil || len(diagnostics) == 0 || !strings.HasPrefix(diagnostics[0].Error(), want) {
+			t.Errorf("%.50q becomes %.50q, with %v, want %s", text, formatted, diagnostics, want)
 		}
 	}
 }
@@ -69,13 +69,13 @@ func FuzzFormat(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		formatted, problems := jobspec.Format(jobspec.Source{Name: "f", Text: text})
-		if len(problems) > 0 {
+		formatted, diagnostics := jobspec.Format(jobspec.Source{Name: "f", Text: text})
+		if len(diagnostics) > 0 {
 			return
 		}
-		again, problems := jobspec.Format(jobspec.Source{Name: "f", Text: formatted})
-		if len(problems) > 0 {
-			t.Fatalf("%q becomes %q, with %v", text, formatted, problems)
+		again, diagnostics := jobspec.Format(jobspec.Source{Name: "f", Text: formatted})
+		if len(diagnostics) > 0 {
+			t.Fatalf("%q becomes %q, with %v", text, formatted, diagnostics)
 		}
 		if !bytes.Equal(again, formatted) {
 			t.Fatalf("%q becomes %q, and that %q", text, formatted, again)
@@ -83,10 +83,10 @@ func FuzzFormat(f *testing.F) {
 		if readsFiles(text) || isRandom(text) {
 			return
 		}
-		before, problems := jobspec.Parse(jobspec.Source{Name: "f", Text: text}, jobspec.Options{})
+		before, diagnostics := jobspec.Parse(jobspec.Source{Name: "f", Text: text}, jobspec.Options{})
 		after, now := jobspec.Parse(jobspec.Source{Name: "f", Text: formatted}, jobspec.Options{})
-		if problems.HasErrors() != now.HasErrors() {
-			t.Fatalf("%q becomes %q: first %v, then %v", text, formatted, problems, now)
+		if diagnostics.HasErrors() != now.HasErrors() {
+			t.Fatalf("%q becomes %q: first %v, then %v", text, formatted, diagnostics, now)
 		}
 		if was, is := meaning(t, before), meaning(t, after); was != is {
 			t.Fatalf("%q becomes %q: %s", text, formatted, cmp.Diff(was, is))

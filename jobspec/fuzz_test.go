@@ -10,7 +10,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// Whatever a file holds, Parse returns a job or an error, every problem can be
+// Whatever a file holds, Parse returns a job or an error, every diagnostic can be
 // shown, and a job can be printed and read back.
 func FuzzParse(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/ok/*.golden") // the API's JSON
@@ -33,14 +33,14 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		src := jobspec.Source{Name: "f.nomad.hcl", Text: text}
-		file, problems := jobspec.Parse(src, jobspec.Options{BaseDir: dir, Vars: []string{"v=1"}, Environ: []string{"NOMAD_VAR_e=[1]"}})
-		if (file.Job == nil) != problems.HasErrors() {
-			t.Fatalf("job: %v, problems: %v", file.Job, problems)
+		file, diagnostics := jobspec.Parse(src, jobspec.Options{BaseDir: dir, Vars: []string{"v=1"}, Environ: []string{"NOMAD_VAR_e=[1]"}})
+		if (file.Job == nil) != diagnostics.HasErrors() {
+			t.Fatalf("job: %v, diagnostics: %v", file.Job, diagnostics)
 		}
-		for _, problem := range problems {
-			checkRange(t, file, problem.Range)
-			if problem.Summary == "" {
-				t.Errorf("a problem without a summary: %+v", problem)
+		for _, diagnostic := range diagnostics {
+			checkRange(t, file, diagnostic.Range)
+			if diagnostic.Summary == "" {
+				t.Errorf("a diagnostic without a summary: %+v", diagnostic)
 			}
 		}
 		for _, at := range file.Positions {
@@ -53,9 +53,9 @@ func FuzzParse(f *testing.F) {
 		if err := jobspec.WriteJSON(&out, file.Job); err != nil {
 			t.Fatal(err)
 		}
-		again, problems := jobspec.Parse(jobspec.Source{Name: "f.json", Text: out.Bytes()}, jobspec.Options{})
-		if problems.HasErrors() {
-			t.Fatalf("%v in\n%s", problems, &out)
+		again, diagnostics := jobspec.Parse(jobspec.Source{Name: "f.json", Text: out.Bytes()}, jobspec.Options{})
+		if diagnostics.HasErrors() {
+			t.Fatalf("%v in\n%s", diagnostics, &out)
 		}
 		var second bytes.Buffer
 		if err := jobspec.WriteJSON(&second, again.Job); err != nil {

@@ -28,10 +28,10 @@ func TestParseGivesWhatNomadPrints(t *testing.T) {
 		name := caseName(path)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, problems := parseCase(t, path)
-			for _, problem := range problems {
-				if problem.Severity == jobspec.Error {
-					t.Errorf("unexpected: %v", problem)
+			file, diagnostics := parseCase(t, path)
+			for _, diagnostic := range diagnostics {
+				if diagnostic.Severity == jobspec.Error {
+					t.Errorf("unexpected: %v", diagnostic)
 				}
 			}
 			if file.Job == nil {
@@ -82,7 +82,7 @@ func caseName(path string) string {
 
 // parseCase parses a job file with the arguments and the environment that lie
 // beside it.
-func parseCase(t testing.TB, path string) (*jobspec.File, jobspec.Problems) {
+func parseCase(t testing.TB, path string) (*jobspec.File, jobspec.Diagnostics) {
 	t.Helper()
 	dir, name := filepath.Dir(path), caseName(path)
 	text, err := os.ReadFile(path)
@@ -112,14 +112,14 @@ func parseCase(t testing.TB, path string) (*jobspec.File, jobspec.Problems) {
 			t.Fatalf("unknown argument %q", argument)
 		}
 	}
-	file, problems := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, opts)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, opts)
 	if file.Job != nil && consul != "" {
 		file.Job.ConsulNamespace = &consul
 	}
 	if file.Job != nil && vault != "" {
 		file.Job.VaultNamespace = &vault
 	}
-	return file, problems
+	return file, diagnostics
 }
 
 func exists(path string) bool {
@@ -153,9 +153,9 @@ func TestSoundFilesParse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			file, problems := jobspec.Parse(jobspec.Source{Name: path, Text: text}, jobspec.Options{})
-			if problems.HasErrors() || file.Job == nil {
-				t.Errorf("%s: %v", path, problems)
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: path, Text: text}, jobspec.Options{})
+			if diagnostics.HasErrors() || file.Job == nil {
+				t.Errorf("%s: %v", path, diagnostics)
 				continue
 			}
 			file.Job.Canonicalize()

@@ -97,12 +97,12 @@ func TestHostileInputEndsInAnError(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, problems := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(test.text)}, test.opts)
-			if file.Job != nil || !problems.HasErrors() {
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(test.text)}, test.opts)
+			if file.Job != nil || !diagnostics.HasErrors() {
 				t.Error("there is no error")
 			}
-			if len(problems) > 1001 {
-				t.Errorf("there are %d problems", len(problems))
+			if len(diagnostics) > 1001 {
+				t.Errorf("there are %d diagnostics", len(diagnostics))
 			}
 		})
 	}

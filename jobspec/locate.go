@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// Place fills in the Range of every problem that has a Path but no Range yet,
+// Place fills in the Range of every diagnostic that has a Path but no Range yet,
 // and hides values that must not be shown.
-func (f *File) Place(problems Problems) {
-	for i := range problems {
-		p := &problems[i]
+func (f *File) Place(diagnostics Diagnostics) {
+	for i := range diagnostics {
+		p := &diagnostics[i]
 		f.place(p)
 		f.conceal.hide(p)
 		if f.concealsBelow(p.Path.Parent()) {
@@ -39,7 +39,7 @@ func (f *File) concealsBelow(block Path) bool {
 	})
 }
 
-func (f *File) place(p *Problem) {
+func (f *File) place(p *Diagnostic) {
 	if !p.Range.IsZero() || p.Path == "" {
 		return
 	}

@@ -42,7 +42,7 @@ func TestPlaceFindsNamesAndValues(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		path   jobspec.Path
-		value  string // where a problem of the value lies
+		value  string // where a diagnostic of the value lies
 		name   string // and one of the name
 	}{
 		{native, config + ".comand", `6,18: "/bin/true"`, `6,9: comand`},
@@ -62,14 +62,14 @@ func TestPlaceFindsNamesAndValues(t *testing.T) {
 		{json, config + ".comand", `3,5: "/bin/true"`, `2,4: comand`},
 		{json, config + ".labels[0].a", `3,34: 1`, `3,30: a`},
 	} {
-		file, problems := jobspec.Parse(jobspec.Source{Name: "f", Text: []byte(c.source)}, jobspec.Options{})
-		if problems.HasErrors() {
-			t.Fatal(problems)
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "f", Text: []byte(c.source)}, jobspec.Options{})
+		if diagnostics.HasErrors() {
+			t.Fatal(diagnostics)
 		}
 		for _, ofName := range []bool{false, true} {
-			problems := jobspec.Problems{{Path: c.path, OfName: ofName}}
-			file.Place(problems)
-			r := problems[0].Range
+			diagnostics := jobspec.Diagnostics{{Path: c.path, OfName: ofName}}
+			file.Place(diagnostics)
+			r := diagnostics[0].Range
 			got := fmt.Sprintf("%d,%d: %s", r.Start.Line, r.Start.Column, c.source[r.Start.Byte:r.End.Byte])
 			want := c.value
 			if ofName {
@@ -103,9 +103,9 @@ EOT
   }
 }
 `
-	file, problems := jobspec.Parse(jobspec.Source{Name: "f", Text: []byte(text)}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "f", Text: []byte(text)}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	const task = "job.group[0].task[0]"
 	for _, c := range []struct {
@@ -120,9 +120,9 @@ EOT
 		{task + ".template[0].data", "PORT_a", `12,9: PORT_a`},
 		{task + ".template[0].destination", "PORT_a", `9,7: template`},
 	} {
-		problems := jobspec.Problems{{Path: c.path, Word: c.word}}
-		file.Place(problems)
-		r := problems[0].Range
+		diagnostics := jobspec.Diagnostics{{Path: c.path, Word: c.word}}
+		file.Place(diagnostics)
+		r := diagnostics[0].Range
 		if got := fmt.Sprintf("%d,%d: %s", r.Start.Line, r.Start.Column, text[r.Start.Byte:r.End.Byte]); got != c.want {
 			t.Errorf("%q in %s is at %s, want %s", c.word, c.path, got, c.want)
 		}
@@ -132,10 +132,10 @@ EOT
 func TestPlaceKeepsWhatIsPlaced(t *testing.T) {
 	t.Parallel()
 	at := jobspec.Range{File: "other", Start: jobspec.Pos{Line: 3, Column: 1}}
-	problems := jobspec.Problems{{Path: jobspec.Root, Range: at}, {Summary: "of the whole"}}
+	diagnostics := jobspec.Diagnostics{{Path: jobspec.Root, Range: at}, {Summary: "of the whole"}}
 	file := &jobspec.File{Positions: jobspec.Positions{jobspec.Root: {File: "f", Start: jobspec.Pos{Line: 1, Column: 1}}}}
-	file.Place(problems)
-	if problems[0].Range != at || !problems[1].Range.IsZero() {
-		t.Errorf("the problems are at %v and %v", problems[0].Range, problems[1].Range)
+	file.Place(diagnostics)
+	if diagnostics[0].Range != at || !diagnostics[1].Range.IsZero() {
+		t.Errorf("the diagnostics are at %v and %v", diagnostics[0].Range, diagnostics[1].Range)
 	}
 }

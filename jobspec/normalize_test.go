@@ -11,9 +11,9 @@ import (
 
 func parseText(t *testing.T, text string) *api.Job {
 	t.Helper()
-	file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: []byte(text)}, jobspec.Options{})
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: []byte(text)}, jobspec.Options{})
 	if file.Job == nil {
-		t.Fatal(problems)
+		t.Fatal(diagnostics)
 	}
 	return file.Job
 }

@@ -65,7 +65,7 @@ type File struct {
 	Draft *api.Job
 	// Positions are the places of all blocks and attributes of the job.
 	Positions Positions
-	// Sources are the texts that problems may point into, by name. They are
+	// Sources are the texts that diagnostics may point into, by name. They are
 	// there also when there were errors.
 	Sources map[string][]byte
 	// Secret are the sources that hold values of variables, of which no line may
@@ -79,12 +79,12 @@ type File struct {
 	concealed []Path // of values that are; nil until asked for
 }
 
-// Sure returns the problems of a draft that cannot come of what is lost in it.
-func (f *File) Sure(problems Problems) Problems {
+// Sure returns the diagnostics of a draft that cannot come of what is lost in it.
+func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
 	if len(f.lost) == 0 {
-		return problems
+		return diagnostics
 	}
-	return slices.DeleteFunc(problems, func(p Problem) bool {
+	return slices.DeleteFunc(diagnostics, func(p Diagnostic) bool {
 		return slices.ContainsFunc(f.lost, func(lost Path) bool {
 			block := lost.Parent()
 			if slices.Contains([]string{"job", "group", "task", "config", "env", "meta"}, block.Name()) {
@@ -104,28 +104,28 @@ func (f *File) Sure(problems Problems) Problems {
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as
 // the JSON of Nomad's HTTP API. It finds all faults it can in one go. The file
 // is never nil.
-func Parse(src Source, opts Options) (*File, Problems) {
+func Parse(src Source, opts Options) (*File, Diagnostics) {
 	p := &parser{
 		opts: opts,
 		src:  src,
 		file: &File{Positions: Positions{}, Sources: map[string][]byte{src.Name: src.Text}},
 	}
 	p.conceal.text, p.conceal.names = string(src.Text), map[string]bool{}
-	var problems Problems
+	var diagnostics Diagnostics
 	if syntax.IsAPI(src.Text) {
-		problems = p.problems(p.parseAPI())
-		p.incomplete = problems.HasErrors()
+		diagnostics = p.diagnostics(p.parseAPI())
+		p.incomplete = diagnostics.HasErrors()
 	} else {
-		problems = p.problems(p.parseHCL())
+		diagnostics = p.diagnostics(p.parseHCL())
 	}
 	if !p.incomplete {
 		p.file.Draft = p.file.Job
 	}
-	if problems.HasErrors() {
+	if diagnostics.HasErrors() {
 		p.file.Job = nil
 	}
 	p.file.conceal, p.file.Secret = p.conceal, p.conceal.files
-	return p.file, problems
+	return p.file, diagnostics
 }
 
 // A parser holds what belongs to one call of Parse.

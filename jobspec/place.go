@@ -39,7 +39,7 @@ func newAtlas(text []byte) *atlas {
 func (p place) Attr(name string, at hcl.Range) { p.note(p.path.Attr(name), at) }
 
 // maxLost is how many lost values leave a draft that is worth being checked:
-// every problem is compared with each of them.
+// every diagnostic is compared with each of them.
 const maxLost = 1000
 
 // Lost notes what could not be had.

@@ -14,9 +14,9 @@ func TestPositionsLeadToTheSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, problems := jobspec.Parse(jobspec.Source{Name: "p.nomad.hcl", Text: text}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "p.nomad.hcl", Text: text}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	for path, want := range map[jobspec.Path]string{
 		"job":                                                          `job "p"`,
@@ -134,9 +134,9 @@ func TestPositionsInJSON(t *testing.T) {
 			"Templates": [{"EmbeddedTmpl": "x", "DestPath": "d"}]}]
 	}]
 }}`)
-	file, problems := jobspec.Parse(jobspec.Source{Name: "x.json", Text: text}, jobspec.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.json", Text: text}, jobspec.Options{})
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
 	}
 	for path, want := range map[jobspec.Path]string{
 		"job":    `"Job"`,

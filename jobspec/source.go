@@ -24,27 +24,27 @@ const (
 	maxWait = time.Minute
 )
 
-// Source is a job file's text and the name that problems give for it.
+// Source is a job file's text and the name that diagnostics give for it.
 type Source struct {
 	Name string
 	Text []byte
 }
 
 // Read reads a job file: a path, "-" for stdin, or an http or https URL. An
-// error of it that the user can do something about is a Problem with a Remedy.
+// error of it that the user can do something about is a Diagnostic with a Remedy.
 func Read(ctx context.Context, arg string, stdin io.Reader) (Source, error) {
 	src := Source{Name: arg}
 	var err error
 	switch scheme, _, hasScheme := strings.Cut(arg, "://"); {
 	case arg == "":
-		return src, Problem{Summary: "no job file is given", Remedy: "name a file, or - for stdin"}
+		return src, Diagnostic{Summary: "no job file is given", Remedy: "name a file, or - for stdin"}
 	case arg == "-":
 		src.Name = "stdin"
 		src.Text, err = readAll(stdin)
 	case scheme == "http" && hasScheme, scheme == "https" && hasScheme:
 		src.Text, err = download(ctx, arg)
 	case hasScheme, strings.Contains(arg, "::"):
-		return src, Problem{
+		return src, Diagnostic{
 			Summary: fmt.Sprintf("cannot read job file %q: only files, stdin and http(s) URLs can be read", arg),
 			Remedy:  "fetch it first, then name the file",
 		}
@@ -52,7 +52,7 @@ func Read(ctx context.Context, arg string, stdin io.Reader) (Source, error) {
 		src.Text, err = readPath(arg)
 	}
 	if err != nil {
-		if known := (Problem{}); errors.As(err, &known) {
+		if known := (Diagnostic{}); errors.As(err, &known) {
 			known.Summary = fmt.Sprintf("cannot read job file %q: %s", src.Name, known.Summary)
 			return src, known
 		}
@@ -69,7 +69,7 @@ func Read(ctx context.Context, arg string, stdin io.Reader) (Source, error) {
 func readAll(r io.Reader) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSource+1))
 	if err == nil && len(text) > maxSource {
-		err = Problem{Summary: fmt.Sprintf("it is larger than %d MiB", maxSource>>20)}
+		err = Diagnostic{Summary: fmt.Sprintf("it is larger than %d MiB", maxSource>>20)}
 	}
 	return text, err
 }
@@ -77,14 +77,14 @@ func readAll(r io.Reader) ([]byte, error) {
 func readPath(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Problem{Summary: "there is no such file", Remedy: similarFile(path)}
+		return nil, Diagnostic{Summary: "there is no such file", Remedy: similarFile(path)}
 	}
 	if err != nil {
 		return nil, bare(err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, Problem{Summary: "it is a directory", Remedy: jobFileIn(path)}
+		return nil, Diagnostic{Summary: "it is a directory", Remedy: jobFileIn(path)}
 	}
 	text, err := readAll(f)
 	return text, bare(err)
@@ -146,18 +146,18 @@ func download(ctx context.Context, url string) ([]byte, error) {
 }
 
 // unreadable says what a text is that can be no job file.
-func unreadable(text []byte) (Problem, bool) {
+func unreadable(text []byte) (Diagnostic, bool) {
 	switch {
 	case isBlank(string(text)):
-		return Problem{Summary: "it is empty", Remedy: `write job "name" { … }`}, true
+		return Diagnostic{Summary: "it is empty", Remedy: `write job "name" { … }`}, true
 	case bytes.HasPrefix(text, []byte("\x1f\x8b")), bytes.HasPrefix(text, []byte("PK\x03\x04")),
 		bytes.HasPrefix(text, []byte("BZh")), bytes.HasPrefix(text, []byte("\xfd7zXZ")):
-		return Problem{Summary: "it is compressed", Remedy: "unpack it first, then pass it on as -"}, true
+		return Diagnostic{Summary: "it is compressed", Remedy: "unpack it first, then pass it on as -"}, true
 	case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
-		return Problem{Summary: "it is UTF-16", Remedy: "save it as UTF-8"}, true
+		return Diagnostic{Summary: "it is UTF-16", Remedy: "save it as UTF-8"}, true
 	case bytes.HasPrefix(text, []byte("\x7fELF")), bytes.IndexByte(text[:min(len(text), 512)], 0) >= 0:
-		return Problem{Summary: "it is a binary file"}, true
+		return Diagnostic{Summary: "it is a binary file"}, true
 	default:
-		return Problem{}, false
+		return Diagnostic{}, false
 	}
 }

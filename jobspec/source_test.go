@@ -78,9 +78,9 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Fatalf("got %v, want %q", err, test.want)
 			}
-			var problem jobspec.Problem
-			if errors.As(err, &problem); !strings.Contains(problem.Remedy, test.remedy) {
-				t.Errorf("the remedy is %q, want %q", problem.Remedy, test.remedy)
+			var diagnostic jobspec.Diagnostic
+			if errors.As(err, &diagnostic); !strings.Contains(diagnostic.Remedy, test.remedy) {
+				t.Errorf("the remedy is %q, want %q", diagnostic.Remedy, test.remedy)
 			}
 			if test.arg != "" && test.arg != "-" && strings.Count(err.Error(), test.arg) != 1 {
 				t.Errorf("%q does not name %q once", err, test.arg)

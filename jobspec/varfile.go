@@ -27,7 +27,7 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 				Severity: hcl.DiagError,
 				Summary:  fmt.Sprintf("cannot read the file of values %q: %v", path, err),
 			}
-			if known := (Problem{}); errors.As(err, &known) {
+			if known := (Diagnostic{}); errors.As(err, &known) {
 				diagnostic.SetRemedy(diag, known.Remedy)
 			}
 			diags = append(diags, diag)

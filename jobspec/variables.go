@@ -42,7 +42,7 @@ func (vs variables) names() []string { return fewNames(vs) }
 // fewNames returns the sorted keys of a map, or none if there are too many to
 // look for a slip among them.
 func fewNames[V any](named map[string]V) []string {
-	if len(named) > maxProblems {
+	if len(named) > maxDiagnostics {
 		return nil
 	}
 	return slices.Sorted(maps.Keys(named))

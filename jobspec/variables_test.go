@@ -55,9 +55,9 @@ func TestVariablesTakeTheirValueFromTheLastSource(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables(test.declaration, test.expr)}, test.opts)
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables(test.declaration, test.expr)}, test.opts)
 			if file.Job == nil {
-				t.Fatal(problems)
+				t.Fatal(diagnostics)
 			}
 			if got := file.Job.TaskGroups[0].Tasks[0].Env["A"]; got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
@@ -137,19 +137,19 @@ func TestFaultsOfVariables(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables(test.declaration, "var.v")}, test.opts)
+			file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables(test.declaration, "var.v")}, test.opts)
 			if file.Job != nil {
 				t.Error("there is a job")
 			}
-			if len(problems) != len(test.want) {
-				t.Fatalf("got %d problems, want %d: %v", len(problems), len(test.want), problems)
+			if len(diagnostics) != len(test.want) {
+				t.Fatalf("got %d diagnostics, want %d: %v", len(diagnostics), len(test.want), diagnostics)
 			}
 			for i, want := range test.want {
-				if !strings.HasPrefix(problems[i].Error(), want) {
-					t.Errorf("got %q, want %q", problems[i].Error(), want)
+				if !strings.HasPrefix(diagnostics[i].Error(), want) {
+					t.Errorf("got %q, want %q", diagnostics[i].Error(), want)
 				}
-				if !strings.Contains(problems[i].Remedy, test.remedy) {
-					t.Errorf("the remedy is %q, want %q", problems[i].Remedy, test.remedy)
+				if !strings.Contains(diagnostics[i].Remedy, test.remedy) {
+					t.Errorf("the remedy is %q, want %q", diagnostics[i].Remedy, test.remedy)
 				}
 			}
 		})
@@ -166,9 +166,9 @@ func TestLocals(t *testing.T) {
 		"v = try(local.v, \"x\")":                      "x", // of itself it knows nothing
 		"a = { k = \"deep\" }\nv = local.a.k":          "deep",
 	} {
-		file, problems := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables("locals {\n"+body+"\n}", "local.v")}, jobspec.Options{})
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x", Text: withVariables("locals {\n"+body+"\n}", "local.v")}, jobspec.Options{})
 		if file.Job == nil {
-			t.Errorf("%q: %v", body, problems)
+			t.Errorf("%q: %v", body, diagnostics)
 			continue
 		}
 		if got := file.Job.TaskGroups[0].Tasks[0].Env["A"]; got != want {
@@ -184,8 +184,8 @@ func TestFileBesideTheJobFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	src := jobspec.Source{Name: filepath.Join(dir, "x.nomad.hcl"), Text: inEnv(`file("motd.txt")`)}
-	_, problems := jobspec.Parse(src, jobspec.Options{})
-	if len(problems) != 1 || !strings.Contains(problems[0].Remedy, filepath.Join(dir, "motd.txt")) {
-		t.Errorf("got %+v", problems)
+	_, diagnostics := jobspec.Parse(src, jobspec.Options{})
+	if len(diagnostics) != 1 || !strings.Contains(diagnostics[0].Remedy, filepath.Join(dir, "motd.txt")) {
+		t.Errorf("got %+v", diagnostics)
 	}
 }

@@ -59,13 +59,13 @@ func TestWhatNomadSwallowsIsAWarning(t *testing.T) {
 	seen := map[string]bool{}
 	for _, path := range jobFiles(t, "testdata/ok") {
 		name := caseName(path)
-		_, problems := parseCase(t, path)
+		_, diagnostics := parseCase(t, path)
 		var got []string
-		for _, problem := range problems {
-			if problem.Severity != jobspec.Warning {
-				t.Errorf("%s: %v", path, problem)
+		for _, diagnostic := range diagnostics {
+			if diagnostic.Severity != jobspec.Warning {
+				t.Errorf("%s: %v", path, diagnostic)
 			}
-			got = append(got, fmt.Sprintf("%d: %s", problem.Range.Start.Line, problem.Summary))
+			got = append(got, fmt.Sprintf("%d: %s", diagnostic.Range.Start.Line, diagnostic.Summary))
 		}
 		if diff := cmp.Diff(warnings[name], got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", filepath.Base(path), diff)

@@ -298,7 +298,7 @@ func TestList(t *testing.T) {
 	const path = "/v1/allocations"
 	one := cluster(t, "", map[string]any{path: []any{stub("web", "b", 10, 1, "t"), stub("web", "b", 2, 5, "t"), stub("web", "b", 2, 4, "y", "x"), stub("web", "a", 3, 9)}})
 	other, broken := cluster(t, "", map[string]any{path: []any{stub("api", "z", 0, 1, "t"), stub("web", "b", 0, 1, "t")}}), cluster(t, "", nil)
-	tasks, problems := List(t.Context(), []*Server{one, broken, other}, "")
+	tasks, failed := List(t.Context(), []*Server{one, broken, other}, "")
 	var got []string
 	for _, task := range tasks {
 		got = append(got, fmt.Sprintf("%s@%d/%s", task.Alloc.Name, task.Alloc.CreateTime, task.Name))
@@ -310,8 +310,8 @@ func TestList(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("listed are\n%q, want\n%q", got, want)
 	}
-	if len(problems) != 1 || !strings.HasPrefix(problems[0].Error(), "cannot list the tasks of http://") {
-		t.Errorf("problems %v", problems)
+	if len(failed) != 1 || !strings.HasPrefix(failed[0].Error(), "cannot list the tasks of http://") {
+		t.Errorf("failed %v", failed)
 	}
 	if tasks[1].State == nil || tasks[1].Running() {
 		t.Error("an allocation without known tasks runs")

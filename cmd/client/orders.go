@@ -52,7 +52,7 @@ const statsAsked = 16
 
 // Stats returns what the tasks use now, by task, and what could not be asked. A
 // task that has none, such as one that has just ended, is left out.
-func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResourceUsage, problems []error) {
+func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResourceUsage, failed []error) {
 	of := Allocs(tasks)
 	answers, errs := make([]*api.AllocResourceUsage, len(of)), make([]error, len(of))
 	var asking sync.WaitGroup

@@ -523,7 +523,7 @@ func TestStats(t *testing.T) {
 		return &Task{Server: s, Name: name, Alloc: &api.AllocationListStub{ID: alloc, Name: "web.g[" + alloc + "]"}}
 	}
 	tasks := []*Task{task("1", "a"), task("1", "none"), task("1", "ended"), task("3", "a"), task("2", "b"), task("1", "b")}
-	used, problems := Stats(t.Context(), tasks)
+	used, failed := Stats(t.Context(), tasks)
 	for i, task := range tasks {
 		if (used[task] != nil) != slices.Contains([]int{0, 4, 5}, i) {
 			t.Errorf("task %d: %v", i, used[task])
@@ -532,8 +532,8 @@ func TestStats(t *testing.T) {
 	if len(used) != 3 || len(n.asked) != 3 {
 		t.Errorf("%d have statistics, asked %q", len(used), n.asked)
 	}
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "web.g[3]") {
-		t.Errorf("problems %v", problems)
+	if len(failed) != 1 || !strings.Contains(failed[0].Error(), "web.g[3]") {
+		t.Errorf("failed %v", failed)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		n := &nomad{answers: map[string][]any{"/v1/client/allocation/x/stats": nil}}
@@ -545,7 +545,7 @@ func TestStats(t *testing.T) {
 		}
 		ended := make(chan struct{})
 		go func() {
-			_, problems = Stats(t.Context(), many)
+			_, failed = Stats(t.Context(), many)
 			close(ended)
 		}()
 		synctest.Wait()
@@ -555,8 +555,8 @@ func TestStats(t *testing.T) {
 		}
 		n.mu.Unlock()
 		<-ended
-		if len(n.asked) != len(many) || len(problems) != len(many) {
-			t.Errorf("asked %d, %d problems", len(n.asked), len(problems))
+		if len(n.asked) != len(many) || len(failed) != len(many) {
+			t.Errorf("asked %d, %d failed", len(n.asked), len(failed))
 		}
 	})
 }

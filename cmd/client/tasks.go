@@ -38,7 +38,7 @@ func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open
 // List returns the tasks of all servers, those of a job alone if one is named,
 // sorted by job, allocation and name. A server that is gone meanwhile has
 // none; what could not be asked of the others is told beside.
-func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, problems []error) {
+func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, failed []error) {
 	lists, errs := make([][]*Task, len(servers)), make([]error, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
@@ -63,7 +63,7 @@ type Job struct {
 
 // ListJobs returns the jobs of all servers, sorted by ID, and what could not be
 // asked of those that are not gone.
-func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, problems []error) {
+func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, failed []error) {
 	lists, errs := make([][]Job, len(servers)), make([]error, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
@@ -85,13 +85,13 @@ func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, problems []er
 }
 
 // failures are the errors of servers that are not gone.
-func failures(servers []*Server, errs []error) (problems []error) {
+func failures(servers []*Server, errs []error) (failed []error) {
 	for i, err := range errs {
 		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
-			problems = append(problems, err)
+			failed = append(failed, err)
 		}
 	}
-	return problems
+	return failed
 }
 
 // Gone reports whether an engine had ended before it was asked.

@@ -38,9 +38,9 @@ type CallError struct{ Text, Hint string }
 
 func (e *CallError) Error() string { return e.Text }
 
-// Read parses job files, or the only one of the folder. The problems are those
+// Read parses job files, or the only one of the folder. The diagnostics are those
 // of all files; a file that has errors has no job.
-func Read(ctx context.Context, names []string, stdin io.Reader, environ []string, opts Options) ([]File, jobspec.Problems, error) {
+func Read(ctx context.Context, names []string, stdin io.Reader, environ []string, opts Options) ([]File, jobspec.Diagnostics, error) {
 	if len(names) == 0 {
 		name, err := only()
 		if err != nil {
@@ -51,25 +51,25 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 	if stdin := slices.Index(names, "-"); stdin >= 0 && slices.Contains(names[stdin+1:], "-") {
 		return nil, nil, &CallError{Text: "stdin can be read once, but - is there twice"}
 	}
-	stubs, problems, err := opts.stubs(names)
+	stubs, diagnostics, err := opts.stubs(names)
 	if err != nil {
 		return nil, nil, err
 	}
-	broken := problems.HasErrors() // then it is not known what the files lack
+	broken := diagnostics.HasErrors() // then it is not known what the files lack
 	var files []File
 	for _, name := range names {
 		src, err := jobspec.Read(ctx, name, stdin)
 		if err != nil {
-			problems = append(problems, unread(err))
+			diagnostics = append(diagnostics, unread(err))
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{
 			Vars: opts.Vars, VarFiles: opts.VarFiles, Environ: environ, Values: stubs.Values, Outline: opts.Outline || broken,
 		})
 		files = append(files, File{file, src.Name, stubs, broken, opts.submission(src, file)})
-		problems = append(problems, found...)
+		diagnostics = append(diagnostics, found...)
 	}
-	return files, problems, ctx.Err()
+	return files, diagnostics, ctx.Err()
 }
 
 // only returns the only job file of the current folder.
@@ -93,13 +93,13 @@ func only() (string, error) {
 	return "", &CallError{Text: "no job file: name one, the folder holds " + strings.Join(found, ", ")}
 }
 
-// unread is the problem of a file that cannot be read.
-func unread(err error) jobspec.Problem {
-	var p jobspec.Problem
+// unread is the diagnostic of a file that cannot be read.
+func unread(err error) jobspec.Diagnostic {
+	var p jobspec.Diagnostic
 	if errors.As(err, &p) {
 		return p
 	}
-	return jobspec.Problem{Summary: err.Error()}
+	return jobspec.Diagnostic{Summary: err.Error()}
 }
 
 // Jobs returns the jobs of files.

@@ -8,7 +8,7 @@ import (
 )
 
 // stubs reads the stubs of job files: of the file given, or of that beside them.
-func (o *Options) stubs(names []string) (*stub.Set, jobspec.Problems, error) {
+func (o *Options) stubs(names []string) (*stub.Set, jobspec.Diagnostics, error) {
 	path := o.Stubs
 	if path == "" && o.Stubbed {
 		for i, name := range names {
@@ -25,14 +25,14 @@ func (o *Options) stubs(names []string) (*stub.Set, jobspec.Problems, error) {
 	if path == "" {
 		return stub.None(), nil, nil
 	}
-	stubs, problems := stub.Read(path)
+	stubs, diagnostics := stub.Read(path)
 	if stubs == nil {
 		stubs = stub.None()
 	}
 	if p, exposed := stubs.Exposed(); exposed {
-		problems = append(problems, p)
+		diagnostics = append(diagnostics, p)
 	}
-	return stubs, problems, nil
+	return stubs, diagnostics, nil
 }
 
 // Stubs returns the stubs of files; all have the same.

@@ -16,7 +16,7 @@ var remedies = map[string]string{
 }
 
 // artifacts refuses those that can never be downloaded here.
-func artifacts(_ *Case, t taskOf) (problems jobspec.Problems) {
+func artifacts(_ *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	for i, a := range t.Artifacts {
 		kind, not := artifact.Unsupported(*a.GetterSource)
 		if !not {
@@ -26,12 +26,12 @@ func artifacts(_ *Case, t taskOf) (problems jobspec.Problems) {
 		if remedies[kind] == "" {
 			from = "this source" // whose first part may be anything, a secret as well
 		}
-		problems = append(problems, jobspec.Problem{
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Summary: fmt.Sprintf("artifacts from %s are not supported here", from),
 			Detail:  "there are http, https, git and files of this machine",
 			Remedy:  remedies[kind],
 			Path:    t.at.Index("artifact", i).Attr("source"),
 		})
 	}
-	return problems
+	return diagnostics
 }

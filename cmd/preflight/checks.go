@@ -21,7 +21,7 @@ const (
 type check struct {
 	name    string
 	entries Entry
-	find    func(c *Case) jobspec.Problems
+	find    func(c *Case) jobspec.Diagnostics
 }
 
 // checks is the table: everything that is checked, in this order. A diagnostic
@@ -60,8 +60,8 @@ func checks() []check {
 }
 
 // withStubs makes a check one that knows nothing without the stubs.
-func withStubs(find func(*Case) jobspec.Problems) func(*Case) jobspec.Problems {
-	return func(c *Case) jobspec.Problems {
+func withStubs(find func(*Case) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
+	return func(c *Case) jobspec.Diagnostics {
 		if c.StubsBroken {
 			return nil
 		}
@@ -69,9 +69,9 @@ func withStubs(find func(*Case) jobspec.Problems) func(*Case) jobspec.Problems {
 	}
 }
 
-func rules(_ *Case, f File) jobspec.Problems { return validate.Job(f.Job) }
+func rules(_ *Case, f File) jobspec.Diagnostics { return validate.Job(f.Job) }
 
-func size(c *Case, f File) jobspec.Problems {
+func size(c *Case, f File) jobspec.Diagnostics {
 	if c.MaxAllocs == 0 {
 		return nil
 	}
@@ -79,11 +79,11 @@ func size(c *Case, f File) jobspec.Problems {
 }
 
 // twins finds jobs that are in several files.
-func twins(c *Case) jobspec.Problems {
+func twins(c *Case) jobspec.Diagnostics {
 	first := make(map[string]string) // file by job ID
-	return perJob(func(_ *Case, f File) (problems jobspec.Problems) {
+	return perJob(func(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 		if other, ok := first[*f.Job.ID]; ok {
-			problems = append(problems, jobspec.Problem{
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Summary: fmt.Sprintf("job %q is in another file as well", *f.Job.ID),
 				Detail:  fmt.Sprintf("the other one is %s", other),
 				Remedy:  "give one of them another id",
@@ -91,30 +91,32 @@ func twins(c *Case) jobspec.Problems {
 			})
 		}
 		first[*f.Job.ID] = f.Name
-		return problems
+		return diagnostics
 	})(c)
 }
 
-func constraints(c *Case, f File) jobspec.Problems { return placement.Check(f.Job, c.node()) }
+func constraints(c *Case, f File) jobspec.Diagnostics { return placement.Check(f.Job, c.node()) }
 
 // unknownConstraints are an error in a rehearsal, which is to tell whether a
 // node of a cluster would do.
-func unknownConstraints(c *Case, f File) jobspec.Problems { return placement.Unknown(f.Job, c.node()) }
+func unknownConstraints(c *Case, f File) jobspec.Diagnostics {
+	return placement.Unknown(f.Job, c.node())
+}
 
 // staticPorts refuses static ports that take several machines. In a rehearsal,
 // where no port is opened, it warns.
-func staticPorts(c *Case) jobspec.Problems {
+func staticPorts(c *Case) jobspec.Diagnostics {
 	var taken placement.StaticPorts
-	problems := perJob(func(_ *Case, f File) jobspec.Problems { return taken.Check(f.Job) })(c)
+	diagnostics := perJob(func(_ *Case, f File) jobspec.Diagnostics { return taken.Check(f.Job) })(c)
 	if c.Entry == Rehearse {
-		problems = withSeverity(problems, jobspec.Warning)
+		diagnostics = withSeverity(diagnostics, jobspec.Warning)
 	}
-	return problems
+	return diagnostics
 }
 
-func withSeverity(problems jobspec.Problems, s jobspec.Severity) jobspec.Problems {
-	for i := range problems {
-		problems[i].Severity = s
+func withSeverity(diagnostics jobspec.Diagnostics, s jobspec.Severity) jobspec.Diagnostics {
+	for i := range diagnostics {
+		diagnostics[i].Severity = s
 	}
-	return problems
+	return diagnostics
 }

@@ -24,9 +24,9 @@ var entryNames = []string{
 // caseOf returns a case with jobs, each in a file, and drivers that are usable.
 func caseOf(t *testing.T, entry Entry, stubs string, jobs ...string) *Case {
 	t.Helper()
-	world, problems := stub.Parse("taskrun.hcl", []byte(stubs))
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	world, diagnostics := stub.Parse("taskrun.hcl", []byte(stubs))
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	c := &Case{Entry: entry, Stubs: world, Drivers: catalog.New(), DataDir: "/data", MaxAllocs: 3}
 	c.Health = NewHealth(c.Drivers)
@@ -35,9 +35,9 @@ func caseOf(t *testing.T, entry Entry, stubs string, jobs ...string) *Case {
 	}
 	for i, text := range jobs {
 		name := fmt.Sprintf("%d.nomad.hcl", i)
-		file, problems := jobspec.Parse(jobspec.Source{Name: name, Text: []byte(text)}, jobspec.Options{})
-		if problems.HasErrors() {
-			t.Fatal(problems)
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: name, Text: []byte(text)}, jobspec.Options{})
+		if diagnostics.HasErrors() {
+			t.Fatal(diagnostics)
 		}
 		c.Files = append(c.Files, File{File: file, Job: file.Job, Name: name})
 	}

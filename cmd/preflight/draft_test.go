@@ -15,18 +15,18 @@ import (
 )
 
 // validated returns what taskrun validate finds in a text.
-func validated(name string, text []byte) jobspec.Problems {
-	file, problems := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
+func validated(name string, text []byte) jobspec.Diagnostics {
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
 	c := &Case{
 		Entry: Validate, Files: []File{{File: file, Job: file.Draft, Name: name}}, Stubs: stub.None(),
 		Drivers: catalog.New(), MaxAllocs: validate.DefaultMaxAllocs,
 	}
 	c.Prepare()
-	return append(problems, c.Check()...)
+	return append(diagnostics, c.Check()...)
 }
 
-func errorsOf(problems jobspec.Problems) (found []string) {
-	for _, p := range problems {
+func errorsOf(diagnostics jobspec.Diagnostics) (found []string) {
+	for _, p := range diagnostics {
 		if p.Severity == jobspec.Error {
 			found = append(found, p.Error())
 		}

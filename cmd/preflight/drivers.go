@@ -28,20 +28,20 @@ var standIns = map[string]string{
 }
 
 // driver checks the driver and the config block of a task.
-func driver(c *Case, t taskOf) jobspec.Problems {
+func driver(c *Case, t taskOf) jobspec.Diagnostics {
 	if t.Driver == "" {
 		return nil // which is a rule of Nomad
 	}
 	was, ok := c.replaced[t.Task]
 	if !ok {
-		problems := c.configs.Check(t.Driver, t.Config, t.at)
+		diagnostics := c.configs.Check(t.Driver, t.Config, t.at)
 		if c.Drivers[t.Driver] == nil {
-			problems = append(problems, unknownDriver(c.Drivers, t.Driver, t.at, c.Entry)...)
+			diagnostics = append(diagnostics, unknownDriver(c.Drivers, t.Driver, t.at, c.Entry)...)
 		}
-		return problems
+		return diagnostics
 	}
-	if problems := c.configs.Check(was.driver, was.config, t.at); problems.HasErrors() {
-		return problems
+	if diagnostics := c.configs.Check(was.driver, was.config, t.at); diagnostics.HasErrors() {
+		return diagnostics
 	}
 	return append(was.leftOut(t), c.configs.Check(t.Driver, t.Config, t.at)...)
 }
@@ -72,11 +72,11 @@ func (c *Case) replace(t *api.Task) {
 	c.replaced[t] = was
 }
 
-func (r replaced) leftOut(t taskOf) jobspec.Problems {
+func (r replaced) leftOut(t taskOf) jobspec.Diagnostics {
 	if len(r.left) == 0 {
 		return nil
 	}
-	return jobspec.Problems{{
+	return jobspec.Diagnostics{{
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("task %q of driver %q runs with %q, which does not have all its options", t.Name, r.driver, t.Driver),
 		Detail:   "left out: " + strings.Join(r.left, ", "),
@@ -87,10 +87,10 @@ func (r replaced) leftOut(t taskOf) jobspec.Problems {
 // unknownDriver says that there is no such driver. A job file that is only
 // looked at may be meant for another machine, and the run that a file is for
 // may replace the driver: then it is an error only if it looks like a slip.
-func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path, entry Entry) jobspec.Problems {
+func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path, entry Entry) jobspec.Diagnostics {
 	lookOnly := entry&(Validate|Strict|Plan|Update) != 0
 	names := slices.Sorted(maps.Keys(known))
-	p := jobspec.Problem{
+	p := jobspec.Diagnostic{
 		Summary: fmt.Sprintf("there is no driver %q", name),
 		Detail:  fmt.Sprintf("taskrun has %s", strings.Join(names, ", ")),
 		Path:    at.Attr("driver"),
@@ -113,5 +113,5 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 	default:
 		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=mock_driver", name)
 	}
-	return jobspec.Problems{p}
+	return jobspec.Diagnostics{p}
 }

@@ -32,13 +32,13 @@ type gap struct {
 }
 
 // gaps says once for each gap that a job falls into what happens instead.
-func gaps(_ *Case, f File) (problems jobspec.Problems) {
+func gaps(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 	for _, g := range notDone {
 		places := g.find(f.Job, g.block)
 		if len(places) == 0 {
 			continue
 		}
-		p := jobspec.Problem{
+		p := jobspec.Diagnostic{
 			Severity: jobspec.Warning,
 			Summary:  fmt.Sprintf("taskrun does not carry out %q blocks yet: %s", g.block, g.instead),
 			Path:     places[0],
@@ -46,9 +46,9 @@ func gaps(_ *Case, f File) (problems jobspec.Problems) {
 		if n := len(places); n > 1 {
 			p.Detail = fmt.Sprintf("the job has %d of them", n)
 		}
-		problems = append(problems, p)
+		diagnostics = append(diagnostics, p)
 	}
-	return problems
+	return diagnostics
 }
 
 func inTasks(count func(*api.Task) int) func(*api.Job, string) []jobspec.Path {

@@ -32,9 +32,9 @@ func TestEveryGapIsNoticedAtItsPlace(t *testing.T) {
 		t.Errorf("the job has %d blocks that are not done, the table %d", len(want), len(notDone))
 	}
 
-	file, problems := jobspec.Parse(jobspec.Source{Name: "notdone.nomad.hcl", Text: text}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "notdone.nomad.hcl", Text: text}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	var got []string
 	found := perJob(gaps)(&Case{Files: []File{{File: file, Job: file.Job, Name: "notdone.nomad.hcl"}}})
@@ -59,14 +59,14 @@ func TestJobWithoutGapsHasNoNotice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, problems := jobspec.Parse(src, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(src, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	c := &Case{Entry: Up, Files: []File{{File: file, Job: file.Job, Name: src.Name}}, Stubs: stub.None(), Drivers: catalog.New()}
 	c.Health = NewHealth(c.Drivers)
 	c.Prepare()
-	if problems := c.Check(); len(problems) > 0 {
-		t.Errorf("the example has problems: %v", problems)
+	if diagnostics := c.Check(); len(diagnostics) > 0 {
+		t.Errorf("the example has diagnostics: %v", diagnostics)
 	}
 }

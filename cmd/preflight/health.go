@@ -52,18 +52,18 @@ func (h *Health) Of(name string) drivers.Fingerprint {
 }
 
 // health finds a driver that cannot be used on this machine.
-func health(c *Case, t taskOf) jobspec.Problems {
+func health(c *Case, t taskOf) jobspec.Diagnostics {
 	if c.Drivers[t.Driver] == nil {
 		return nil // another check says so
 	}
 	if f := c.Health.Of(t.Driver); f.Health != drivers.HealthHealthy {
-		return jobspec.Problems{unusableDriver(t.Driver, f, t.at)}
+		return jobspec.Diagnostics{unusableDriver(t.Driver, f, t.at)}
 	}
 	return nil
 }
 
-func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Problem {
-	p := jobspec.Problem{
+func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Diagnostic {
+	p := jobspec.Diagnostic{
 		Summary: fmt.Sprintf("driver %q cannot be used on this machine", name),
 		Detail:  f.HealthDescription,
 		Path:    at.Attr("driver"),

@@ -15,7 +15,7 @@ import (
 
 // hostPaths tells, once a job, which paths of this machine its tasks do not
 // get.
-func hostPaths(c *Case, f File) jobspec.Problems {
+func hostPaths(c *Case, f File) jobspec.Diagnostics {
 	if c.HostPaths {
 		return nil
 	}
@@ -38,7 +38,7 @@ func hostPaths(c *Case, f File) jobspec.Problems {
 	if len(paths) == 0 {
 		return nil
 	}
-	return jobspec.Problems{{
+	return jobspec.Diagnostics{{
 		Severity: jobspec.Warning,
 		Summary:  "tasks do not get paths of this machine: " + strings.Join(paths, ", "),
 		Detail:   instead(paths, c.DataDir),

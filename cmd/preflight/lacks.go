@@ -16,9 +16,9 @@ import (
 
 // missingKeys finds what templates ask a cluster for and no stub defines: it
 // would be missing when their tasks start.
-func missingKeys(c *Case) jobspec.Problems {
+func missingKeys(c *Case) jobspec.Diagnostics {
 	local := localServices(c.Files)
-	return perTask(func(c *Case, t taskOf) (problems jobspec.Problems) {
+	return perTask(func(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 		if !c.executes(t) {
 			return nil
 		}
@@ -28,15 +28,15 @@ func missingKeys(c *Case) jobspec.Problems {
 			switch {
 			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what runs
 			default:
-				problems = append(problems, lackOf(c, t, lack))
+				diagnostics = append(diagnostics, lackOf(c, t, lack))
 			}
 		}
-		return problems
+		return diagnostics
 	})(c)
 }
 
 // missingSecrets finds secret blocks whose values no stub defines.
-func missingSecrets(c *Case, t taskOf) (problems jobspec.Problems) {
+func missingSecrets(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	for n, s := range t.Secrets {
 		if !secrets.Known(s) {
 			continue
@@ -45,13 +45,13 @@ func missingSecrets(c *Case, t taskOf) (problems jobspec.Problems) {
 			continue
 		}
 		need := secrets.Need(t.file.Job, s)
-		problems = append(problems, jobspec.Problem{
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Summary: fmt.Sprintf("secret %q of task %q is %s %q, which nobody lends", s.Name, t.Name, need.Words(), need.Label),
 			Remedy:  addTo(c.Stubs, need),
 			Path:    t.at.Index("secret", n).Attr("path"),
 		})
 	}
-	return problems
+	return diagnostics
 }
 
 func addTo(stubs *stub.Set, need stub.Need) string {
@@ -67,9 +67,9 @@ func (f fixed) Changed() <-chan struct{} { return nil }
 // lackOf is the diagnostic of a template that lacks something. In a rehearsal,
 // which is to tell whether a cluster would do, a service that nothing offers is
 // an error.
-func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Problem {
+func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Diagnostic {
 	tmpl := t.Templates[lack.Template]
-	p := jobspec.Problem{
+	p := jobspec.Diagnostic{
 		Summary: fmt.Sprintf("template %q of task %q asks for %s %q, which nobody lends", *tmpl.DestPath, t.Name, lack.Need.Words(), lack.Need.Label),
 		Remedy:  addTo(c.Stubs, lack.Need),
 		Path:    t.at.Index("template", lack.Template).Attr("data"),

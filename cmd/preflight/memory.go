@@ -14,17 +14,17 @@ import (
 )
 
 // memoryMax warns of each memory_max that has no effect.
-func memoryMax(c *Case, f File) jobspec.Problems {
-	problems := placement.IgnoredMemoryMax(f.Job, &taskenv.Node{MemoryOversubscription: c.MemoryMax})
+func memoryMax(c *Case, f File) jobspec.Diagnostics {
+	diagnostics := placement.IgnoredMemoryMax(f.Job, &taskenv.Node{MemoryOversubscription: c.MemoryMax})
 	if c.Entry&ofAPI != 0 {
-		for i := range problems {
-			problems[i].Summary += ". Update the Scheduler Configuration to allow oversubscription." // Nomad's words
+		for i := range diagnostics {
+			diagnostics[i].Summary += ". Update the Scheduler Configuration to allow oversubscription." // Nomad's words
 		}
 	}
-	return problems
+	return diagnostics
 }
 
-func memoryLimits(c *Case) jobspec.Problems {
+func memoryLimits(c *Case) jobspec.Diagnostics {
 	if !c.EnforceMemory {
 		return nil
 	}
@@ -33,7 +33,7 @@ func memoryLimits(c *Case) jobspec.Problems {
 
 // EnforceMemory has the drivers of the jobs enforce memory limits, and warns of
 // those that cannot.
-func EnforceMemory(files []File, known map[string]drivers.Driver) (problems jobspec.Problems) {
+func EnforceMemory(files []File, known map[string]drivers.Driver) (diagnostics jobspec.Diagnostics) {
 	var names []string
 	for _, f := range files {
 		if f.Job != nil {
@@ -47,12 +47,12 @@ func EnforceMemory(files []File, known map[string]drivers.Driver) (problems jobs
 			err = d.EnforceMemory()
 		}
 		if err != nil {
-			problems = append(problems, jobspec.Problem{
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Severity: jobspec.Warning,
 				Summary:  fmt.Sprintf("memory limits of %s tasks are not enforced", name),
 				Detail:   err.Error(),
 			})
 		}
 	}
-	return problems
+	return diagnostics
 }

@@ -11,22 +11,22 @@ import (
 )
 
 // networks warns of groups whose network is not what they ask for.
-func networks(c *Case, f File) (problems jobspec.Problems) {
+func networks(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 	for i, g := range f.Job.TaskGroups {
 		if len(g.Networks) == 0 {
 			continue
 		}
 		if p, ok := networkNotice(g, c.Drivers, jobspec.Root.Index("group", i).Index("network", 0)); ok {
-			problems = append(problems, p)
+			diagnostics = append(diagnostics, p)
 		}
 	}
-	return problems
+	return diagnostics
 }
 
-func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec.Path) (jobspec.Problem, bool) {
+func networkNotice(g *api.TaskGroup, known map[string]drivers.Driver, at jobspec.Path) (jobspec.Diagnostic, bool) {
 	n := g.Networks[0]
 	inside, outside := byNetwork(g, known)
-	p := jobspec.Problem{Severity: jobspec.Warning, Path: at}
+	p := jobspec.Diagnostic{Severity: jobspec.Warning, Path: at}
 	isHost := n.Mode == "" || n.Mode == "host"
 	switch {
 	case isHost && (n.DNS == nil || len(inside) > 0):

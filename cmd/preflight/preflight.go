@@ -121,41 +121,41 @@ func (c *Case) Prepare() {
 
 // Check returns the diagnostics of every check of the entry point, in the order
 // of the files.
-func (c *Case) Check() (problems jobspec.Problems) {
+func (c *Case) Check() (diagnostics jobspec.Diagnostics) {
 	for _, row := range checks() {
 		if row.entries&c.Entry != 0 {
-			problems = append(problems, row.find(c)...)
+			diagnostics = append(diagnostics, row.find(c)...)
 		}
 	}
-	problems.Sort()
-	return problems
+	diagnostics.Sort()
+	return diagnostics
 }
 
 // perJob makes a check of one that looks at one job at a time.
-func perJob(find func(c *Case, f File) jobspec.Problems) func(*Case) jobspec.Problems {
-	return func(c *Case) (problems jobspec.Problems) {
+func perJob(find func(c *Case, f File) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
+	return func(c *Case) (diagnostics jobspec.Diagnostics) {
 		for _, f := range c.Files {
 			if f.Job == nil {
 				continue
 			}
 			found := f.Sure(find(c, f))
 			f.Place(found)
-			problems = append(problems, found...)
+			diagnostics = append(diagnostics, found...)
 		}
-		return problems
+		return diagnostics
 	}
 }
 
 // perTask makes a check of one that looks at one task at a time.
-func perTask(find func(c *Case, in taskOf) jobspec.Problems) func(*Case) jobspec.Problems {
-	return perJob(func(c *Case, f File) (problems jobspec.Problems) {
+func perTask(find func(c *Case, in taskOf) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
+	return perJob(func(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 		for i, g := range f.Job.TaskGroups {
 			for k, t := range g.Tasks {
 				at := jobspec.Root.Index("group", i).Index("task", k)
-				problems = append(problems, find(c, taskOf{t, g, f, at})...)
+				diagnostics = append(diagnostics, find(c, taskOf{t, g, f, at})...)
 			}
 		}
-		return problems
+		return diagnostics
 	})
 }
 

@@ -12,17 +12,17 @@ import (
 
 // siblings warns of variables that refer to others of the same env or meta
 // block: it works here, and on a cluster only by chance.
-func siblings(_ *Case, t taskOf) (problems jobspec.Problems) {
+func siblings(_ *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	if !refers(t.Env) && !refers(t.Meta) && !refers(t.group.Meta) && !refers(t.file.Job.Meta) {
 		return nil
 	}
 	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, t.file.Job, t.group, t.Task).Build()
 	for _, w := range env.Warnings() {
 		if w.Kind != taskenv.UnknownReference { // which may be known at run time
-			problems = append(problems, doubt(t.Task, w, t.at))
+			diagnostics = append(diagnostics, linkWarning(t.Task, w, t.at))
 		}
 	}
-	return problems
+	return diagnostics
 }
 
 func refers(block map[string]string) bool {
@@ -34,8 +34,8 @@ func refers(block map[string]string) bool {
 	return false
 }
 
-func doubt(t *api.Task, w taskenv.Warning, at jobspec.Path) jobspec.Problem {
-	p := jobspec.Problem{
+func linkWarning(t *api.Task, w taskenv.Warning, at jobspec.Path) jobspec.Diagnostic {
+	p := jobspec.Diagnostic{
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("task %q: %s", t.Name, w),
 		Remedy:   "write the value in both, or compute it with a local",

@@ -11,7 +11,7 @@ import (
 // stubTargets finds task blocks of the stubs that are for no task. Such a block
 // may be for another job file, but not if it names a job that is here or looks
 // like a slip.
-func stubTargets(c *Case) (problems jobspec.Problems) {
+func stubTargets(c *Case) (diagnostics jobspec.Diagnostics) {
 	known := map[string]bool{} // jobs
 	var tasks []string
 	for _, f := range c.Files {
@@ -28,18 +28,18 @@ func stubTargets(c *Case) (problems jobspec.Problems) {
 	for i, t := range c.Stubs.Tasks {
 		steps := strings.Split(t.Target, "/")
 		near := diagnostic.Nearest(steps[len(steps)-1], tasks)
-		p := jobspec.Problem{Summary: fmt.Sprintf("there is no task %q", t.Target), Range: t.At}
+		p := jobspec.Diagnostic{Summary: fmt.Sprintf("there is no task %q", t.Target), Range: t.At}
 		if near != "" {
 			p.Remedy = fmt.Sprintf("did you mean %q?", near)
 		}
 		switch {
 		case c.overridden[i]:
 		case len(steps) == 3 && known[steps[0]]:
-			problems = append(problems, p)
+			diagnostics = append(diagnostics, p)
 		case near != "":
 			p.Severity = jobspec.Warning
-			problems = append(problems, p)
+			diagnostics = append(diagnostics, p)
 		}
 	}
-	return problems
+	return diagnostics
 }

@@ -19,14 +19,14 @@ import (
 
 // templates refuses those that cannot be parsed: they would fail their tasks at
 // the start.
-func templates(c *Case, t taskOf) (problems jobspec.Problems) {
+func templates(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	if !c.executes(t) {
 		return nil
 	}
 	for _, fault := range template.Faults(c.preview(t, 0)) {
-		problems = append(problems, brokenTemplate(t.file, t.Task, fault, t.at.Index("template", fault.Template).Attr("data")))
+		diagnostics = append(diagnostics, brokenTemplate(t.file, t.Task, fault, t.at.Index("template", fault.Template).Attr("data")))
 	}
-	return problems
+	return diagnostics
 }
 
 // templatesTime is how long the templates of a case may take. Those that are
@@ -64,8 +64,8 @@ func previewPorts(g *api.TaskGroup, run int) (ports []taskenv.Port) {
 	return ports
 }
 
-func brokenTemplate(f File, t *api.Task, fault template.Fault, at jobspec.Path) jobspec.Problem {
-	p := jobspec.Problem{
+func brokenTemplate(f File, t *api.Task, fault template.Fault, at jobspec.Path) jobspec.Diagnostic {
+	p := jobspec.Diagnostic{
 		Summary: fmt.Sprintf("template %q of task %q cannot be parsed: %s", *t.Templates[fault.Template].DestPath, t.Name, fault.Text),
 		Path:    at,
 	}

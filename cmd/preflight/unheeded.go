@@ -20,7 +20,7 @@ type Unheeded struct {
 
 // unheeded tells, for the drivers that run tasks, which of their options in the
 // config file have no effect.
-func unheeded(c *Case) (problems jobspec.Problems) {
+func unheeded(c *Case) (diagnostics jobspec.Diagnostics) {
 	used := map[string]bool{}
 	for _, f := range c.Files {
 		if f.Job != nil {
@@ -29,12 +29,12 @@ func unheeded(c *Case) (problems jobspec.Problems) {
 	}
 	for _, driver := range slices.Sorted(maps.Keys(used)) {
 		for _, o := range c.Unheeded[driver] {
-			problems = append(problems, jobspec.Problem{
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Severity: jobspec.Warning,
 				Summary:  fmt.Sprintf("%s: option %s of driver %q has no effect", o.At, o.Option, driver),
 				Detail:   o.Instead,
 			})
 		}
 	}
-	return problems
+	return diagnostics
 }

@@ -15,31 +15,31 @@ import (
 )
 
 // volumes warns of volumes that are not where a cluster would have them.
-func volumes(c *Case) jobspec.Problems {
+func volumes(c *Case) jobspec.Diagnostics {
 	told := make(map[string]bool) // sources
-	return perJob(func(_ *Case, f File) (problems jobspec.Problems) {
+	return perJob(func(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 		eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, _ string, at jobspec.Path) {
 			if !told[v.Source] {
 				told[v.Source] = true
-				problems = append(problems, folderNotice(v, c.DataDir, at))
+				diagnostics = append(diagnostics, folderNotice(v, c.DataDir, at))
 			}
 		})
-		return append(problems, linkNotice(f.Job, c.Drivers)...)
+		return append(diagnostics, linkNotice(f.Job, c.Drivers)...)
 	})(c)
 }
 
 // stubbedVolumes refuses host volumes that no stub defines.
-func stubbedVolumes(c *Case, f File) (problems jobspec.Problems) {
+func stubbedVolumes(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 	eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, source string, at jobspec.Path) {
 		if v.Type == "host" {
-			problems = append(problems, jobspec.Problem{
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Summary: fmt.Sprintf("no folder is lent for host volume %q", source),
 				Remedy:  defineFolder(source),
 				Path:    at,
 			})
 		}
 	})
-	return problems
+	return diagnostics
 }
 
 // defineFolder is the remedy for a host volume without a stub.
@@ -73,8 +73,8 @@ func isMounted(g *api.TaskGroup, volume string) bool {
 }
 
 // folderNotice tells which folder takes the place of a volume.
-func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec.Problem {
-	p := jobspec.Problem{
+func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec.Diagnostic {
+	p := jobspec.Diagnostic{
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("no folder is lent for host volume %q", v.Source),
 		Detail:   fmt.Sprintf("one of the data directory is used, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
@@ -91,8 +91,8 @@ func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec
 }
 
 // linkNotice tells, once a job, how tasks see volumes that nothing can mount.
-func linkNotice(j *api.Job, known map[string]drivers.Driver) jobspec.Problems {
-	var first jobspec.Problem
+func linkNotice(j *api.Job, known map[string]drivers.Driver) jobspec.Diagnostics {
+	var first jobspec.Diagnostic
 	mounts, readOnly := 0, false
 	for i, g := range j.TaskGroups {
 		for k, t := range g.Tasks {
@@ -105,7 +105,7 @@ func linkNotice(j *api.Job, known map[string]drivers.Driver) jobspec.Problems {
 					continue
 				}
 				if mounts++; mounts == 1 {
-					first = jobspec.Problem{
+					first = jobspec.Diagnostic{
 						Severity: jobspec.Warning,
 						Summary:  fmt.Sprintf("%s can mount nothing: volumes are links in the task's directory", t.Driver),
 						Detail:   fmt.Sprintf("%q is the link %q where the task starts", *m.Destination, filepath.Clean("/" + *m.Destination)[1:]),
@@ -125,5 +125,5 @@ func linkNotice(j *api.Job, known map[string]drivers.Driver) jobspec.Problems {
 	if readOnly {
 		first.Detail += "; read_only is not enforced"
 	}
-	return jobspec.Problems{first}
+	return jobspec.Diagnostics{first}
 }

@@ -18,13 +18,13 @@ const MaxSize = 64 << 20
 
 // Finder finds the files that "nomad fmt" formats.
 type Finder struct {
-	Recursive bool
-	Names     []string
-	Problems  jobspec.Problems
+	Recursive   bool
+	Names       []string
+	Diagnostics jobspec.Diagnostics
 }
 
 func (f *Finder) refuse(name, why, remedy string) {
-	f.Problems = append(f.Problems, jobspec.Problem{
+	f.Diagnostics = append(f.Diagnostics, jobspec.Diagnostic{
 		Summary: fmt.Sprintf("cannot format %q: %s", name, why), Remedy: remedy,
 	})
 }

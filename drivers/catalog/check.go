@@ -16,11 +16,11 @@ import (
 
 // check is the check of one config block.
 type check struct {
-	driver   string
-	problems jobspec.Problems
+	driver      string
+	diagnostics jobspec.Diagnostics
 }
 
-func (c *check) report(p jobspec.Problem) { c.problems = append(c.problems, p) }
+func (c *check) report(p jobspec.Diagnostic) { c.diagnostics = append(c.diagnostics, p) }
 
 // body checks a config block or a block in it.
 func (c *check) body(body map[string]any, known options, at jobspec.Path) {
@@ -43,7 +43,7 @@ func (c *check) body(body map[string]any, known options, at jobspec.Path) {
 	}
 	slices.Sort(missing)
 	for _, name := range missing {
-		c.report(jobspec.Problem{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
+		c.report(jobspec.Diagnostic{Summary: fmt.Sprintf("driver %q needs the option %q", c.driver, name), Path: at})
 	}
 }
 
@@ -55,7 +55,7 @@ func (c *check) unknown(name string, known options, at jobspec.Path) (near strin
 		where = fmt.Sprintf(" in %q", at.Name())
 	}
 	near = diagnostic.Nearest(name, slices.Collect(maps.Keys(known)))
-	c.report(jobspec.Problem{
+	c.report(jobspec.Diagnostic{
 		Summary: fmt.Sprintf("driver %q has no option %q%s", c.driver, name, where),
 		Remedy:  insteadOf(name, near, known),
 		Path:    at.Attr(name),
@@ -93,7 +93,7 @@ func isOfTask(name string) bool {
 // attribute checks the value of an option that is no block.
 func (c *check) attribute(value any, ty cty.Type, at jobspec.Path) {
 	if m, ok := findMisfit(value, ty, at); ok {
-		c.report(jobspec.Problem{
+		c.report(jobspec.Diagnostic{
 			Summary: fmt.Sprintf("option %q of driver %q must be %s", at.Name(), c.driver, describe(ty)),
 			Detail:  m.detail(),
 			Path:    m.at,
@@ -112,7 +112,7 @@ func (c *check) block(value any, o option, at jobspec.Path) {
 	}
 	list, ok := asList(value)
 	if !ok {
-		c.report(jobspec.Problem{
+		c.report(jobspec.Diagnostic{
 			Summary: fmt.Sprintf("option %q of driver %q must be a block", at.Name(), c.driver),
 			Remedy:  fmt.Sprintf("write %s { … }", at.Name()),
 			Path:    at,
@@ -121,7 +121,7 @@ func (c *check) block(value any, o option, at jobspec.Path) {
 	}
 	for i, element := range list {
 		if i > 0 && o.single {
-			c.report(jobspec.Problem{
+			c.report(jobspec.Diagnostic{
 				Summary: fmt.Sprintf("driver %q takes one block %q", c.driver, at.Name()), Path: elementOf(at, i),
 			})
 		}

@@ -144,9 +144,9 @@ func TestUnknownOptionHasARemedy(t *testing.T) {
 		"env":      "it belongs in the task, outside of config",
 		"nonsense": "it has any, args, auth, image, labels, mount, retries, sysctl, verbose, weight",
 	} {
-		problems := testChecker().Check("test", map[string]any{"image": "x", name: 1}, "task")
-		if len(problems) != 1 || problems[0].Remedy != want {
-			t.Errorf("%s: %+v, want the remedy %q", name, problems, want)
+		diagnostics := testChecker().Check("test", map[string]any{"image": "x", name: 1}, "task")
+		if len(diagnostics) != 1 || diagnostics[0].Remedy != want {
+			t.Errorf("%s: %+v, want the remedy %q", name, diagnostics, want)
 		}
 	}
 }

@@ -26,14 +26,14 @@ func NewChecker(known map[string]drivers.Driver) *Checker {
 // that are missing, values that cannot become what the driver needs. Text with
 // "${" is not judged, it is evaluated when the task starts. Nothing is wrong
 // where the driver is unknown. at is the path of the task.
-func (c *Checker) Check(driver string, config map[string]any, at jobspec.Path) jobspec.Problems {
+func (c *Checker) Check(driver string, config map[string]any, at jobspec.Path) jobspec.Diagnostics {
 	known := c.optionsOf(driver)
 	if known == nil {
 		return nil
 	}
 	check := check{driver: driver}
 	check.body(config, known, at.Attr("config"))
-	return check.problems
+	return check.diagnostics
 }
 
 // Options returns the names of the options at the top of a driver's config

@@ -66,9 +66,9 @@ func parse(t *testing.T, name string) *jobspec.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, problems := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: name, Text: text}, jobspec.Options{})
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
 	}
 	return file
 }

@@ -30,7 +30,7 @@ type Config struct {
 	// Preflight makes of a job, which is canonicalized then, what the run would
 	// make of it, and returns everything that is wrong with it. A job that is
 	// dispatched is not changed. Several jobs may be checked at once.
-	Preflight func(order Order, job *api.Job) jobspec.Problems
+	Preflight func(order Order, job *api.Job) jobspec.Diagnostics
 	// Keys verify the tokens of workload identities that tasks send.
 	Keys *workload.Keyring
 	// Sources is what the jobs were made of, by ID, where that is known.

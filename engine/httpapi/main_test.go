@@ -74,8 +74,8 @@ type fixture struct {
 }
 
 // rules is a preflight that knows Nomad's rules alone.
-func rules(node *taskenv.Node) func(httpapi.Order, *api.Job) jobspec.Problems {
-	return func(order httpapi.Order, job *api.Job) jobspec.Problems {
+func rules(node *taskenv.Node) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
+	return func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 		if order == httpapi.OrderDispatch {
 			return nil
 		}

@@ -20,7 +20,7 @@ const poll = time.Second
 // Stock is what is lent.
 type Stock struct {
 	file   string // empty: what is lent stays the same
-	report func(jobspec.Problems)
+	report func(jobspec.Diagnostics)
 	stamp  stamp // of the file as it was read last
 
 	variables *variable.Store
@@ -40,9 +40,9 @@ type stamp struct {
 }
 
 // New returns a stock that lends world, whose Nomad variables it puts into a
-// store; nil is one of its own. Problems of a later version of its file go to
+// store; nil is one of its own. Diagnostics of a later version of its file go to
 // report; what was lent before stays then.
-func New(world *stub.Set, variables *variable.Store, report func(jobspec.Problems)) *Stock {
+func New(world *stub.Set, variables *variable.Store, report func(jobspec.Diagnostics)) *Stock {
 	if variables == nil {
 		variables = &variable.Store{}
 	}
@@ -101,11 +101,11 @@ func (s *Stock) look() {
 		return
 	}
 	s.stamp = now
-	world, problems := stub.Read(s.file)
-	if len(problems) > 0 {
-		s.report(problems)
+	world, diagnostics := stub.Read(s.file)
+	if len(diagnostics) > 0 {
+		s.report(diagnostics)
 	}
-	if problems.HasErrors() {
+	if diagnostics.HasErrors() {
 		return
 	}
 	s.mu.Lock()

@@ -30,12 +30,12 @@ func TestTheFileIsFollowed(t *testing.T) {
 		}
 	}
 	write(`consul_key "k" { value = "1" }`)
-	world, problems := stub.Read(path)
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	world, diagnostics := stub.Read(path)
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	told := make(chan string, 10)
-	s := lent.New(world, nil, func(p jobspec.Problems) { told <- p.Error() })
+	s := lent.New(world, nil, func(p jobspec.Diagnostics) { told <- p.Error() })
 	defer s.Close()
 	changed := s.Changed()
 

@@ -14,9 +14,9 @@ import (
 
 func world(t *testing.T, text string) *stub.Set {
 	t.Helper()
-	w, problems := stub.Parse("taskrun.hcl", []byte(text))
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	w, diagnostics := stub.Parse("taskrun.hcl", []byte(text))
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
 	}
 	return w
 }

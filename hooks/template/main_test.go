@@ -46,9 +46,9 @@ func (l *lender) Changed() <-chan struct{} {
 // lend replaces what is lent by that of a file of stand-ins.
 func (l *lender) lend(text string) {
 	l.t.Helper()
-	world, problems := stub.Parse("taskrun.hcl", []byte(text))
-	if len(problems) > 0 {
-		l.t.Fatal(problems)
+	world, diagnostics := stub.Parse("taskrun.hcl", []byte(text))
+	if len(diagnostics) > 0 {
+		l.t.Fatal(diagnostics)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

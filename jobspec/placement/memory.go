@@ -12,7 +12,7 @@ import (
 // IgnoredMemoryMax returns a warning for each memory_max of a job that has no
 // effect on the node: without memory oversubscription, memory is the limit.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/resources#memory-oversubscription.
-func IgnoredMemoryMax(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
+func IgnoredMemoryMax(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	if node.MemoryOversubscription {
 		return nil
 	}
@@ -21,7 +21,7 @@ func IgnoredMemoryMax(job *api.Job, node *taskenv.Node) (problems jobspec.Proble
 			if t.Resources == nil || t.Resources.MemoryMaxMB == nil || *t.Resources.MemoryMaxMB == 0 {
 				continue
 			}
-			problems = append(problems, jobspec.Problem{
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Severity: jobspec.Warning,
 				Summary:  fmt.Sprintf("Memory oversubscription is not enabled; Task %q memory_max value will be ignored", *g.Name+"."+t.Name), // Nomad's words
 				Remedy:   "--memory-oversubscription enables it",
@@ -29,5 +29,5 @@ func IgnoredMemoryMax(job *api.Job, node *taskenv.Node) (problems jobspec.Proble
 			})
 		}
 	}
-	return problems
+	return diagnostics
 }

@@ -17,9 +17,9 @@ import (
 // node fails, as of its groups and tasks. Constraints that compare several
 // nodes (distinct_hosts, distinct_property) hold on a single one as long as
 // nothing else runs there, and are left out.
-func Check(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
+func Check(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	failed(job, node, func(c *api.Constraint, reason string, at jobspec.Path) {
-		problems = append(problems, jobspec.Problem{
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Severity: jobspec.Warning,
 			Summary:  fmt.Sprintf("this machine fails the constraint %s", describe(c)),
 			Detail:   reason,
@@ -27,19 +27,19 @@ func Check(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
 			Path:     at,
 		})
 	})
-	return problems
+	return diagnostics
 }
 
 // Unknown returns an error for each constraint that the node fails because
 // nobody says what it asks for: whether a node of a cluster would pass cannot
 // be told.
-func Unknown(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
+func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	failed(job, node, func(c *api.Constraint, _ string, at jobspec.Path) {
 		for _, target := range []string{c.LTarget, c.RTarget} {
 			if _, ok := node.Lookup(target); ok || target == "" {
 				continue
 			}
-			problems = append(problems, jobspec.Problem{
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Summary: fmt.Sprintf("the constraint %s asks for %q, which nobody lends", describe(c), target),
 				Remedy:  "add to taskrun.hcl: " + lend(target),
 				Path:    at,
@@ -47,7 +47,7 @@ func Unknown(job *api.Job, node *taskenv.Node) (problems jobspec.Problems) {
 			return
 		}
 	})
-	return problems
+	return diagnostics
 }
 
 // lend shows how a stubs file describes a node.

@@ -16,25 +16,25 @@ type StaticPorts struct {
 
 // Check returns the errors of a canonicalised job, given those that were
 // checked before. Ports that may collide (ignore_collision) do.
-func (s *StaticPorts) Check(job *api.Job) (problems jobspec.Problems) {
+func (s *StaticPorts) Check(job *api.Job) (diagnostics jobspec.Diagnostics) {
 	for i, g := range job.TaskGroups {
 		at := jobspec.Root.Index("group", i)
 		if len(g.Networks) > 0 {
-			problems = append(problems, s.network(job, g, g.Networks[0], at.Index("network", 0))...)
+			diagnostics = append(diagnostics, s.network(job, g, g.Networks[0], at.Index("network", 0))...)
 		}
 		for k, t := range g.Tasks {
 			if t.Resources != nil && len(t.Resources.Networks) > 0 {
 				in := at.Index("task", k).Attr("resources").Index("network", 0)
-				problems = append(problems, s.network(job, g, t.Resources.Networks[0], in)...)
+				diagnostics = append(diagnostics, s.network(job, g, t.Resources.Networks[0], in)...)
 			}
 		}
 	}
-	return problems
+	return diagnostics
 }
 
-func (s *StaticPorts) network(job *api.Job, g *api.TaskGroup, n *api.NetworkResource, at jobspec.Path) (problems jobspec.Problems) {
+func (s *StaticPorts) network(job *api.Job, g *api.TaskGroup, n *api.NetworkResource, at jobspec.Path) (diagnostics jobspec.Diagnostics) {
 	refuse := func(p api.Port, summary, detail, remedy string) {
-		problems = append(problems, jobspec.Problem{
+		diagnostics = append(diagnostics, jobspec.Diagnostic{
 			Summary: summary, Detail: detail, Remedy: remedy, Path: at.Label("port", p.Label).Attr("static"),
 		})
 	}
@@ -55,5 +55,5 @@ func (s *StaticPorts) network(job *api.Job, g *api.TaskGroup, n *api.NetworkReso
 				"on a cluster each would need a node of its own", "write count = 1, or remove static for ports that are free")
 		}
 	}
-	return problems
+	return diagnostics
 }

@@ -15,7 +15,7 @@ func TestASnippetShowsNoCredentials(t *testing.T) {
 		"the value": `"s3::https://me:SECRET@host/x?token=SECRET"`, "the name": "source", "a part of the URL": "host", "what follows": "# the app",
 	} {
 		begin := strings.Index(line, marked)
-		p := jobspec.Problem{Summary: "no", Range: jobspec.Range{
+		p := jobspec.Diagnostic{Summary: "no", Range: jobspec.Range{
 			File:  "f",
 			Start: jobspec.Pos{Line: 1, Column: begin + 1, Byte: begin},
 			End:   jobspec.Pos{Line: 1, Column: begin + len(marked) + 1, Byte: begin + len(marked)},

@@ -1,4 +1,4 @@
-// Package report writes problems of a job file for people: what is wrong, where,
+// Package report writes diagnostics of a job file for people: what is wrong, where,
 // the line of the source with the place underlined, why, and what to do.
 package report
 
@@ -47,7 +47,7 @@ func (p Plain) Width() int { return int(p) }
 // Paint returns text as it is.
 func (Plain) Paint(_ Kind, text string) string { return text }
 
-// Render writes one problem. The sources, by file name, give the line to show;
+// Render writes one diagnostic. The sources, by file name, give the line to show;
 // without it the report does not show one.
 //
 //	error: unknown attribute "drivr" in task
@@ -55,7 +55,7 @@ func (Plain) Paint(_ Kind, text string) string { return text }
 //	  4 |       drivr = "raw_exec"
 //	    |       ^^^^^
 //	  did you mean "driver"?
-func Render(w io.Writer, p jobspec.Problem, sources map[string][]byte, style Style) error {
+func Render(w io.Writer, p jobspec.Diagnostic, sources map[string][]byte, style Style) error {
 	var b strings.Builder
 	kind := Failure
 	if p.Severity == jobspec.Warning {
@@ -81,9 +81,9 @@ func Render(w io.Writer, p jobspec.Problem, sources map[string][]byte, style Sty
 	return err
 }
 
-// RenderAll writes problems with an empty line between them.
-func RenderAll(w io.Writer, problems jobspec.Problems, sources map[string][]byte, style Style) error {
-	for i, p := range problems {
+// RenderAll writes diagnostics with an empty line between them.
+func RenderAll(w io.Writer, diagnostics jobspec.Diagnostics, sources map[string][]byte, style Style) error {
+	for i, p := range diagnostics {
 		if i > 0 {
 			if _, err := io.WriteString(w, "\n"); err != nil {
 				return err

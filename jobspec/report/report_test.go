@@ -29,9 +29,9 @@ func TestReportsOfTypicalFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, problems := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, jobspec.Options{})
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, jobspec.Options{})
 		var got bytes.Buffer
-		if err := report.RenderAll(&got, problems, file.Sources, report.Plain(80)); err != nil {
+		if err := report.RenderAll(&got, diagnostics, file.Sources, report.Plain(80)); err != nil {
 			t.Fatal(err)
 		}
 		golden := strings.TrimSuffix(path, ".hcl") + ".golden"
@@ -67,7 +67,7 @@ func mark(t *testing.T, source string, width int) string {
 			Byte:   offset,
 		}
 	}
-	p := jobspec.Problem{Summary: "s", Range: jobspec.Range{File: "f", Start: pos(begin), End: pos(end)}}
+	p := jobspec.Diagnostic{Summary: "s", Range: jobspec.Range{File: "f", Start: pos(begin), End: pos(end)}}
 	var b strings.Builder
 	if err := report.Render(&b, p, map[string][]byte{"f": []byte(source)}, report.Plain(width)); err != nil {
 		t.Fatal(err)
@@ -143,25 +143,25 @@ func TestRenderWithoutSourceOrPlace(t *testing.T) {
 	t.Parallel()
 	at := jobspec.Pos{Line: 3, Column: 4, Byte: 500}
 	for _, test := range []struct {
-		problem jobspec.Problem
-		sources map[string][]byte
-		want    string
+		diagnostic jobspec.Diagnostic
+		sources    map[string][]byte
+		want       string
 	}{
-		{jobspec.Problem{Summary: "s", Severity: jobspec.Warning}, nil, "warning: s\n"},
-		{jobspec.Problem{Summary: "s", Range: jobspec.Range{File: "f", Start: at, End: at}}, nil, "error: s\n  f:3:4\n"},
+		{jobspec.Diagnostic{Summary: "s", Severity: jobspec.Warning}, nil, "warning: s\n"},
+		{jobspec.Diagnostic{Summary: "s", Range: jobspec.Range{File: "f", Start: at, End: at}}, nil, "error: s\n  f:3:4\n"},
 		{
-			jobspec.Problem{Summary: "s", Detail: "d", Range: jobspec.Range{File: "f", Start: at, End: at}},
+			jobspec.Diagnostic{Summary: "s", Detail: "d", Range: jobspec.Range{File: "f", Start: at, End: at}},
 			map[string][]byte{"f": []byte("short")},
 			"error: s\n  f:3:4\n  d\n",
 		},
 		{
-			jobspec.Problem{Summary: strings.Repeat("word ", 10), Detail: "one two", Remedy: "a" + strings.Repeat("b", 30)},
+			jobspec.Diagnostic{Summary: strings.Repeat("word ", 10), Detail: "one two", Remedy: "a" + strings.Repeat("b", 30)},
 			nil,
 			"error: word word\n  word word word\n  word word word\n  word word\n  one two\n  abbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\n",
 		},
 	} {
 		var b strings.Builder
-		if err := report.Render(&b, test.problem, test.sources, report.Plain(20)); err != nil {
+		if err := report.Render(&b, test.diagnostic, test.sources, report.Plain(20)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, b.String()); diff != "" {
@@ -179,7 +179,7 @@ func (brackets) Paint(kind report.Kind, text string) string {
 
 func TestStylePaintsTheParts(t *testing.T) {
 	t.Parallel()
-	p := jobspec.Problem{
+	p := jobspec.Diagnostic{
 		Summary: "s", Detail: "d", Remedy: "r",
 		Range: jobspec.Range{File: "f", Start: jobspec.Pos{Line: 1, Column: 1}, End: jobspec.Pos{Line: 1, Column: 2, Byte: 1}},
 	}
@@ -206,7 +206,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("日本語\t\x1b[0m", 1, 4, 10)
 	f.Add(strings.Repeat("x", 300), 100, 250, 25)
 	f.Fuzz(func(t *testing.T, source string, begin, end, width int) {
-		p := jobspec.Problem{
+		p := jobspec.Diagnostic{
 			Summary: source, Detail: source, Remedy: source,
 			Range: jobspec.Range{
 				File:  "f",

@@ -56,7 +56,7 @@ func TestCalls(t *testing.T) {
 // TestASkeletonCanBeRead parses a skeleton of everything as it is printed.
 func TestASkeletonCanBeRead(t *testing.T) {
 	t.Parallel()
-	file, problems := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(`
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(`
 		variable "a" {}
 		variable "b" {
 		  type = list(string)
@@ -101,14 +101,14 @@ EOF
 		    }
 		  }
 		}`)}, jobspec.Options{Outline: true})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	file.Job.Canonicalize()
 	text := stub.Skeleton(file, "x.nomad.hcl")
-	w, problems := stub.Parse("taskrun.hcl", text)
-	if len(problems) > 0 {
-		t.Fatalf("%v\n%s", problems, text)
+	w, diagnostics := stub.Parse("taskrun.hcl", text)
+	if len(diagnostics) > 0 {
+		t.Fatalf("%v\n%s", diagnostics, text)
 	}
 	_, variable := w.Variable("default", "v")
 	_, secret := w.Secret("kv/s")

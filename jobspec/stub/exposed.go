@@ -20,15 +20,15 @@ func (p *parser) noteSecret(a *hcl.Attribute) {
 
 // Exposed returns a warning if secrets are written in the file and other users
 // may read it: Vault secrets and Nomad variables, whatever they hold.
-func (s *Set) Exposed() (jobspec.Problem, bool) {
+func (s *Set) Exposed() (jobspec.Diagnostic, bool) {
 	if s == nil || !s.secretive {
-		return jobspec.Problem{}, false
+		return jobspec.Diagnostic{}, false
 	}
 	info, err := os.Stat(s.File)
 	if err != nil || info.Mode().Perm()&0o044 == 0 {
-		return jobspec.Problem{}, false
+		return jobspec.Diagnostic{}, false
 	}
-	return jobspec.Problem{
+	return jobspec.Diagnostic{
 		Severity: jobspec.Warning,
 		Summary:  fmt.Sprintf("the secrets in %q can be read by other users (mode %04o)", s.File, info.Mode().Perm()),
 		Remedy:   "chmod 600 " + s.File + ", or take the secrets from files with file(…)",

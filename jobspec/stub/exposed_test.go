@@ -34,9 +34,9 @@ func TestSecretsThatOthersCanRead(t *testing.T) {
 		if err := os.Chmod(path, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		set, problems := stub.Read(path)
-		if len(problems) > 0 {
-			t.Fatal(problems)
+		set, diagnostics := stub.Read(path)
+		if len(diagnostics) > 0 {
+			t.Fatal(diagnostics)
 		}
 		p, exposed := set.Exposed()
 		if exposed != c.exposed || exposed && !strings.Contains(p.Remedy, "chmod 600 "+path) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Override changes the tasks of a job as the task blocks say, and tells which
-// of the blocks, by index, were for it. Problems found later in a config that
+// of the blocks, by index, were for it. Diagnostics found later in a config that
 // was replaced lie in the block that replaced it.
 func (s *Set) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
 	used = map[int]bool{}

@@ -43,7 +43,7 @@ func Find(jobFile string) string {
 }
 
 // Read reads a stubs file.
-func Read(path string) (*Set, jobspec.Problems) {
+func Read(path string) (*Set, jobspec.Diagnostics) {
 	info, err := os.Stat(path)
 	var text []byte
 	switch {
@@ -58,22 +58,22 @@ func Read(path string) (*Set, jobspec.Problems) {
 		if errors.As(err, &in) {
 			err = in.Err
 		}
-		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot read the stubs file %q: %v", path, err)}}
+		return nil, jobspec.Diagnostics{{Summary: fmt.Sprintf("cannot read the stubs file %q: %v", path, err)}}
 	}
 	return Parse(path, text)
 }
 
 // Parse reads the text of a stubs file; functions find files relative to
-// the folder of name. Without errors the Set is not nil. Problems never show
+// the folder of name. Without errors the Set is not nil. Diagnostics never show
 // a value.
-func Parse(name string, text []byte) (*Set, jobspec.Problems) {
+func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	dir, err := filepath.Abs(filepath.Dir(name))
 	if err != nil {
-		return nil, jobspec.Problems{{Summary: fmt.Sprintf("cannot find the folder of the stubs file %q: %v", name, err)}}
+		return nil, jobspec.Diagnostics{{Summary: fmt.Sprintf("cannot find the folder of the stubs file %q: %v", name, err)}}
 	}
 	body, diags := syntax.Parse(text, name)
 	if diags.HasErrors() {
-		return nil, jobspec.ProblemsOf(diags, nil)
+		return nil, jobspec.DiagnosticsOf(diags, nil)
 	}
 	p := &parser{dir: dir, set: None()}
 	p.set.File = name
@@ -86,11 +86,11 @@ func Parse(name string, text []byte) (*Set, jobspec.Problems) {
 	for _, diag := range p.diags {
 		hideValues(diag)
 	}
-	problems := jobspec.ProblemsOf(p.diags, p.scope)
-	if problems.HasErrors() {
-		return nil, problems
+	diagnostics := jobspec.DiagnosticsOf(p.diags, p.scope)
+	if diagnostics.HasErrors() {
+		return nil, diagnostics
 	}
-	return p.set, problems
+	return p.set, diagnostics
 }
 
 type parser struct {

@@ -156,8 +156,8 @@ func (k *skeleton) write() []byte {
 		}
 		fmt.Fprintf(&b, "# %s\n", c)
 	}
-	formatted, problems := jobspec.Format(jobspec.Source{Name: DefaultName, Text: b.Bytes()})
-	if problems.HasErrors() {
+	formatted, diagnostics := jobspec.Format(jobspec.Source{Name: DefaultName, Text: b.Bytes()})
+	if diagnostics.HasErrors() {
 		return b.Bytes()
 	}
 	return formatted

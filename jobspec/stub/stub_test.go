@@ -86,9 +86,9 @@ func parse(t *testing.T, text string) *stub.Set {
 	if err := os.WriteFile(filepath.Join(dir, "key.txt"), []byte("secret key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w, problems := stub.Parse(filepath.Join(dir, "taskrun.hcl"), []byte(text))
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	w, diagnostics := stub.Parse(filepath.Join(dir, "taskrun.hcl"), []byte(text))
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
 	}
 	return w
 }
@@ -199,12 +199,12 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w, problems := stub.Parse("taskrun.hcl", []byte(c.text))
-			got := problems.Error()
-			for _, p := range problems {
+			w, diagnostics := stub.Parse("taskrun.hcl", []byte(c.text))
+			got := diagnostics.Error()
+			for _, p := range diagnostics {
 				got += "\n" + p.Remedy
 			}
-			if w != nil || !problems.HasErrors() || !strings.Contains(got, c.want) {
+			if w != nil || !diagnostics.HasErrors() || !strings.Contains(got, c.want) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			if strings.Contains(got, "SECRET") {
@@ -311,8 +311,8 @@ func TestReadTellsOfTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, stub.DefaultName)
-	if _, problems := stub.Read(path); !problems.HasErrors() || !strings.Contains(problems.Error(), "no such file") {
-		t.Errorf("a missing file: %v", problems)
+	if _, diagnostics := stub.Read(path); !diagnostics.HasErrors() || !strings.Contains(diagnostics.Error(), "no such file") {
+		t.Errorf("a missing file: %v", diagnostics)
 	}
 	job := filepath.Join(dir, "job.nomad.hcl")
 	if got := stub.Find(job); got != "" {
@@ -324,16 +324,16 @@ func TestReadTellsOfTheFile(t *testing.T) {
 	if got := stub.Find(job); got != path {
 		t.Errorf("found %q, not %q", got, path)
 	}
-	if w, problems := stub.Read(path); len(problems) > 0 || w.File != path {
-		t.Errorf("%v %v", w, problems)
+	if w, diagnostics := stub.Read(path); len(diagnostics) > 0 || w.File != path {
+		t.Errorf("%v %v", w, diagnostics)
 	}
 	const mib = 1 << 20
 	for size, want := range map[int]string{16 * mib: "", 16*mib + 1: "it is larger than 16 MiB"} {
 		if err := os.WriteFile(path, bytes.Repeat([]byte(" "), size), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, problems := stub.Read(path); want == "" && problems.HasErrors() || !strings.Contains(problems.Error(), want) {
-			t.Errorf("%d bytes: %v", size, problems)
+		if _, diagnostics := stub.Read(path); want == "" && diagnostics.HasErrors() || !strings.Contains(diagnostics.Error(), want) {
+			t.Errorf("%d bytes: %v", size, diagnostics)
 		}
 	}
 }
@@ -363,9 +363,9 @@ func TestOverride(t *testing.T) {
 		    }
 		  }
 		}`)}
-	file, problems := jobspec.Parse(src, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(src, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	w := parse(t, whole+`
 		task "server" {
@@ -390,10 +390,10 @@ func TestOverride(t *testing.T) {
 	if proxy := file.Job.TaskGroups[0].Tasks[1]; proxy.Driver != "docker" || proxy.Env != nil {
 		t.Errorf("another task was changed: %v", proxy)
 	}
-	found := jobspec.Problems{{Path: "job.group[0].task[0].config.command"}}
+	found := jobspec.Diagnostics{{Path: "job.group[0].task[0].config.command"}}
 	file.Place(found)
 	if at := found[0].Range; at.File != w.File {
-		t.Errorf("a problem of the new config lies at %v", at)
+		t.Errorf("a diagnostic of the new config lies at %v", at)
 	}
 }
 
@@ -404,9 +404,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`vault_secret "a/data/b" { x = "${1 + 1}" }`))
 	f.Add([]byte(`nomad_variable "@@" { x = [for i in range(100000) : i] }`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		w, problems := stub.Parse("taskrun.hcl", text)
-		if (w == nil) != problems.HasErrors() {
-			t.Fatalf("set %v with problems %v", w, problems)
+		w, diagnostics := stub.Parse("taskrun.hcl", text)
+		if (w == nil) != diagnostics.HasErrors() {
+			t.Fatalf("set %v with diagnostics %v", w, diagnostics)
 		}
 		if w == nil {
 			return

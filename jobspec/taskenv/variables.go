@@ -148,8 +148,8 @@ func (r *resolver) leadsTo(from, to string, seen map[string]bool) bool {
 	return false
 }
 
-func (r *resolver) warn(name, ref string, problem WarningKind) {
+func (r *resolver) warn(name, ref string, diagnostic WarningKind) {
 	if r.lint {
-		r.warnings = append(r.warnings, Warning{name, ref, problem})
+		r.warnings = append(r.warnings, Warning{name, ref, diagnostic})
 	}
 }

@@ -17,8 +17,8 @@ const DefaultMaxAllocs = 10_000
 // than limit allocations together. It walks the groups only, so it is safe to
 // call before anything is done once for each allocation. An error comes before
 // the warnings, which are about groups that may not be scaled to their maximum.
-func Allocations(job *api.Job, limit int) jobspec.Problems {
-	c := &checker{job: job, seen: map[jobspec.Problem]bool{}}
+func Allocations(job *api.Job, limit int) jobspec.Diagnostics {
+	c := &checker{job: job, seen: map[jobspec.Diagnostic]bool{}}
 	if total := allocations(job); total > limit {
 		c.tooMany(total, limit)
 	}
@@ -28,7 +28,7 @@ func Allocations(job *api.Job, limit int) jobspec.Problems {
 				fmt.Sprintf("max is %d, and a job may have at most %s", *s.Max, plural(limit)), "lower max, or raise the limit with --max-allocs")
 		}
 	}
-	return c.problems
+	return c.diagnostics
 }
 
 // tooMany reports the group that has the most allocations.

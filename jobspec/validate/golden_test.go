@@ -24,17 +24,17 @@ func TestWhatNomadRefusesIsRefused(t *testing.T) {
 	for _, path := range glob(t, "testdata/invalid/*.nomad.hcl") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
-			problems := check(t, path)
-			if !problems.HasErrors() {
+			diagnostics := check(t, path)
+			if !diagnostics.HasErrors() {
 				t.Error("no error")
 			}
-			for _, p := range problems {
+			for _, p := range diagnostics {
 				if p.Range.IsZero() {
 					t.Errorf("no place: %v (%s)", p, p.Path)
 				}
 			}
-			got := render(problems)
-			golden := strings.TrimSuffix(path, ".nomad.hcl") + ".problems"
+			got := render(diagnostics)
+			golden := strings.TrimSuffix(path, ".nomad.hcl") + ".diagnostics"
 			if *update {
 				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
@@ -45,7 +45,7 @@ func TestWhatNomadRefusesIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("problems (-want +got):\n%s", diff)
+				t.Errorf("diagnostics (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -67,9 +67,9 @@ func TestWhatNomadAcceptsHasNoError(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(path), ".json.golden")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			problems := check(t, path)
-			if accepted := slices.Contains(valid, name); accepted == problems.HasErrors() {
-				t.Errorf("accepted by Nomad: %t\n%s", accepted, render(problems))
+			diagnostics := check(t, path)
+			if accepted := slices.Contains(valid, name); accepted == diagnostics.HasErrors() {
+				t.Errorf("accepted by Nomad: %t\n%s", accepted, render(diagnostics))
 			}
 		})
 	}
@@ -86,15 +86,15 @@ func glob(t *testing.T, pattern string) []string {
 
 // check returns what validation finds in a job file; of what the parser says
 // only errors count.
-func check(t *testing.T, path string) jobspec.Problems {
+func check(t *testing.T, path string) jobspec.Diagnostics {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, problems := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatalf("cannot parse: %v", problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatalf("cannot parse: %v", diagnostics)
 	}
 	file.Job.Canonicalize()
 	found := validate.Job(file.Job)
@@ -103,10 +103,10 @@ func check(t *testing.T, path string) jobspec.Problems {
 	return found
 }
 
-// render writes a line for each problem and a second one for its remedy.
-func render(problems jobspec.Problems) string {
+// render writes a line for each diagnostic and a second one for its remedy.
+func render(diagnostics jobspec.Diagnostics) string {
 	var b strings.Builder
-	for _, p := range problems {
+	for _, p := range diagnostics {
 		fmt.Fprintf(&b, "%s: %v\n", p.Severity, p)
 		if p.Remedy != "" {
 			fmt.Fprintf(&b, "\t%s\n", p.Remedy)

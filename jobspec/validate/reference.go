@@ -106,7 +106,7 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 
 // unset warns of a variable in the text at a path.
 func (t *task) unset(variable string, at jobspec.Path, detail, remedy string) {
-	t.report(jobspec.Problem{
+	t.report(jobspec.Diagnostic{
 		Severity: jobspec.Warning, Summary: variable + " is not set", Detail: detail, Remedy: remedy, Path: at, Word: variable,
 	})
 }

@@ -24,8 +24,8 @@ import (
 // An Error is what a Nomad server refuses, or what it accepts and what is then
 // certain to fail. A Warning is what it accepts and drops, ignores or advises
 // against.
-func Job(job *api.Job) jobspec.Problems {
-	c := &checker{job: job, kind: deref(job.Type), seen: map[jobspec.Problem]bool{}}
+func Job(job *api.Job) jobspec.Diagnostics {
+	c := &checker{job: job, kind: deref(job.Type), seen: map[jobspec.Diagnostic]bool{}}
 	w := &whole{c}
 	w.identification()
 	w.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
@@ -34,7 +34,7 @@ func Job(job *api.Job) jobspec.Problems {
 	w.interpolations()
 	w.groups()
 	w.autoPromote()
-	return c.problems
+	return c.diagnostics
 }
 
 // whole checks what belongs to the job as a whole.
@@ -42,24 +42,24 @@ type whole struct{ *checker }
 
 // checker walks one job and collects what it finds.
 type checker struct {
-	job      *api.Job
-	kind     string // the job's type
-	problems jobspec.Problems
-	seen     map[jobspec.Problem]bool // a fault of a job's block shows in every group that inherits it
+	job         *api.Job
+	kind        string // the job's type
+	diagnostics jobspec.Diagnostics
+	seen        map[jobspec.Diagnostic]bool // a fault of a job's block shows in every group that inherits it
 }
 
 func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Problem{Severity: jobspec.Error, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+	c.report(jobspec.Diagnostic{Severity: jobspec.Error, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
 }
 
 func (c *checker) warn(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Problem{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+	c.report(jobspec.Diagnostic{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
 }
 
-func (c *checker) report(p jobspec.Problem) {
+func (c *checker) report(p jobspec.Diagnostic) {
 	if !c.seen[p] {
 		c.seen[p] = true
-		c.problems = append(c.problems, p)
+		c.diagnostics = append(c.diagnostics, p)
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // A fault changes a valid job, its group or its task, and says what is to be
-// reported of it: severity, path and summary of every problem, in order.
+// reported of it: severity, path and summary of every diagnostic, in order.
 type fault struct {
 	name  string
 	job   func(*api.Job)
@@ -37,28 +37,28 @@ func checkFaults(t *testing.T, faults []fault) {
 				f.task(job.TaskGroups[0].Tasks[0])
 			}
 			job.Canonicalize()
-			problems := Job(job)
-			if diff := cmp.Diff(f.want, outline(problems)); diff != "" {
-				t.Errorf("problems (-want +got):\n%s\n%s", diff, problems.Error())
+			diagnostics := Job(job)
+			if diff := cmp.Diff(f.want, outline(diagnostics)); diff != "" {
+				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, diagnostics.Error())
 			}
-			for _, p := range problems {
+			for _, p := range diagnostics {
 				if p.Path == "" || p.Summary == "" || !p.Range.IsZero() {
-					t.Errorf("problem without path or summary, or with a range: %+v", p)
+					t.Errorf("diagnostic without path or summary, or with a range: %+v", p)
 				}
 			}
 		})
 	}
 }
 
-func outline(problems jobspec.Problems) []string {
+func outline(diagnostics jobspec.Diagnostics) []string {
 	var lines []string
-	for _, p := range problems {
+	for _, p := range diagnostics {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", p.Severity, p.Path, p.Summary))
 	}
 	return lines
 }
 
-// validJob is a service job of one group and one task without any problem.
+// validJob is a service job of one group and one task without any diagnostic.
 func validJob() *api.Job {
 	return &api.Job{
 		ID:   new("web"),
@@ -72,14 +72,14 @@ func validJob() *api.Job {
 	}
 }
 
-func TestValidJobHasNoProblem(t *testing.T) {
+func TestValidJobHasNoDiagnostic(t *testing.T) {
 	t.Parallel()
 	for _, kind := range jobTypes() {
 		job := validJob()
 		job.Type = new(kind)
 		job.Canonicalize()
-		if problems := Job(job); len(problems) > 0 {
-			t.Errorf("%s job:\n%v", kind, problems.Error())
+		if diagnostics := Job(job); len(diagnostics) > 0 {
+			t.Errorf("%s job:\n%v", kind, diagnostics.Error())
 		}
 	}
 }
@@ -119,9 +119,9 @@ func TestRemediesNameWhatWasMeant(t *testing.T) {
 			job := validJob()
 			c.edit(job, job.TaskGroups[0], job.TaskGroups[0].Tasks[0])
 			job.Canonicalize()
-			problems := Job(job)
-			if len(problems) != 1 || problems[0].Remedy != c.want {
-				t.Errorf("got %+v, want one problem with the remedy %q", problems, c.want)
+			diagnostics := Job(job)
+			if len(diagnostics) != 1 || diagnostics[0].Remedy != c.want {
+				t.Errorf("got %+v, want one diagnostic with the remedy %q", diagnostics, c.want)
 			}
 		})
 	}
@@ -145,7 +145,7 @@ func TestInheritedFaultIsReportedOnceWhereItWasWritten(t *testing.T) {
 		"error job.group[1].migrate.max_parallel: max_parallel is negative",
 	}
 	if diff := cmp.Diff(want, outline(Job(job))); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
+		t.Errorf("diagnostics (-want +got):\n%s", diff)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestNullBlocksAreReported(t *testing.T) {
 		"error job.group[0].task[0].action[0]: invalid action name",
 	}
 	if diff := cmp.Diff(want, outline(Job(job))); diff != "" {
-		t.Errorf("problems (-want +got):\n%s", diff)
+		t.Errorf("diagnostics (-want +got):\n%s", diff)
 	}
 }
 
@@ -198,8 +198,8 @@ func BenchmarkJob(b *testing.B) {
 	job := manyTasks(10_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if problems := Job(job); len(problems) > 0 {
-			b.Fatal(problems.Error())
+		if diagnostics := Job(job); len(diagnostics) > 0 {
+			b.Fatal(diagnostics.Error())
 		}
 	}
 }

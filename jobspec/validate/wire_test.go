@@ -44,9 +44,9 @@ func recorded(t *testing.T, name string) (e exchange) {
 func TestJobIsParsedAsRecorded(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "jobs-parse")
-	file, problems := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(e.Request.Body.JobHCL)}, jobspec.Options{})
-	if len(problems) > 0 {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(e.Request.Body.JobHCL)}, jobspec.Options{})
+	if len(diagnostics) > 0 {
+		t.Fatal(diagnostics)
 	}
 	if e.Request.Body.Canonicalize {
 		file.Job.Canonicalize()
@@ -71,16 +71,16 @@ func TestJobIsParsedAsRecorded(t *testing.T) {
 func TestJobIsRefusedAsRecorded(t *testing.T) {
 	t.Parallel()
 	e := recorded(t, "jobs-parse-error")
-	_, problems := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(e.Request.Body.JobHCL)}, jobspec.Options{})
-	if len(problems) != 1 || !problems.HasErrors() {
-		t.Fatalf("got %v, want one error", problems)
+	_, diagnostics := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(e.Request.Body.JobHCL)}, jobspec.Options{})
+	if len(diagnostics) != 1 || !diagnostics.HasErrors() {
+		t.Fatalf("got %v, want one error", diagnostics)
 	}
 	var theirs string
 	if err := json.Unmarshal(e.Body, &theirs); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(theirs, problems[0].Range.String()+"-") {
-		t.Errorf("%v, want it where Nomad sees it: %s", problems[0], theirs)
+	if !strings.Contains(theirs, diagnostics[0].Range.String()+"-") {
+		t.Errorf("%v, want it where Nomad sees it: %s", diagnostics[0], theirs)
 	}
 }
 
@@ -94,16 +94,16 @@ func TestJobIsValidatedAsRecorded(t *testing.T) {
 	if err := json.Unmarshal(e.Body, &answer); err != nil {
 		t.Fatal(err)
 	}
-	file, problems := jobspec.Parse(jobspec.Source{Name: "job.json", Text: e.Request.Body.Job}, jobspec.Options{})
-	if problems.HasErrors() {
-		t.Fatal(problems)
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "job.json", Text: e.Request.Body.Job}, jobspec.Options{})
+	if diagnostics.HasErrors() {
+		t.Fatal(diagnostics)
 	}
 	file.Job.Canonicalize()
-	problems = append(problems, validate.Job(file.Job)...)
-	if problems.HasErrors() != (len(answer.ValidationErrors) > 0) {
-		t.Errorf("got %v, want %v", problems, answer.ValidationErrors)
+	diagnostics = append(diagnostics, validate.Job(file.Job)...)
+	if diagnostics.HasErrors() != (len(answer.ValidationErrors) > 0) {
+		t.Errorf("got %v, want %v", diagnostics, answer.ValidationErrors)
 	}
-	if len(problems) != strings.Count(answer.Warnings, "\n* ") || !strings.Contains(problems[0].Summary, "shutdown_delay") {
-		t.Errorf("got %v, want %s", problems, answer.Warnings)
+	if len(diagnostics) != strings.Count(answer.Warnings, "\n* ") || !strings.Contains(diagnostics[0].Summary, "shutdown_delay") {
+		t.Errorf("got %v, want %s", diagnostics, answer.Warnings)
 	}
 }

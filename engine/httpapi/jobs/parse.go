@@ -26,9 +26,9 @@ func (h *Handler) Parse(r *rest.Request) (any, error) {
 	if order.Variables != "" {
 		opts.VarTexts = []jobspec.Source{{Name: "input.hclvars", Text: []byte(order.Variables)}}
 	}
-	file, problems := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(order.JobHCL)}, opts)
-	if problems.HasErrors() {
-		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", faults(problems))
+	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(order.JobHCL)}, opts)
+	if diagnostics.HasErrors() {
+		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", faults(diagnostics))
 	}
 	if err := checkSize(file.Job); err != nil {
 		return nil, err
@@ -39,9 +39,9 @@ func (h *Handler) Parse(r *rest.Request) (any, error) {
 	return file.Job, nil
 }
 
-// faults are the problems that keep a job from running.
-func faults(problems jobspec.Problems) (faults jobspec.Problems) {
-	for _, p := range problems {
+// faults are the diagnostics that keep a job from running.
+func faults(diagnostics jobspec.Diagnostics) (faults jobspec.Diagnostics) {
+	for _, p := range diagnostics {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p)
 		}

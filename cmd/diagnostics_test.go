@@ -16,7 +16,7 @@ func withoutTime(line string) string {
 }
 
 // faults are an error with a place and a warning without one.
-var faults = jobspec.Problems{
+var faults = jobspec.Diagnostics{
 	{
 		Summary: "it is 100% wrong", Detail: "because,\nof: this", Remedy: "write something else",
 		Range: jobspec.Range{
@@ -27,10 +27,10 @@ var faults = jobspec.Problems{
 	{Severity: jobspec.Warning, Summary: "beware"},
 }
 
-func TestProblemsInEachFormat(t *testing.T) {
+func TestDiagnosticsInEachFormat(t *testing.T) {
 	t.Parallel()
 	source := []byte("job x\n  bad {\n")
-	for format, want := range map[problemFormat][2]string{
+	for format, want := range map[diagnosticFormat][2]string{
 		formatPlain: {"", `error: it is 100% wrong
   a,b:c.hcl:2:3
   2 |   bad {
@@ -54,7 +54,7 @@ warning: beware
 			streams, stdout, stderr := ui.Test()
 			a := &app{streams: streams, color: ui.ColorAuto}
 			files := []jobfile.File{{File: &jobspec.File{Sources: map[string][]byte{"a,b:c.hcl": source}}, Name: "a,b:c.hcl"}}
-			if err := a.showProblems(format, files, faults); err != nil {
+			if err := a.showDiagnostics(format, files, faults); err != nil {
 				t.Fatal(err)
 			}
 			got := stdout.String()

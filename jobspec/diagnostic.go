@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Severity tells whether a Problem keeps a job from running.
+// Severity tells whether a Diagnostic keeps a job from running.
 type Severity int
 
 const (
@@ -50,9 +50,9 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s:%d,%d", r.File, r.Start.Line, r.Start.Column)
 }
 
-// A Problem is one fault found in a job file. Code that finds a fault in the
+// A Diagnostic is one fault found in a job file. Code that finds a fault in the
 // decoded job knows only its Path; File.Place adds the Range afterwards.
-type Problem struct {
+type Diagnostic struct {
 	Severity Severity
 	Summary  string // what is wrong, lower case, without a full stop
 	Detail   string // why, with the values at hand; may be empty
@@ -63,8 +63,8 @@ type Problem struct {
 	Range    Range  // where in the source
 }
 
-// Error returns the problem in one line, without the source snippet.
-func (p Problem) Error() string {
+// Error returns the diagnostic in one line, without the source snippet.
+func (p Diagnostic) Error() string {
 	var b strings.Builder
 	if !p.Range.IsZero() {
 		b.WriteString(p.Range.String() + ": ")
@@ -76,16 +76,16 @@ func (p Problem) Error() string {
 	return b.String()
 }
 
-// Problems is every fault found, in the order of the source.
-type Problems []Problem
+// Diagnostics is every fault found, in the order of the source.
+type Diagnostics []Diagnostic
 
-// HasErrors reports whether any problem is an Error.
-func (ps Problems) HasErrors() bool {
-	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Severity == Error })
+// HasErrors reports whether any diagnostic is an Error.
+func (ps Diagnostics) HasErrors() bool {
+	return slices.ContainsFunc(ps, func(p Diagnostic) bool { return p.Severity == Error })
 }
 
-// Error returns one line a problem, so that a list can travel as an error.
-func (ps Problems) Error() string {
+// Error returns one line a diagnostic, so that a list can travel as an error.
+func (ps Diagnostics) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = p.Error()
@@ -93,9 +93,9 @@ func (ps Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort orders the problems by file and place; those without a place come last.
-func (ps Problems) Sort() {
-	slices.SortStableFunc(ps, func(a, b Problem) int {
+// Sort orders the diagnostics by file and place; those without a place come last.
+func (ps Diagnostics) Sort() {
+	slices.SortStableFunc(ps, func(a, b Diagnostic) int {
 		if az, bz := a.Range.IsZero(), b.Range.IsZero(); az != bz {
 			if az {
 				return 1

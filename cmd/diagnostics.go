@@ -14,42 +14,42 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// problemFormat is how validate shows problems, the value of its --output.
-type problemFormat string
+// diagnosticFormat is how validate shows diagnostics, the value of its --output.
+type diagnosticFormat string
 
 const (
-	formatPlain  problemFormat = "plain"
-	formatJSON   problemFormat = "json"
-	formatGitHub problemFormat = "github"
-	formatQuiet  problemFormat = "quiet"
+	formatPlain  diagnosticFormat = "plain"
+	formatJSON   diagnosticFormat = "json"
+	formatGitHub diagnosticFormat = "github"
+	formatQuiet  diagnosticFormat = "quiet"
 )
 
-func (f *problemFormat) String() string { return string(*f) }
+func (f *diagnosticFormat) String() string { return string(*f) }
 
-func (f *problemFormat) Set(s string) error {
+func (f *diagnosticFormat) Set(s string) error {
 	formats := []string{string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet)}
 	if !slices.Contains(formats, s) {
 		return fmt.Errorf("%q is not one of %s", s, strings.Join(formats, ", "))
 	}
-	*f = problemFormat(s)
+	*f = diagnosticFormat(s)
 	return nil
 }
 
-func (f *problemFormat) Type() string { return "format" }
+func (f *diagnosticFormat) Type() string { return "format" }
 
-// showProblems writes problems in a format: as text to stderr, else to stdout.
-func (a *app) showProblems(format problemFormat, files []jobfile.File, problems jobspec.Problems) (err error) {
+// showDiagnostics writes diagnostics in a format: as text to stderr, else to stdout.
+func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, diagnostics jobspec.Diagnostics) (err error) {
 	switch format {
 	case formatPlain:
-		a.printProblems(files, problems)
+		a.printDiagnostics(files, diagnostics)
 	case formatJSON:
-		for _, p := range problems {
+		for _, p := range diagnostics {
 			if err = ui.WriteDiagnostic(a.streams.Out, time.Now(), asDiagnostic(p)); err != nil {
 				return err
 			}
 		}
 	case formatGitHub:
-		for _, p := range problems {
+		for _, p := range diagnostics {
 			if _, err = fmt.Fprintln(a.streams.Out, annotation(p)); err != nil {
 				return err
 			}
@@ -59,9 +59,9 @@ func (a *app) showProblems(format problemFormat, files []jobfile.File, problems 
 	return err
 }
 
-// printProblems writes problems as text to stderr, each with its place in the
+// printDiagnostics writes diagnostics as text to stderr, each with its place in the
 // source.
-func (a *app) printProblems(files []jobfile.File, problems jobspec.Problems) {
+func (a *app) printDiagnostics(files []jobfile.File, diagnostics jobspec.Diagnostics) {
 	sources := make(map[string][]byte)
 	for _, f := range files {
 		maps.Copy(sources, f.Sources)
@@ -69,22 +69,22 @@ func (a *app) printProblems(files []jobfile.File, problems jobspec.Problems) {
 			delete(sources, name)
 		}
 	}
-	style := problemStyle{a.streams.ErrStyle(a.color), 0}
+	style := diagnosticStyle{a.streams.ErrStyle(a.color), 0}
 	if a.streams.ErrTerm {
 		style.width = a.streams.Width()
 	}
-	_ = report.RenderAll(a.streams.Err, problems, sources, style) // there is no other place to tell
+	_ = report.RenderAll(a.streams.Err, diagnostics, sources, style) // there is no other place to tell
 }
 
-// problemStyle is the look of problems on a stream.
-type problemStyle struct {
+// diagnosticStyle is the look of diagnostics on a stream.
+type diagnosticStyle struct {
 	*ui.Style
 	width int
 }
 
-func (s problemStyle) Width() int { return s.width }
+func (s diagnosticStyle) Width() int { return s.width }
 
-func (s problemStyle) Paint(kind report.Kind, text string) string {
+func (s diagnosticStyle) Paint(kind report.Kind, text string) string {
 	switch kind {
 	case report.Failure, report.Mark:
 		return s.Bad(text)
@@ -100,17 +100,17 @@ func (s problemStyle) Paint(kind report.Kind, text string) string {
 	return text
 }
 
-// asDiagnostics are problems as JSON objects and the views of a run tell them.
-func asDiagnostics(problems jobspec.Problems) []ui.Diagnostic {
-	list := make([]ui.Diagnostic, len(problems))
-	for i, p := range problems {
+// asDiagnostics are diagnostics as JSON objects and the views of a run tell them.
+func asDiagnostics(diagnostics jobspec.Diagnostics) []ui.Diagnostic {
+	list := make([]ui.Diagnostic, len(diagnostics))
+	for i, p := range diagnostics {
 		list[i] = asDiagnostic(p)
 	}
 	return list
 }
 
 // asDiagnostic is one of them.
-func asDiagnostic(p jobspec.Problem) ui.Diagnostic {
+func asDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	detail := p.Detail
 	if p.Remedy != "" {
 		detail = strings.TrimPrefix(detail+"; "+p.Remedy, "; ")
@@ -121,9 +121,9 @@ func asDiagnostic(p jobspec.Problem) ui.Diagnostic {
 	}
 }
 
-// annotation is a problem as a workflow command of GitHub Actions; see
+// annotation is a diagnostic as a workflow command of GitHub Actions; see
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
-func annotation(p jobspec.Problem) string {
+func annotation(p jobspec.Diagnostic) string {
 	message := visible.Text(p.Summary)
 	for _, more := range []string{p.Detail, p.Remedy} {
 		if more != "" {
@@ -147,30 +147,30 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// refuse tells of problems if there are errors among them, and returns a silent
+// refuse tells of diagnostics if there are errors among them, and returns a silent
 // error then.
-func (a *app) refuse(files []jobfile.File, problems jobspec.Problems, mode ui.Mode) error {
-	if !problems.HasErrors() {
+func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode ui.Mode) error {
+	if !diagnostics.HasErrors() {
 		return nil
 	}
 	format := formatPlain
 	if mode == ui.JSON {
 		format = formatJSON
 	}
-	if err := a.showProblems(format, files, problems); err != nil {
+	if err := a.showDiagnostics(format, files, diagnostics); err != nil {
 		return err
 	}
 	return silent(exitUsage)
 }
 
 // showWarnings tells of what does not keep the jobs from being run.
-func (a *app) showWarnings(problems jobspec.Problems, mode ui.Mode, files []jobfile.File) error {
-	if len(problems) == 0 || mode == ui.Quiet {
+func (a *app) showWarnings(diagnostics jobspec.Diagnostics, mode ui.Mode, files []jobfile.File) error {
+	if len(diagnostics) == 0 || mode == ui.Quiet {
 		return nil
 	}
 	format := formatPlain
 	if mode == ui.JSON {
 		format = formatJSON
 	}
-	return a.showProblems(format, files, problems)
+	return a.showDiagnostics(format, files, diagnostics)
 }
