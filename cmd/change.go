@@ -11,8 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/verdict"
+	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 )
 
 // changeOptions are those of commands that change a job that runs.
@@ -96,28 +101,48 @@ func completeChange(a *app, c *connection, groups bool) cobra.CompletionFunc {
 
 // followChange says what was done to a job and, unless it is not to be waited for,
 // shows how the deployment goes on to which that led.
-func followChange(ctx context.Context, a *app, job *client.Job, what string, begun client.Begun, mode ui.Mode, detach bool) error {
+func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what string, mode ui.Mode, detach bool) error {
+	job := rollout.Job
 	done := []answer.Done{{Job: job.ID, Label: "job " + job.ID}}
 	if err := answer.WriteDone(answerTo(a, mode), what, done); err != nil || detach {
 		return err
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	show := &answer.Rollout{To: answerTo(a, mode)}
-	d, err := job.Follow(ctx, begun, show.Show)
-	if err != nil || d == nil {
+	screen := &rolloutScreen{notices: func(text string) { a.say("%s", text) }, show: answer.Rollout{To: answerTo(a, mode)}, broken: make(chan error, 1)}
+	v := verdict.New(verdict.Policy{Outlives: true}, nil)
+	if err := follow(ctx, &source.Loop{Source: rollout, Decider: v, Screen: screen}); err != nil {
 		return stopped(ctx, err)
 	}
-	if d.Status == "successful" {
+	if len(v.Run.Deployments) == 0 || v.Run.Deployments[0].Status == health.DeploymentSuccessful {
 		return nil
 	}
-	failure := &exitError{code: exitFailed, err: fmt.Errorf("version %d of job %q is not deployed: %s", d.JobVersion, job.ID, d.StatusDescription)}
-	next, err := job.Next(ctx, d)
-	if err == nil && next != nil {
-		_, err = job.Follow(ctx, client.Begun{Deployment: next.ID}, show.Show)
-	}
-	if err != nil {
-		return stopped(ctx, err)
-	}
-	return failure
+	d := v.Run.Deployments[0] // behind it there may be the one that rolled it back
+	return &exitError{code: exitFailed, err: fmt.Errorf("version %d of job %q is not deployed: %s", d.Version, job.ID, d.Description)}
 }
+
+// rolloutScreen shows deployments and notices.
+type rolloutScreen struct {
+	notices
+	show   answer.Rollout
+	broken chan error
+}
+
+// Run shows each change of a deployment.
+func (s *rolloutScreen) Run(ctx context.Context, events *event.Subscription) {
+	defer events.Close()
+	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
+		switch body := e.Body.(type) {
+		case event.Notice:
+			s.Say(body.Text)
+		case event.Deployment:
+			if err := s.show.Show(body.API); err != nil {
+				s.broken <- err
+				return
+			}
+		}
+	}
+}
+
+// Broken gets the error of a stdout that cannot be written to.
+func (s *rolloutScreen) Broken() <-chan error { return s.broken }

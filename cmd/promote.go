@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 )
 
@@ -45,5 +45,5 @@ func runPromote(ctx context.Context, a *app, id string, groups []string, opts ch
 	if err := job.Promote(ctx, d.ID, groups); err != nil {
 		return err
 	}
-	return followChange(ctx, a, job, "promoted", client.Begun{Deployment: d.ID}, opts.mode, opts.detach)
+	return followChange(ctx, a, &cluster.Rollout{Job: job, Deployment: d.ID}, "promoted", opts.mode, opts.detach)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 )
 
@@ -66,5 +66,5 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 	if err != nil {
 		return err
 	}
-	return followChange(ctx, a, job, "reverted", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
+	return followChange(ctx, a, &cluster.Rollout{Job: job, Evaluation: evaluation}, "reverted", opts.mode, opts.detach)
 }

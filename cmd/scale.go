@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 )
 
@@ -65,5 +65,5 @@ func runScale(ctx context.Context, a *app, id, group, text string, opts changeOp
 	if err != nil {
 		return err
 	}
-	return followChange(ctx, a, job, "scaled", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach)
+	return followChange(ctx, a, &cluster.Rollout{Job: job, Evaluation: evaluation}, "scaled", opts.mode, opts.detach)
 }

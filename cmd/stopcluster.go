@@ -6,7 +6,6 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/source"
 	"taskrun/cmd/verdict"
@@ -28,7 +27,7 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 	}
 	run := cluster.New([]cluster.Job{j})
 	run.Silent = true
-	how := client.Deregistration{Purge: opts.purge, NoDelay: opts.noDelay}
+	how := api.DeregisterOptions{Purge: opts.purge, NoShutdownDelay: opts.noDelay}
 	if err := t.server.Deregister(ctx, id, how); err != nil {
 		return stopped(ctx, err)
 	}

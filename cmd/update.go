@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
 	"taskrun/cmd/ui"
 )
 
@@ -93,7 +94,7 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 		if err != nil {
 			return err
 		}
-		if err := followChange(ctx, a, known[i], "updated", client.Begun{Evaluation: evaluation}, opts.mode, opts.detach); err != nil {
+		if err := followChange(ctx, a, &cluster.Rollout{Job: known[i], Evaluation: evaluation}, "updated", opts.mode, opts.detach); err != nil {
 			return err
 		}
 	}
@@ -142,8 +143,8 @@ func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) e
 		for _, line := range itemsOf(answer.Warnings) {
 			a.warn(errors.New(line))
 		}
-		job := &client.Job{JobListStub: &api.JobListStub{ID: *t.job.ID, Namespace: *t.job.Namespace}, Server: t.server}
-		if err := followChange(ctx, a, job, "updated", client.Begun{Evaluation: answer.EvalID}, opts.mode, opts.detach || answer.EvalID == ""); err != nil {
+		job := &client.Job{JobListStub: &api.JobListStub{ID: *t.job.ID, Namespace: t.server.Namespace()}, Server: t.server}
+		if err := followChange(ctx, a, &cluster.Rollout{Job: job, Evaluation: answer.EvalID}, "updated", opts.mode, opts.detach || answer.EvalID == ""); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -15,36 +14,23 @@ type Action struct {
 
 // Actions returns what can be done in tasks, in their order.
 func Actions(ctx context.Context, tasks []*Task) (actions []Action, err error) {
-	type asked struct {
-		server    *Server
-		job, name string
+	type jobKey struct {
+		server        *Server
+		id, namespace string
 	}
-	jobs := map[asked]*api.Job{}
+	jobs := map[jobKey]*api.Job{}
 	for _, t := range tasks {
-		of := asked{t.Server, t.Alloc.JobID, t.Alloc.Namespace}
-		job, known := jobs[of]
-		if !known {
-			if job, err = t.job(ctx); err != nil {
+		key := jobKey{t.Server, t.Alloc.JobID, t.Alloc.Namespace}
+		if jobs[key] == nil {
+			if jobs[key], _, err = t.Server.in(key.namespace).Info(ctx, key.id, 0); err != nil {
 				return nil, err
 			}
-			jobs[of] = job
 		}
-		for _, a := range actionsOf(job, t) {
+		for _, a := range actionsOf(jobs[key], t) {
 			actions = append(actions, Action{t, a})
 		}
 	}
 	return actions, nil
-}
-
-func (t *Task) job(ctx context.Context) (*api.Job, error) {
-	q, cancel := t.Server.query(ctx)
-	defer cancel()
-	q.Namespace = t.Alloc.Namespace
-	job, _, err := t.Server.API.Jobs().Info(t.Alloc.JobID, q)
-	if err != nil {
-		return nil, t.Server.explain(q.Context(), fmt.Sprintf("look at job %q", t.Alloc.JobID), err)
-	}
-	return job, nil
 }
 
 // actionsOf are those that a job has for a task; none that it does not have.

@@ -143,7 +143,7 @@ func TestListJobs(t *testing.T) {
 // which there may be others.
 func TestAllocationsOfAJob(t *testing.T) {
 	t.Parallel()
-	stubs := []*api.AllocationListStub{{ID: "1", JobID: "web"}, {ID: "2", JobID: "other"}}
+	stubs := []*api.AllocationListStub{{ID: "1", JobID: "web", Name: "web.g[0]"}, {ID: "2", JobID: "other", Name: "other.g[0]"}}
 	for _, tt := range []struct {
 		namespace, job, want string
 		answers              map[string]any
@@ -153,10 +153,10 @@ func TestAllocationsOfAJob(t *testing.T) {
 		{"", "", "1 2", map[string]any{"/v1/allocations": stubs}},
 		{"*", "", "1 2", map[string]any{"/v1/allocations": stubs}},
 	} {
-		list, _, err := cluster(t, tt.namespace, tt.answers).list(tt.job, nil)
+		list, _, err := cluster(t, tt.namespace, tt.answers).Tasks(t.Context(), tt.job, 0)
 		var ids []string
-		for _, a := range list {
-			ids = append(ids, a.ID)
+		for _, task := range list {
+			ids = append(ids, task.Alloc.ID)
 		}
 		if got := strings.Join(ids, " "); err != nil || got != tt.want {
 			t.Errorf("job %q in namespace %q: %q, %v", tt.job, tt.namespace, got, err)
@@ -187,19 +187,6 @@ func TestWatch(t *testing.T) {
 	}
 	for _, s := range []*Server{cluster(t, "", nil), ended} {
 		s.Watch(t.Context(), func([]*Task) { t.Errorf("%v has tasks", s) })
-	}
-}
-
-// The job of a task is that of its namespace, or an error says which it was.
-func TestJobOfATask(t *testing.T) {
-	t.Parallel()
-	s := cluster(t, "", map[string]any{"/v1/job/web": &api.Job{ID: new("web")}})
-	job, err := (&Task{Server: s, Alloc: &api.AllocationListStub{JobID: "web"}}).job(t.Context())
-	if err != nil || *job.ID != "web" {
-		t.Errorf("%v, %v", job, err)
-	}
-	if _, err := (&Task{Server: s, Alloc: &api.AllocationListStub{JobID: "gone"}}).job(t.Context()); err == nil || !strings.Contains(err.Error(), `look at job "gone"`) {
-		t.Errorf("error %v", err)
 	}
 }
 
@@ -245,12 +232,12 @@ func TestAskAgain(t *testing.T) {
 	} {
 		asked, ends := 0, []context.Context(nil)
 		s := &Server{Socket: "/a.sock", Back: func(context.Context) bool { return tt.back }}
-		err := s.ask(t.Context(), "ask", func(q *api.QueryOptions) error {
+		_, _, err := ask(t.Context(), s, "ask", 0, func(q *api.QueryOptions) (any, *api.QueryMeta, error) {
 			ends = append(ends, q.Context())
 			if asked++; asked > tt.fails {
-				return nil
+				return nil, &api.QueryMeta{}, nil
 			}
-			return tt.err
+			return nil, nil, tt.err
 		})
 		if (err == nil) != tt.ok || asked != tt.asked {
 			t.Errorf("%s: asked %d times, %v", name, asked, err)
@@ -277,7 +264,11 @@ func TestDied(t *testing.T) {
 			t.Errorf("%v: died and was gone before: %v, want %v", err, got, want)
 		}
 	}
-	if (&Server{Socket: "/a.sock"}).ask(t.Context(), "ask", func(*api.QueryOptions) error { return io.EOF }) == nil {
+	engine, ended := &Server{Socket: "/a.sock"}, fmt.Errorf("cannot ask: %w", io.EOF)
+	if !engine.Died(ended) || engine.Died(errors.New("no")) || (&Server{}).Died(ended) {
+		t.Error("an engine dies, and a cluster does not")
+	}
+	if engine.retry(t.Context(), func() error { return ended }) == nil {
 		t.Error("an engine that does not come back has answered")
 	}
 }

@@ -3,85 +3,117 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
 
-// How long a cluster is asked to wait for a change, and how much longer it may
-// take to answer: it adds a sixteenth, and what is between drops what is silent
-// for a minute.
+// How long a server is asked to wait for a change, and how much longer it may
+// take to answer: it adds a sixteenth, and proxies in between drop connections
+// that are silent for a minute.
 const (
 	waitTime  = 45 * time.Second
 	graceTime = 15 * time.Second
 )
 
-// askCluster asks a question of a cluster. With the index of an earlier answer it
-// waits for another one, for a while.
-func askCluster[T any](ctx context.Context, s *Server, doing string, after uint64, question func(*api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
-	limit := clusterTime
-	if after > 0 {
+// ask asks a server a question in its namespace and returns the answer with its
+// index. With the index of an earlier answer it waits for another one, for a
+// while. The engine that replaces one that died is asked again.
+func ask[T any](ctx context.Context, s *Server, doing string, after uint64, question func(*api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
+	limit := localTime
+	switch {
+	case after > 0:
 		limit = waitTime + graceTime
+	case s.Socket == "":
+		limit = clusterTime
 	}
+	err = s.retry(ctx, func() error {
+		return s.inTime(ctx, limit, doing, func(ctx context.Context) error {
+			q := &api.QueryOptions{Namespace: s.namespace, WaitIndex: after}
+			if after > 0 {
+				q.WaitTime = waitTime
+			}
+			found, meta, err := question(q.WithContext(ctx))
+			if err != nil {
+				after = 0 // another engine may count changes otherwise
+				return err
+			}
+			answer, index = found, meta.LastIndex
+			return nil
+		})
+	})
+	return answer, index, err
+}
+
+// askOf asks a question about something that has an ID or a name.
+func askOf[T any](ctx context.Context, s *Server, doing string, after uint64, id string, question func(string, *api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
+	return ask(ctx, s, doing, after, func(q *api.QueryOptions) (T, *api.QueryMeta, error) { return question(id, q) })
+}
+
+// inTime calls f, which must return within limit, and explains its error.
+func (s *Server) inTime(ctx context.Context, limit time.Duration, doing string, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
-	q := &api.QueryOptions{Namespace: s.namespace, WaitIndex: after, WaitTime: waitTime}
-	answer, meta, err := question(q.WithContext(ctx))
-	if err != nil {
-		return answer, 0, s.explain(ctx, doing, err)
-	}
-	return answer, meta.LastIndex, nil
+	return s.explain(ctx, doing, f(ctx))
 }
 
-// Info returns a job as the cluster has it. Missing tells of the error when it
-// has none. Like those below it waits for a change after an index, unless that
-// is 0.
+// Info returns a job. Like the methods below it waits for a change after an
+// index, unless that is 0.
 func (s *Server) Info(ctx context.Context, job string, after uint64) (*api.Job, uint64, error) {
-	return askCluster(ctx, s, fmt.Sprintf("ask for job %q", job), after, func(q *api.QueryOptions) (*api.Job, *api.QueryMeta, error) {
-		return s.API.Jobs().Info(job, q)
-	})
+	return askOf(ctx, s, fmt.Sprintf("ask for job %q", job), after, job, s.API.Jobs().Info)
 }
 
-// Allocations returns those of a job that are not forgotten.
+// Allocations returns the allocations of a job that the server still knows.
 func (s *Server) Allocations(ctx context.Context, job string, after uint64) ([]*api.AllocationListStub, uint64, error) {
-	return askCluster(ctx, s, fmt.Sprintf("list the allocations of job %q", job), after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+	return ask(ctx, s, fmt.Sprintf("list the allocations of job %q", job), after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
 		return s.API.Jobs().Allocations(job, false, q)
 	})
 }
 
-// Evaluations returns those of a job.
+// Evaluations returns the evaluations of a job.
 func (s *Server) Evaluations(ctx context.Context, job string, after uint64) ([]*api.Evaluation, uint64, error) {
-	return askCluster(ctx, s, fmt.Sprintf("list the evaluations of job %q", job), after, func(q *api.QueryOptions) ([]*api.Evaluation, *api.QueryMeta, error) {
-		return s.API.Jobs().Evaluations(job, q)
-	})
+	return askOf(ctx, s, fmt.Sprintf("list the evaluations of job %q", job), after, job, s.API.Jobs().Evaluations)
 }
 
-// Deployment returns the latest one of a job, nil when there is none.
+// Deployment returns the latest deployment of a job, nil when it has none.
 func (s *Server) Deployment(ctx context.Context, job string, after uint64) (*api.Deployment, uint64, error) {
-	return askCluster(ctx, s, fmt.Sprintf("ask for the deployment of job %q", job), after, func(q *api.QueryOptions) (*api.Deployment, *api.QueryMeta, error) {
-		return s.API.Jobs().LatestDeployment(job, q)
-	})
+	return askOf(ctx, s, fmt.Sprintf("ask for the deployment of job %q", job), after, job, s.API.Jobs().LatestDeployment)
 }
 
-// Children returns the jobs that run in the name of a periodic or parameterized
-// one.
-func (s *Server) Children(ctx context.Context, job string, after uint64) (children []*api.JobListStub, index uint64, err error) {
-	list, index, err := askCluster(ctx, s, fmt.Sprintf("list the jobs of %q", job), after, func(q *api.QueryOptions) ([]*api.JobListStub, *api.QueryMeta, error) {
+// Children returns the jobs that a periodic or parameterized job has launched.
+func (s *Server) Children(ctx context.Context, job string, after uint64) ([]*api.JobListStub, uint64, error) {
+	list, index, err := ask(ctx, s, fmt.Sprintf("list the jobs of %q", job), after, func(q *api.QueryOptions) ([]*api.JobListStub, *api.QueryMeta, error) {
 		q.Prefix = job + "/"
 		return s.API.Jobs().List(q)
 	})
-	for _, stub := range list {
-		if stub.ParentID == job {
-			children = append(children, stub)
-		}
-	}
-	return children, index, err
+	return slices.DeleteFunc(list, func(j *api.JobListStub) bool { return j.ParentID != job }), index, err
 }
 
-// Tasks returns the tasks of a job or, without one, all that there are.
+// Tasks returns the tasks of a job or, without one, of all jobs.
 func (s *Server) Tasks(ctx context.Context, job string, after uint64) ([]*Task, uint64, error) {
-	stubs, index, err := askCluster(ctx, s, "list the tasks", after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
-		return s.list(job, q)
+	stubs, index, err := ask(ctx, s, "list the tasks", after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
+		if job != "" && s.namespace != api.AllNamespacesNamespace {
+			return s.API.Jobs().Allocations(job, false, q)
+		}
+		return s.API.Allocations().List(q)
 	})
-	return s.split(stubs), index, err
+	other := func(a *api.AllocationListStub) bool { return job != "" && a.JobID != job }
+	return s.split(slices.DeleteFunc(stubs, other)), index, err
+}
+
+// Services returns the services of all namespaces.
+func (s *Server) Services(ctx context.Context, after uint64) (list []*api.ServiceRegistration, index uint64, err error) {
+	const doing = "list the services"
+	stubs, index, err := ask(ctx, s.in(api.AllNamespacesNamespace), doing, after, s.API.Services().List)
+	for _, in := range stubs {
+		for _, stub := range in.Services {
+			found, _, err := askOf(ctx, s.in(in.Namespace), doing, 0, stub.ServiceName, s.API.Services().Get)
+			if err != nil {
+				return nil, 0, err
+			}
+			list = append(list, found...)
+		}
+	}
+	return list, index, err
 }

@@ -293,7 +293,7 @@ func TestRemoteRequests(t *testing.T) {
 	if err != nil || s.Namespace() != "shop" || s.Address != server.URL {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if _, err := s.Job(t.Context(), "web"); err != nil {
+	if _, _, err := s.Info(t.Context(), "web", 0); err != nil {
 		t.Fatal(err)
 	}
 	user, password, _ := asked.BasicAuth()

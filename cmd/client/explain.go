@@ -27,8 +27,11 @@ func Missing(err error) bool {
 	return errors.As(err, &refused) && refused.Code == http.StatusNotFound
 }
 
-// explain says what an error of a request means.
+// explain says what an error of a request means, if there is one.
 func (s *Server) explain(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	return fmt.Errorf("cannot %s of %v: %w", doing, s, reason(ctx, err))
 }
 

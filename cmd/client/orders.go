@@ -3,111 +3,126 @@ package client
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
+	"net/url"
 
 	"github.com/hashicorp/nomad/api"
 )
 
-// order returns the options of a request that changes something, which may
-// take as long as it takes.
-func (s *Server) order(ctx context.Context, namespace string) *api.QueryOptions {
-	return (&api.QueryOptions{Namespace: namespace}).WithContext(ctx)
+// order gives a server an order in its namespace. The error is explained.
+func order[T any](ctx context.Context, s *Server, doing string, give func(*api.WriteOptions) (T, *api.WriteMeta, error)) (answer T, err error) {
+	err = s.inTime(ctx, clusterTime, doing, func(ctx context.Context) (err error) {
+		answer, _, err = give((&api.WriteOptions{Namespace: s.namespace}).WithContext(ctx))
+		return err
+	})
+	return answer, err
+}
+
+// repeat gives an order that changes nothing more when it is given twice, and
+// gives it again to the engine that replaces one that died.
+func repeat[T any](ctx context.Context, s *Server, doing string, give func(*api.WriteOptions) (T, *api.WriteMeta, error)) (answer T, err error) {
+	err = s.retry(ctx, func() (err error) {
+		answer, err = order(ctx, s, doing, give)
+		return err
+	})
+	return answer, err
+}
+
+// Plan asks what a canonical version of a job would change.
+func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse, error) {
+	if s.namespace == "" {
+		s = s.in(*version.Namespace)
+	}
+	return order(ctx, s, fmt.Sprintf("plan job %q", *version.ID), func(w *api.WriteOptions) (*api.JobPlanResponse, *api.WriteMeta, error) {
+		return s.API.Jobs().Plan(version, true, w)
+	})
+}
+
+// Validate returns the errors that a cluster finds in a job, in its words.
+func (s *Server) Validate(ctx context.Context, job *api.Job) (errors []string, err error) {
+	answer, err := order(ctx, s, fmt.Sprintf("validate job %q", *job.ID), func(w *api.WriteOptions) (*api.JobValidateResponse, *api.WriteMeta, error) {
+		return s.API.Jobs().Validate(job, w)
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(answer.ValidationErrors) == 0 && answer.Error != "":
+		return []string{answer.Error}, nil
+	}
+	return answer.ValidationErrors, nil
+}
+
+// RegisterAt registers a job with its job file, unless the cluster has changed
+// the job since an index, 0 for a job that it does not have. The evaluation of
+// the answer is empty for a job that launches others.
+func (s *Server) RegisterAt(ctx context.Context, job *api.Job, source *api.JobSubmission, index uint64) (*api.JobRegisterResponse, error) {
+	how := &api.RegisterOptions{EnforceIndex: true, ModifyIndex: index, Submission: source}
+	return order(ctx, s, fmt.Sprintf("register job %q", *job.ID), func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {
+		return s.API.Jobs().RegisterOpts(job, how, w)
+	})
+}
+
+// Deregister stops a job of a cluster. It returns before the job has ended.
+func (s *Server) Deregister(ctx context.Context, job string, how api.DeregisterOptions) error {
+	_, err := order(ctx, s, fmt.Sprintf("stop job %q", job), func(w *api.WriteOptions) (string, *api.WriteMeta, error) {
+		return s.API.Jobs().DeregisterOpts(job, &how, w)
+	})
+	return err
+}
+
+// Launch runs a periodic job at once.
+func (s *Server) Launch(ctx context.Context, job string) error {
+	_, err := order(ctx, s, fmt.Sprintf("launch job %q", job), func(w *api.WriteOptions) (string, *api.WriteMeta, error) {
+		return s.API.Jobs().PeriodicForce(job, w)
+	})
+	return err
+}
+
+// Stop stops a job of an engine. It returns before the job has ended.
+func (s *Server) Stop(ctx context.Context, job string) error { return s.stop(ctx, job, "") }
+
+// StopRun stops the whole run of an engine that has a job, or kills it.
+func (s *Server) StopRun(ctx context.Context, job string, kill bool) error {
+	if kill {
+		return s.stop(ctx, job, "?run=kill")
+	}
+	return s.stop(ctx, job, "?run=stop")
+}
+
+func (s *Server) stop(ctx context.Context, job, query string) error {
+	_, err := repeat(ctx, s, fmt.Sprintf("stop job %q", job), func(w *api.WriteOptions) (any, *api.WriteMeta, error) {
+		meta, err := s.API.Raw().Delete("/v1/job/"+url.PathEscape(job)+query, nil, w)
+		return nil, meta, err
+	})
+	return err
 }
 
 func (t *Task) alloc() *api.Allocation {
 	return &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
 }
 
+// order gives an order about the task's allocation, which may take as long as
+// the task does.
+func (t *Task) order(ctx context.Context, doing string, give func(*api.Allocations, *api.Allocation, *api.QueryOptions) error) error {
+	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
+	return t.Server.explain(ctx, doing, give(t.Server.API.Allocations(), t.alloc(), q.WithContext(ctx)))
+}
+
 // Restart restarts the task and returns when its old run has ended.
 func (t *Task) Restart(ctx context.Context) error {
-	err := t.Server.API.Allocations().Restart(t.alloc(), t.Name, t.Server.order(ctx, t.Alloc.Namespace))
-	if err != nil {
-		return t.Server.explain(ctx, fmt.Sprintf("restart task %q", t.Name), err)
-	}
-	return nil
+	return t.order(ctx, fmt.Sprintf("restart task %q", t.Name), func(all *api.Allocations, of *api.Allocation, q *api.QueryOptions) error {
+		return all.Restart(of, t.Name, q)
+	})
 }
 
 // RestartAlloc restarts all tasks of the task's allocation, also those that
 // have ended, in the order of their lifecycle.
 func (t *Task) RestartAlloc(ctx context.Context) error {
-	err := t.Server.API.Allocations().RestartAllTasks(t.alloc(), t.Server.order(ctx, t.Alloc.Namespace))
-	if err != nil {
-		return t.Server.explain(ctx, fmt.Sprintf("restart allocation %q", t.Alloc.Name), err)
-	}
-	return nil
+	return t.order(ctx, fmt.Sprintf("restart allocation %q", t.Alloc.Name), (*api.Allocations).RestartAllTasks)
 }
 
 // Signal sends the task a signal, by Nomad's name.
 func (t *Task) Signal(ctx context.Context, name string) error {
-	err := t.Server.API.Allocations().Signal(t.alloc(), t.Server.order(ctx, t.Alloc.Namespace), t.Name, name)
-	if err != nil {
-		return t.Server.explain(ctx, fmt.Sprintf("signal task %q", t.Name), err)
-	}
-	return nil
-}
-
-// statsAsked is how many allocations are asked for their statistics at once.
-const statsAsked = 16
-
-// Stats returns what the tasks use now, by task, and what could not be asked. A
-// task that has none, such as one that has just ended, is left out.
-func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResourceUsage, failed []error) {
-	of := Allocs(tasks)
-	answers, errs := make([]*api.AllocResourceUsage, len(of)), make([]error, len(of))
-	var asking sync.WaitGroup
-	places := make(chan struct{}, statsAsked)
-	for i, t := range of {
-		asking.Go(func() {
-			places <- struct{}{}
-			defer func() { <-places }()
-			answers[i], errs[i] = t.stats(ctx)
-		})
-	}
-	asking.Wait()
-	used = map[*Task]*api.TaskResourceUsage{}
-	for _, t := range tasks {
-		i := slices.IndexFunc(of, func(o *Task) bool { return o.Alloc.ID == t.Alloc.ID })
-		if answers[i] == nil {
-			continue
-		}
-		if u := answers[i].Tasks[t.Name]; u != nil && u.ResourceUsage != nil {
-			used[t] = u
-		}
-	}
-	return used, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-}
-
-// stats asks for those of the task's allocation.
-func (t *Task) stats(ctx context.Context) (*api.AllocResourceUsage, error) {
-	q, cancel := t.Server.query(ctx)
-	defer cancel()
-	q.Namespace = t.Alloc.Namespace
-	all, err := t.Server.API.Allocations().Stats(t.alloc(), q)
-	if err != nil {
-		return nil, t.Server.explain(q.Context(), fmt.Sprintf("get the statistics of allocation %q", t.Alloc.Name), err)
-	}
-	return all, nil
-}
-
-// Dispatch runs a parameterized job and returns the ID of the job that it runs
-// as.
-func (j *Job) Dispatch(ctx context.Context, meta map[string]string, payload []byte) (id string, err error) {
-	q := (&api.WriteOptions{Namespace: j.Namespace}).WithContext(ctx)
-	answer, _, err := j.Server.API.Jobs().Dispatch(j.ID, meta, payload, "", q)
-	if err != nil {
-		return "", j.Server.explain(ctx, fmt.Sprintf("dispatch job %q", j.ID), err)
-	}
-	return answer.DispatchedJobID, nil
-}
-
-// Allocs returns one task of each allocation that tasks belong to.
-func Allocs(tasks []*Task) []*Task {
-	var first []*Task
-	for _, t := range tasks {
-		if !slices.ContainsFunc(first, func(f *Task) bool { return f.Alloc.ID == t.Alloc.ID }) {
-			first = append(first, t)
-		}
-	}
-	return first
+	return t.order(ctx, fmt.Sprintf("signal task %q", t.Name), func(all *api.Allocations, of *api.Allocation, q *api.QueryOptions) error {
+		return all.Signal(of, q, t.Name, name)
+	})
 }

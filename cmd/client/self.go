@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strconv"
 	"sync"
@@ -21,10 +20,9 @@ type Self struct {
 
 // Self asks an engine of this machine what it is.
 func (s *Server) Self(ctx context.Context) (*Self, error) {
-	var answer api.AgentSelf
-	err := s.ask(ctx, "ask who it is", func(q *api.QueryOptions) error {
-		_, err := s.API.Raw().Query("/v1/agent/self", &answer, q)
-		return err
+	answer, _, err := ask(ctx, s, "ask who it is", 0, func(q *api.QueryOptions) (answer api.AgentSelf, meta *api.QueryMeta, err error) {
+		meta, err = s.API.Raw().Query("/v1/agent/self", &answer, q)
+		return answer, meta, err
 	})
 	if err != nil {
 		return nil, err
@@ -32,39 +30,6 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 	t := answer.Stats["taskrun"]
 	pid, _ := strconv.Atoi(t["pid"]) // 0 for an engine that does not say
 	return &Self{Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"]}, nil
-}
-
-// Job returns a job of an engine.
-func (s *Server) Job(ctx context.Context, id string) (*api.Job, error) {
-	var job *api.Job
-	err := s.ask(ctx, "ask for job "+strconv.Quote(id), func(q *api.QueryOptions) error {
-		j, _, err := s.API.Jobs().Info(id, q)
-		job = j
-		return err
-	})
-	return job, err
-}
-
-// Stop stops a job. It returns before the job has ended.
-func (s *Server) Stop(ctx context.Context, job string) error {
-	return s.stop(ctx, job, "/v1/job/"+url.PathEscape(job))
-}
-
-// StopRun stops the whole run of an engine that has a job, or kills it.
-func (s *Server) StopRun(ctx context.Context, job string, kill bool) error {
-	how := "stop"
-	if kill {
-		how = "kill"
-	}
-	return s.stop(ctx, job, "/v1/job/"+url.PathEscape(job)+"?run="+how)
-}
-
-func (s *Server) stop(ctx context.Context, job, path string) error {
-	return s.ask(ctx, "stop job "+strconv.Quote(job), func(q *api.QueryOptions) error {
-		w := &api.WriteOptions{Namespace: s.namespace}
-		_, err := s.API.Raw().Delete(path, nil, w.WithContext(q.Context()))
-		return err
-	})
 }
 
 // endTime is how long an engine may keep the question whether a job has ended,
@@ -75,18 +40,14 @@ const endTime = time.Second
 // returns false when ctx, or the engine, ends before.
 func (s *Server) AwaitEnd(ctx context.Context, jobs []string) bool {
 	for index := uint64(0); ; {
-		var list []*api.JobListStub
-		err := s.ask(ctx, "ask for the jobs", func(q *api.QueryOptions) error {
-			q.WaitIndex, q.WaitTime = index, endTime
-			stubs, meta, err := s.API.Jobs().List(q)
-			if err == nil {
-				list, index = stubs, meta.LastIndex
-			}
-			return err
+		list, now, err := ask(ctx, s, "ask for the jobs", index, func(q *api.QueryOptions) ([]*api.JobListStub, *api.QueryMeta, error) {
+			q.WaitTime = endTime
+			return s.API.Jobs().List(q)
 		})
 		if err != nil {
 			return false
 		}
+		index = now
 		ended, others := true, false
 		for _, j := range list {
 			dead := j.Status == "dead"

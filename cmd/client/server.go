@@ -109,30 +109,15 @@ func (s *Server) String() string {
 // server's own choice, which is default.
 func (s *Server) Namespace() string { return s.namespace }
 
-// query returns the options of a request that has to be answered in time.
-func (s *Server) query(ctx context.Context) (*api.QueryOptions, context.CancelFunc) {
-	limit := localTime
-	if s.Socket == "" {
-		limit = clusterTime
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
-	return (&api.QueryOptions{Namespace: s.namespace}).WithContext(ctx), cancel
+// in returns the server with another namespace.
+func (s *Server) in(namespace string) *Server {
+	other := *s
+	other.namespace = namespace
+	return &other
 }
 
-// maxAsked is how often a question is asked of an engine that dies.
+// maxAsked is how often a request is repeated to engines that die.
 const maxAsked = 5
-
-// ask asks a question that may be asked twice. The error is explained.
-func (s *Server) ask(ctx context.Context, doing string, question func(*api.QueryOptions) error) error {
-	return s.retry(ctx, func() error {
-		q, cancel := s.query(ctx)
-		defer cancel()
-		if err := question(q); err != nil {
-			return s.explain(q.Context(), doing, err)
-		}
-		return nil
-	})
-}
 
 // retry calls f and, when the engine dies meanwhile and another one takes its
 // place, calls it again. It must not matter whether f was carried out before.
@@ -144,6 +129,10 @@ func (s *Server) retry(ctx context.Context, f func() error) error {
 		}
 	}
 }
+
+// Died reports whether an error of a request means that the engine has died, and
+// that no other one replaces it. A cluster may come back.
+func (s *Server) Died(err error) bool { return s.Socket != "" && died(err) }
 
 // died reports whether there is no engine, or none any more.
 func died(err error) bool {

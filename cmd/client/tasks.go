@@ -36,88 +36,55 @@ func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open
 }
 
 // List returns the tasks of all servers, those of a job alone if one is named,
-// sorted by job, allocation and name. A server that is gone meanwhile has
-// none; what could not be asked of the others is told beside.
-func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, failed []error) {
-	lists, errs := make([][]*Task, len(servers)), make([]error, len(servers))
-	var asking sync.WaitGroup
-	for i, s := range servers {
-		asking.Go(func() { lists[i], errs[i] = s.tasks(ctx, job) })
-	}
-	asking.Wait()
-	tasks = slices.Concat(lists...)
+// sorted by job, allocation and name, and the errors of servers that did not
+// answer. An engine that has just ended has no tasks and no error.
+func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, errs []error) {
+	tasks, errs = each(servers, func(s *Server) ([]*Task, error) {
+		tasks, _, err := s.Tasks(ctx, job, 0)
+		return tasks, err
+	})
 	slices.SortStableFunc(tasks, func(a, b *Task) int {
 		return cmp.Or(
 			strings.Compare(a.Alloc.JobID, b.Alloc.JobID), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
 			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
 		)
 	})
-	return tasks, failures(servers, errs)
+	return tasks, errs
 }
 
-// Job is a job of a server.
-type Job struct {
-	*api.JobListStub
-	Server *Server
+// ListJobs returns the jobs of all servers, sorted by ID, and errors as List
+// does.
+func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, errs []error) {
+	jobs, errs = each(servers, func(s *Server) (jobs []Job, err error) {
+		stubs, _, err := ask(ctx, s, "list the jobs", 0, s.API.Jobs().List)
+		for _, stub := range stubs {
+			jobs = append(jobs, Job{stub, s})
+		}
+		return jobs, err
+	})
+	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
+	return jobs, errs
 }
 
-// ListJobs returns the jobs of all servers, sorted by ID, and what could not be
-// asked of those that are not gone.
-func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, failed []error) {
-	lists, errs := make([][]Job, len(servers)), make([]error, len(servers))
+// each asks all servers at once.
+func each[T any](servers []*Server, ask func(*Server) ([]T, error)) (all []T, errs []error) {
+	lists, failed := make([][]T, len(servers)), make([]error, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
-		asking.Go(func() {
-			var stubs []*api.JobListStub
-			errs[i] = s.ask(ctx, "list the jobs", func(q *api.QueryOptions) (err error) {
-				stubs, _, err = s.API.Jobs().List(q)
-				return err
-			})
-			for _, stub := range stubs {
-				lists[i] = append(lists[i], Job{stub, s})
-			}
-		})
+		asking.Go(func() { lists[i], failed[i] = ask(s) })
 	}
 	asking.Wait()
-	jobs = slices.Concat(lists...)
-	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
-	return jobs, failures(servers, errs)
-}
-
-// failures are the errors of servers that are not gone.
-func failures(servers []*Server, errs []error) (failed []error) {
-	for i, err := range errs {
+	for i, err := range failed {
 		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
-			failed = append(failed, err)
+			errs = append(errs, err)
 		}
 	}
-	return failed
+	return slices.Concat(lists...), errs
 }
 
 // Gone reports whether an engine had ended before it was asked.
 func Gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
-}
-
-func (s *Server) tasks(ctx context.Context, job string) ([]*Task, error) {
-	var stubs []*api.AllocationListStub
-	err := s.ask(ctx, "list the tasks", func(q *api.QueryOptions) (err error) {
-		stubs, _, err = s.list(job, q)
-		return err
-	})
-	return s.split(stubs), err
-}
-
-// list returns the allocations of a job or, without one, all.
-func (s *Server) list(job string, q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
-	if job != "" && s.namespace != api.AllNamespacesNamespace {
-		return s.API.Jobs().Allocations(job, false, q)
-	}
-	stubs, meta, err := s.API.Allocations().List(q)
-	if job != "" { // of any namespace
-		stubs = slices.DeleteFunc(stubs, func(a *api.AllocationListStub) bool { return a.JobID != job })
-	}
-	return stubs, meta, err
 }
 
 // split takes allocations apart into tasks.

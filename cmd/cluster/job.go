@@ -11,7 +11,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 )
 
@@ -236,29 +235,16 @@ func (f *followed) deployed() (state *event.Deployment, word string) {
 	if d == nil || f.Version != nil && d.JobVersion < *f.Version {
 		return nil, ""
 	}
-	now := event.Deployment{
-		ID: d.ID, Job: *f.ID, Version: d.JobVersion, Status: d.Status, Description: d.StatusDescription, Canarying: canarying(d),
-	}
+	now := eventOf(*f.ID, d)
 	before := f.deployment
 	f.deployment = now
 	switch {
 	case before.ID != now.ID || before.Status != now.Status:
 		return &now, ""
 	case before.Description != now.Description:
-		return nil, fmt.Sprintf("job %s: %s", now.Job, now.Description)
+		return nil, fmt.Sprintf("job %s: %s", *f.ID, now.Description)
 	}
 	return nil, ""
-}
-
-// canarying reports whether a deployment that runs waits for canaries, or for
-// their promotion.
-func canarying(d *api.Deployment) bool {
-	for _, g := range d.TaskGroups {
-		if d.Status == health.DeploymentRunning && g.DesiredCanaries > 0 && !g.Promoted {
-			return true
-		}
-	}
-	return false
 }
 
 // over reports whether nothing of the job runs, or will run, by what is known.
@@ -287,7 +273,7 @@ const (
 // minute.
 func (f *followed) stop(ctx context.Context) error {
 	for pause := firstStopPause; ; pause *= 2 {
-		err := f.Server.Deregister(ctx, *f.ID, client.Deregistration{})
+		err := f.Server.Deregister(ctx, *f.ID, api.DeregisterOptions{})
 		var refused *client.RefusedError
 		if err == nil || errors.As(err, &refused) || pause > lastStopPause {
 			return err

@@ -65,8 +65,8 @@ func (l *link) answered() {
 }
 
 // watch asks again and again, each time with the index of the last answer,
-// until ctx ends, the question says that this was enough, or there is no use in
-// asking again.
+// until ctx ends, the question says that this was enough, also with an error, or
+// there is no use in asking again.
 func (l *link) watch(ctx context.Context, question func(after uint64) (index uint64, enough bool, err error)) error {
 	index, pause := uint64(0), firstPause
 	for {
@@ -75,6 +75,8 @@ func (l *link) watch(ctx context.Context, question func(after uint64) (index uin
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		case err != nil && enough:
+			return err
 		case err != nil:
 			if err := l.broke(err); err != nil {
 				return err

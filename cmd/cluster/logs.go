@@ -39,11 +39,10 @@ func (l *Logs) Follow(ctx context.Context) error {
 	outputs := newOutputs(ctx)
 	defer outputs.close()
 	defer cancel()
-	say := func(text string) { l.bus.Publish(nil, "", event.Notice{Text: text}) }
-	outputs.say = say
+	outputs.say = l.say
 	outputs.show = func(o *output, piece []byte) { l.show(ctx, o, piece) }
 	ended := map[outputKey]bool{}
-	link := link{say: say}
+	link := link{say: l.say}
 	return link.watch(ctx, func(after uint64) (uint64, bool, error) {
 		tasks, index, err := l.Server.Tasks(ctx, l.Job, after)
 		if err != nil {

@@ -22,6 +22,9 @@ func newOutlet() outlet { return outlet{pieces: event.NewPieces(maxPieces)} }
 // left out. One subscription may have it.
 func (o *outlet) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
 
+// say publishes a message of taskrun itself.
+func (o *outlet) say(text string) { o.bus.Publish(nil, "", event.Notice{Text: text}) }
+
 // show publishes a piece of an output as soon as there is a place for it.
 func (o *outlet) show(ctx context.Context, of *output, piece []byte) {
 	o.pieces.Publish(&o.bus, of.alloc, of.task.Name, of.stream, bytes.Clone(piece), ctx.Done())

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,17 +222,23 @@ func line(e event.Event) string {
 	return fmt.Sprintf("%d %s %s", e.Time.Unix(), of, text)
 }
 
+// source is what can be followed.
+type source interface {
+	Subscribe(output bool) *event.Subscription
+	Follow(ctx context.Context) error
+}
+
 // watched is a run that is followed.
 type watched struct {
-	*Run
+	source
 	sub   *event.Subscription
 	ended chan error
 }
 
 // watch begins to follow a run.
-func watch(t *testing.T, r *Run) *watched {
+func watch(t *testing.T, r source) *watched {
 	t.Helper()
-	w := &watched{Run: r, sub: r.Subscribe(true), ended: make(chan error, 1)}
+	w := &watched{source: r, sub: r.Subscribe(true), ended: make(chan error, 1)}
 	go func() {
 		err := r.Follow(t.Context())
 		w.ended <- err

@@ -91,7 +91,7 @@ func (d *Directory) logs(job, alloc string) string {
 // Jobs returns the jobs of the run as they were submitted.
 func (d *Directory) Jobs(ctx context.Context) (jobs []*api.Job, err error) {
 	for _, id := range d.IDs {
-		j, err := d.Server.Job(ctx, id)
+		j, _, err := d.Server.Info(ctx, id, 0)
 		if err != nil {
 			return nil, err
 		}

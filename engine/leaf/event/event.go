@@ -92,6 +92,9 @@ type (
 		Description string // in Nomad's words, for people
 		// Canarying: it waits for canaries, or for their promotion.
 		Canarying bool
+		// API is the deployment as a server describes it, with its groups; nil
+		// in a run of this process.
+		API *api.Deployment `json:"-"`
 	}
 
 	// Version is a version of a job that is new, or has become stable, or has

@@ -40,7 +40,7 @@ func Parse(line []byte) (Event, error) {
 		e.Body, err = parse(line, func(o allocHealthObject) Body { return AllocHealth{o.Healthy} })
 	case "deployment":
 		e.Body, err = parse(line, func(o deploymentObject) Body {
-			return Deployment{o.ID, o.Job, o.Version, o.Status, o.Description, o.Canarying}
+			return Deployment{ID: o.ID, Job: o.Job, Version: o.Version, Status: o.Status, Description: o.Description, Canarying: o.Canarying}
 		})
 	case "version":
 		e.Body, err = parse(line, func(o versionObject) Body { return Version{o.Job, o.Parent, o.Version, o.Stable, o.Tag} })

@@ -1,0 +1,117 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
+)
+
+// Rollout is the deployment of a change to a job and, if it fails and is rolled
+// back, the one after it. It has no other events of the job.
+type Rollout struct {
+	Job        *client.Job
+	Evaluation string // ID of the one that begins the deployment
+	Deployment string // its ID, where that is known
+	outlet
+}
+
+// Past returns nothing: Follow begins with the deployment as it is.
+func (r *Rollout) Past(context.Context) ([]event.Event, error) { return nil, nil }
+
+// Stop cannot stop anything.
+func (r *Rollout) Stop(context.Context, bool) error { return errors.ErrUnsupported }
+
+// Follow publishes each change of the deployments until the last one has ended.
+func (r *Rollout) Follow(ctx context.Context) error {
+	defer r.bus.Close()
+	link := link{say: r.say}
+	if r.Evaluation != "" && r.Deployment == "" {
+		err := link.watch(ctx, func(after uint64) (index uint64, enough bool, err error) {
+			e, index, err := r.Job.Evaluation(ctx, r.Evaluation, after)
+			if err != nil {
+				return 0, r.Job.Server.Died(err), err
+			}
+			r.Deployment = e.DeploymentID
+			return index, evaluated(e), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if r.Deployment == "" {
+		return nil
+	}
+	return link.watch(ctx, func(after uint64) (index uint64, enough bool, err error) {
+		all, index, err := r.Job.Deployments(ctx, after)
+		if err == nil {
+			enough, err = r.publish(ctx, all)
+		}
+		return index, enough || err != nil && r.Job.Server.Died(err), err
+	})
+}
+
+// evaluated reports whether an evaluation has begun all that it will.
+func evaluated(e *api.Evaluation) bool {
+	return e.Status != api.EvalStatusPending && (e.Status != api.EvalStatusBlocked || e.DeploymentID != "")
+}
+
+// publish publishes the deployments and reports whether the last one has ended.
+func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended bool, err error) {
+	slices.SortFunc(all, func(a, b *api.Deployment) int { return cmp.Compare(a.JobVersion, b.JobVersion) })
+	i := slices.IndexFunc(all, func(d *api.Deployment) bool { return d.ID == r.Deployment })
+	if i < 0 {
+		return false, nil // a server that is behind has answered
+	}
+	first := all[i]
+	r.tell(first)
+	if !over(first) || first.Status != health.DeploymentFailed || !reverts(first) {
+		return over(first), nil
+	}
+	if i+1 < len(all) {
+		next := all[i+1]
+		r.tell(next)
+		return over(next), nil
+	}
+	// A rollback registers its version together with the failure.
+	job, err := r.Job.Info(ctx)
+	return err == nil && *job.Version == first.JobVersion, err
+}
+
+func (r *Rollout) tell(d *api.Deployment) { r.bus.Publish(nil, "", eventOf(d.JobID, d)) }
+
+// over reports whether a deployment has ended.
+func over(d *api.Deployment) bool {
+	switch d.Status {
+	case health.DeploymentSuccessful, health.DeploymentFailed, health.DeploymentCancelled:
+		return true
+	}
+	return false
+}
+
+// reverts reports whether a failure of the deployment rolls the job back.
+func reverts(d *api.Deployment) bool {
+	for _, g := range d.TaskGroups {
+		if g.AutoRevert {
+			return true
+		}
+	}
+	return false
+}
+
+// eventOf returns the event of a deployment of a job.
+func eventOf(job string, d *api.Deployment) event.Deployment {
+	canarying := false // it waits for canaries, or for their promotion
+	for _, g := range d.TaskGroups {
+		canarying = canarying || d.Status == health.DeploymentRunning && g.DesiredCanaries > 0 && !g.Promoted
+	}
+	return event.Deployment{
+		ID: d.ID, Job: job, Version: d.JobVersion, Status: d.Status, Description: d.StatusDescription, Canarying: canarying, API: d,
+	}
+}
