@@ -148,7 +148,7 @@ func TestPastThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for want, value := range map[string]any{
 		`cannot read what is stored as ["event" "x"]`: "text",
-		`there are no events of kind "nope"`:          event.Stored{Kind: "nope"},
+		`there are no events of type "nope"`:          event.Stored{Kind: "nope"},
 	} {
 		r, dir := create(t, &event.Bus{})
 		put(r, KeyOf(past, "x"), value)

@@ -247,7 +247,7 @@ func TestUselessStateIsSetAside(t *testing.T) {
 		},
 		"older": {
 			damage(func(s string) string { return headerOf(t, header{format, version - 1}) + s[strings.Index(s, "\n")+1:] }),
-			"has version 0, but this taskrun can only read version 1",
+			"has version 1, but this taskrun can only read version 2",
 		},
 		"damaged":  {damage(func(s string) string { return strings.Replace(s, "task_state", "task_strte", 1) }), "is damaged in line 3: wrong checksum"},
 		"cut open": {damage(func(s string) string { i := strings.Index(s, "running"); return s[:i] + "\n" + s[i+1:] }), "is damaged in line 3: wrong checksum"},

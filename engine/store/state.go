@@ -15,7 +15,7 @@ import (
 // that it writes: who changes what is stored raises it.
 const (
 	format  = "taskrun state"
-	version = 1
+	version = 2
 )
 
 // maxHeader is more than the length of any header, in bytes.

@@ -51,7 +51,10 @@ type Event struct {
 }
 
 // Body is what happened: one of the types of this package.
-type Body interface{ body() }
+type Body interface {
+	// kind names the type, "" for one that cannot be stored.
+	kind() string
+}
 
 type (
 	// TaskEvent is a task event in Nomad's words. Read only.
@@ -80,18 +83,20 @@ type (
 	}
 
 	// AllocHealth is the verdict on an allocation of a service.
-	AllocHealth struct{ Healthy bool }
+	AllocHealth struct {
+		Healthy bool `json:"healthy"`
+	}
 
 	// Deployment is the state of a job's deployment after a change. It
 	// concerns no single allocation.
 	Deployment struct {
-		ID          string
-		Job         string
-		Version     uint64 // of the job
-		Status      string // running, paused, successful, failed or cancelled
-		Description string // in Nomad's words, for people
+		Job         string `json:"job,omitempty"` // ID
+		ID          string `json:"id,omitempty"`
+		Version     uint64 `json:"version,omitempty"` // of the job
+		Status      string `json:"status"`            // running, paused, successful, failed or cancelled
+		Description string `json:"description"`       // in Nomad's words, for people
 		// Canarying: it waits for canaries, or for their promotion.
-		Canarying bool
+		Canarying bool `json:"canarying,omitempty"`
 		// API is the deployment as a server describes it, with its groups; nil
 		// in a run of this process.
 		API *api.Deployment `json:"-"`
@@ -100,41 +105,41 @@ type (
 	// Version is a version of a job that is new, or has become stable, or has
 	// another tag.
 	Version struct {
-		Job    string // ID
-		Parent string // ID of the job in whose name it runs; may be empty
-		Number uint64
-		Stable bool
-		Tag    string
+		Job    string `json:"job,omitempty"`    // ID
+		Parent string `json:"parent,omitempty"` // ID of the job in whose name it runs; may be empty
+		Number uint64 `json:"version"`
+		Stable bool   `json:"stable"`
+		Tag    string `json:"tag,omitempty"`
 	}
 
 	// Evaluation is a change after which allocations were placed. There is no
 	// scheduler: it is complete from the beginning.
 	Evaluation struct {
-		ID         string
-		Job        string // ID
-		Parent     string // ID of the job in whose name it runs; may be empty
-		Trigger    Trigger
-		Version    uint64 // of the job
-		Deployment string // ID; empty for none
-		Alloc      string // ID of the allocation that it is about; empty for the whole job
+		Job        string  `json:"job,omitempty"`    // ID
+		Parent     string  `json:"parent,omitempty"` // ID of the job in whose name it runs; may be empty
+		ID         string  `json:"id"`
+		Trigger    Trigger `json:"trigger"`
+		Version    uint64  `json:"version"`              // of the job
+		Deployment string  `json:"deployment,omitempty"` // ID; empty for none
+		Alloc      string  `json:"about,omitempty"`      // ID of the allocation that it is about; empty for the whole job
 	}
 
 	// Service is a service that was registered, or is no more.
 	Service struct {
-		ID         string
-		Name       string
-		Address    string
-		Port       int // 0 for none
-		Tags       []string
-		Registered bool
+		ID         string   `json:"id"`
+		Name       string   `json:"name"`
+		Address    string   `json:"address"`
+		Port       int      `json:"port,omitempty"` // 0 for none
+		Tags       []string `json:"tags,omitempty"`
+		Registered bool     `json:"registered"`
 	}
 
 	// Check is a check of a service that says something new.
 	Check struct {
-		Service string
-		Check   string
-		Status  string // pending, success or failure
-		Output  string
+		Service string `json:"service"`
+		Check   string `json:"check"`
+		Status  string `json:"status"` // pending, success or failure
+		Output  string `json:"output"`
 	}
 
 	// Output announces a piece of a task's output. The bytes may be read
@@ -184,20 +189,20 @@ const (
 	DeploymentWatcher Trigger = "deployment-watcher"
 )
 
-func (TaskEvent) body()   {}
-func (TaskState) body()   {}
-func (AllocStatus) body() {}
-func (AllocHealth) body() {}
-func (Deployment) body()  {}
-func (Version) body()     {}
-func (Evaluation) body()  {}
-func (Service) body()     {}
-func (Check) body()       {}
-func (Output) body()      {}
-func (Gap) body()         {}
-func (Notice) body()      {}
-func (Variable) body()    {}
-func (Forgotten) body()   {}
+func (TaskEvent) kind() string   { return "task_event" }
+func (TaskState) kind() string   { return "task_state" }
+func (AllocStatus) kind() string { return "alloc_status" }
+func (AllocHealth) kind() string { return "alloc_health" }
+func (Deployment) kind() string  { return "deployment" }
+func (Version) kind() string     { return "version" }
+func (Evaluation) kind() string  { return "evaluation" }
+func (Service) kind() string     { return "service" }
+func (Check) kind() string       { return "check" }
+func (Notice) kind() string      { return "notice" }
+func (Output) kind() string      { return "" }
+func (Gap) kind() string         { return "" }
+func (Variable) kind() string    { return "" }
+func (Forgotten) kind() string   { return "" }
 
 // Stream is one of a task's two outputs.
 type Stream uint8

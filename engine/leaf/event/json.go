@@ -2,11 +2,14 @@ package event
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 )
 
 // object is an event as --output json and the history of a run show it: the
-// fields that every kind has, then its own.
+// fields that every kind has. Those of its body follow.
 type object struct {
 	Type    string    `json:"type"`
 	Time    time.Time `json:"time"`
@@ -18,71 +21,26 @@ type object struct {
 	Parent  string    `json:"parent,omitempty"` // job in whose name the job runs
 }
 
+// The bodies that users see in another form than the one that is stored.
 type (
 	taskEventObject struct {
-		object
 		Event   string            `json:"event"`
 		Message string            `json:"message"`
 		Details map[string]string `json:"details"`
 	}
 	taskStateObject struct {
-		object
 		State    string `json:"state"`
 		Failed   bool   `json:"failed"`
 		Restarts uint64 `json:"restarts"`
 	}
 	allocStatusObject struct {
-		object
 		Evaluation  string `json:"evaluation,omitempty"`
 		Status      string `json:"status"`
 		Description string `json:"description"`
 		Replaces    string `json:"replaces,omitempty"`
 		RetryMS     *int64 `json:"retry_ms,omitempty"`
 	}
-	allocHealthObject struct {
-		object
-		Healthy bool `json:"healthy"`
-	}
-	deploymentObject struct {
-		object
-		ID          string `json:"id,omitempty"`
-		Version     uint64 `json:"version,omitempty"`
-		Status      string `json:"status"`
-		Description string `json:"description"`
-		Canarying   bool   `json:"canarying,omitempty"`
-	}
-	versionObject struct {
-		object
-		Version uint64 `json:"version"`
-		Stable  bool   `json:"stable"`
-		Tag     string `json:"tag,omitempty"`
-	}
-	evaluationObject struct {
-		object
-		ID         string  `json:"id"`
-		Trigger    Trigger `json:"trigger"`
-		Version    uint64  `json:"version"`
-		Deployment string  `json:"deployment,omitempty"`
-		About      string  `json:"about,omitempty"`
-	}
-	serviceObject struct {
-		object
-		ID         string   `json:"id"`
-		Name       string   `json:"name"`
-		Address    string   `json:"address"`
-		Port       int      `json:"port,omitempty"`
-		Tags       []string `json:"tags,omitempty"`
-		Registered bool     `json:"registered"`
-	}
-	checkObject struct {
-		object
-		Service string `json:"service"`
-		Check   string `json:"check"`
-		Status  string `json:"status"`
-		Output  string `json:"output"`
-	}
 	diagnosticObject struct {
-		object
 		Severity string `json:"severity"`
 		Summary  string `json:"summary"`
 	}
@@ -91,41 +49,118 @@ type (
 // MarshalJSON returns the event as one object. An Output has none: its bytes
 // are not part of the event.
 func (e Event) MarshalJSON() ([]byte, error) {
-	o := object{Time: e.Time.UTC(), Task: e.Task}
+	o := object{Type: Kind(e.Body), Time: e.Time.UTC(), Task: e.Task}
 	if e.Alloc != nil {
 		o.Job, o.Group, o.Alloc, o.AllocID, o.Parent = e.Alloc.Job, e.Alloc.Group, e.Alloc.Name, e.Alloc.ID, e.Alloc.Parent
 	}
-	of := func(kind string) object { o.Type = kind; return o }
+	var shown any = e.Body
 	switch b := e.Body.(type) {
 	case TaskEvent:
-		return json.Marshal(taskEventObject{of("task_event"), b.Type, b.DisplayMessage, b.Details})
+		shown = taskEventObject{b.Type, b.DisplayMessage, b.Details}
 	case TaskState:
-		return json.Marshal(taskStateObject{of("task_state"), b.State, b.Failed, b.Restarts})
+		shown = taskStateObject{b.State, b.Failed, b.Restarts}
 	case AllocStatus:
-		s := allocStatusObject{of("alloc_status"), b.Evaluation, b.Status, b.Description, b.Replaces, nil}
+		s := allocStatusObject{b.Evaluation, b.Status, b.Description, b.Replaces, nil}
 		if b.Retry >= 0 {
-			ms := b.Retry.Milliseconds()
-			s.RetryMS = &ms
+			s.RetryMS = new(b.Retry.Milliseconds())
 		}
-		return json.Marshal(s)
-	case AllocHealth:
-		return json.Marshal(allocHealthObject{of("alloc_health"), b.Healthy})
+		shown = s
 	case Deployment:
-		o.Job = b.Job
-		return json.Marshal(deploymentObject{of("deployment"), b.ID, b.Version, b.Status, b.Description, b.Canarying})
+		o.Job, b.Job = b.Job, ""
+		shown = b
 	case Version:
-		o.Job, o.Parent = b.Job, b.Parent
-		return json.Marshal(versionObject{of("version"), b.Number, b.Stable, b.Tag})
+		o.Job, o.Parent, b.Job, b.Parent = b.Job, b.Parent, "", ""
+		shown = b
 	case Evaluation:
-		o.Job, o.Parent = b.Job, b.Parent
-		return json.Marshal(evaluationObject{of("evaluation"), b.ID, b.Trigger, b.Version, b.Deployment, b.Alloc})
-	case Service:
-		return json.Marshal(serviceObject{of("service"), b.ID, b.Name, b.Address, b.Port, b.Tags, b.Registered})
-	case Check:
-		return json.Marshal(checkObject{of("check"), b.Service, b.Check, b.Status, b.Output})
+		o.Job, o.Parent, b.Job, b.Parent = b.Job, b.Parent, "", ""
+		shown = b
 	case Notice:
-		return json.Marshal(diagnosticObject{of("diagnostic"), "warning", b.Text})
-	default:
+		o.Type, shown = "diagnostic", diagnosticObject{"warning", b.Text}
+	}
+	if o.Type == "" {
 		return nil, &json.UnsupportedTypeError{}
 	}
+	head, err := json.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(shown) // which has fields, for those of every kind
+	if err != nil {
+		return nil, err
+	}
+	head[len(head)-1] = ','
+	return append(head, body[1:]...), nil
+}
+
+// Parse reads an event as MarshalJSON writes it, which leaves out its number.
+func Parse(line []byte) (Event, error) {
+	var head object
+	if err := json.Unmarshal(line, &head); err != nil {
+		return Event{}, err
+	}
+	e := Event{Time: head.Time, Task: head.Task}
+	if head.AllocID != "" {
+		e.Alloc = &Alloc{Job: head.Job, Group: head.Group, Name: head.Alloc, ID: head.AllocID, Parent: head.Parent}
+	}
+	var err error
+	switch head.Type {
+	case "task_event":
+		e.Body, err = parse(line, func(o taskEventObject) Body {
+			return TaskEvent{&api.TaskEvent{Type: o.Event, Time: head.Time.UnixNano(), DisplayMessage: o.Message, Details: o.Details}}
+		})
+	case "task_state":
+		e.Body, err = parse(line, func(o taskStateObject) Body {
+			return TaskState{State: o.State, Failed: o.Failed, Restarts: o.Restarts}
+		})
+	case "alloc_status":
+		e.Body, err = parse(line, func(o allocStatusObject) Body {
+			s := AllocStatus{Status: o.Status, Description: o.Description, Replaces: o.Replaces, Retry: -1, Evaluation: o.Evaluation}
+			if o.RetryMS != nil {
+				s.Retry = time.Duration(*o.RetryMS) * time.Millisecond
+			}
+			return s
+		})
+	case "diagnostic":
+		e.Body, err = parse(line, func(o diagnosticObject) Body { return Notice{o.Summary} })
+	default:
+		e.Body, err = decode(head.Type, line)
+	}
+	return e, err
+}
+
+func parse[O any](line []byte, body func(O) Body) (Body, error) {
+	var o O
+	if err := json.Unmarshal(line, &o); err != nil {
+		return nil, err
+	}
+	return body(o), nil
+}
+
+// decode reads a body in the form that is stored.
+func decode(kind string, text []byte) (Body, error) {
+	read, ok := kinds[kind]
+	if !ok {
+		return nil, fmt.Errorf("there are no events of type %q", kind)
+	}
+	return read(text)
+}
+
+// kinds says how the bodies that can be stored are read.
+var kinds = map[string]func(text []byte) (Body, error){
+	"task_event":   read[TaskEvent],
+	"task_state":   read[TaskState],
+	"alloc_status": read[AllocStatus],
+	"alloc_health": read[AllocHealth],
+	"deployment":   read[Deployment],
+	"version":      read[Version],
+	"evaluation":   read[Evaluation],
+	"service":      read[Service],
+	"check":        read[Check],
+	"notice":       read[Notice],
+}
+
+func read[B Body](text []byte) (Body, error) {
+	var body B
+	err := json.Unmarshal(text, &body)
+	return body, err
 }

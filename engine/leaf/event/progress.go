@@ -14,7 +14,7 @@ type Progress struct {
 	Over        bool   // it has ended, one way or the other
 }
 
-func (Progress) body() {}
+func (Progress) kind() string { return "" }
 
 // Amount tells how much there is, "" before anything has arrived.
 func (p Progress) Amount() string {

@@ -19,6 +19,8 @@ func TestStoredEventsComeBack(t *testing.T) {
 		AllocStatus{Status: "failed", Description: "d", Replaces: "2", Retry: -1},
 		AllocHealth{Healthy: true},
 		Deployment{Job: "j", Status: "running", Description: "d"},
+		Version{Job: "j", Parent: "p", Number: 3, Stable: true, Tag: "x"},
+		Evaluation{Job: "j", Parent: "p", ID: "i", Trigger: AllocStop, Version: 3, Deployment: "d", Alloc: "1"},
 		Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"t"}, Registered: true},
 		Check{Service: "s", Check: "c", Status: "success", Output: "o"},
 		Notice{Text: "n"},

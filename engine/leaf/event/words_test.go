@@ -154,6 +154,14 @@ func TestEventsAsJSON(t *testing.T) {
 			Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"x"}, Registered: true},
 		},
 		{`{"type":"check",` + at + `,` + of + `,"service":"s","check":"c","status":"success","output":"o"}`, Check{"s", "c", "success", "o"}},
+		{
+			`{"type":"version",` + at + `,` + of + `,"parent":"p","version":3,"stable":true,"tag":"x"}`,
+			Version{Job: "j", Parent: "p", Number: 3, Stable: true, Tag: "x"},
+		},
+		{
+			`{"type":"evaluation",` + at + `,` + of + `,"parent":"p","id":"i","trigger":"alloc-stop","version":3,"deployment":"d","about":"1"}`,
+			Evaluation{Job: "j", Parent: "p", ID: "i", Trigger: AllocStop, Version: 3, Deployment: "d", Alloc: "1"},
+		},
 		{`{"type":"diagnostic",` + at + `,` + of + `,"severity":"warning","summary":"n"}`, Notice{Text: "n"}},
 	} {
 		e := Event{Time: time.Unix(1, 2).UTC(), Alloc: alloc, Task: "t", Body: tt.body}
@@ -162,6 +170,9 @@ func TestEventsAsJSON(t *testing.T) {
 			t.Errorf("%T: %v (-want +got):\n%s", tt.body, err, diff)
 		}
 		back, err := Parse(text)
+		if back.Alloc.Parent != "" { // that of the body, which is the same
+			back.Alloc.Parent = alloc.Parent
+		}
 		if diff := cmp.Diff(e, back); diff != "" || err != nil {
 			t.Errorf("%T read back: %v (-want +got):\n%s", tt.body, err, diff)
 		}
