@@ -18,6 +18,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/rawexec"
 )
 
 // TestErrors of each step keep a task from starting, and from being found
@@ -25,16 +26,13 @@ import (
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no command today")
-	d := bare.New(bare.Kind{
-		Name:    "test",
-		Options: hcldec.ObjectSpec{"command": &hcldec.AttrSpec{Name: "command", Type: cty.String}},
-		Command: func(config cty.Value) (string, []string, error) {
+	d := bare.New("test", hcldec.ObjectSpec{"command": &hcldec.AttrSpec{Name: "command", Type: cty.String}},
+		func(config cty.Value) (string, []string, error) {
 			if command := bare.Text(config, "command"); command != "" {
 				return command, nil, nil
 			}
 			return "", nil, broken
-		},
-	})
+		}, nil)
 	task := func(options map[string]string) *drivers.TaskConfig {
 		return &drivers.TaskConfig{ID: "id", Name: "t", AllocDir: t.TempDir(), Config: block(d.TaskConfigSchema(), options)}
 	}
@@ -82,17 +80,14 @@ func block(schema hcldec.Spec, options map[string]string) cty.Value {
 }
 
 // shell is a driver whose tasks are commands of a shell.
-func shell() *bare.Driver {
-	return bare.New(bare.Kind{
-		Name:    "shell",
-		Options: hcldec.ObjectSpec{"script": &hcldec.AttrSpec{Name: "script", Type: cty.String}},
-		Command: func(config cty.Value) (string, []string, error) {
+func shell() *rawexec.Driver {
+	return bare.New("shell", hcldec.ObjectSpec{"script": &hcldec.AttrSpec{Name: "script", Type: cty.String}},
+		func(config cty.Value) (string, []string, error) {
 			return "/bin/sh", []string{"-c", bare.Text(config, "script")}, nil
 		},
-		Fingerprint: func() drivers.Fingerprint {
+		func() drivers.Fingerprint {
 			return drivers.Fingerprint{Health: drivers.HealthHealthy, Attributes: map[string]string{"driver.shell": "1"}}
-		},
-	})
+		})
 }
 
 // TestFingerprint receives one fingerprint, for it never changes, and the end of
@@ -139,8 +134,8 @@ func TestOptionsOfTheDriver(t *testing.T) {
 	uid, gid := os.Getuid(), os.Getgid()
 	for _, c := range []struct{ option, ids, refused, denied string }{
 		{option: "denied_host_uids", ids: strconv.Itoa(uid + 1)},
-		{option: "denied_host_uids", ids: "many", refused: `cannot configure raw_exec: denied_host_uids: range bound not valid: "many" in "many"`},
-		{option: "denied_host_gids", ids: "many", refused: `cannot configure raw_exec: denied_host_gids: range bound not valid: "many" in "many"`},
+		{option: "denied_host_uids", ids: "many", refused: `cannot configure shell: denied_host_uids: range bound not valid: "many" in "many"`},
+		{option: "denied_host_gids", ids: "many", refused: `cannot configure shell: denied_host_gids: range bound not valid: "many" in "many"`},
 		{option: "denied_host_uids", ids: strconv.Itoa(uid), denied: fmt.Sprintf("running as uid %d is disallowed", uid)},
 		{option: "denied_host_gids", ids: strconv.Itoa(gid), denied: fmt.Sprintf("running as uid %d with gid %d is disallowed", uid, gid)},
 	} {
@@ -193,7 +188,7 @@ func TestSchema(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("the options are %q, want %q", names, want)
 	}
-	for _, name := range bare.Isolation() {
+	for _, name := range shell().Unisolated() {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s is no option", name)
 		}

@@ -4,7 +4,6 @@ package catalog
 
 import (
 	"taskrun/drivers"
-	"taskrun/drivers/bare"
 	"taskrun/drivers/docker"
 	"taskrun/drivers/exec"
 	"taskrun/drivers/java"
@@ -30,8 +29,8 @@ func New() map[string]drivers.Driver {
 // Unisolated reports whether a driver isolates its tasks in Nomad, and not
 // here, and returns the options that have no effect therefore.
 func Unisolated(d drivers.Driver) (options []string, ok bool) {
-	if _, ok := d.(*bare.Driver); !ok {
-		return nil, false
+	if d, ok := d.(*rawexec.Driver); ok {
+		options = d.Unisolated()
 	}
-	return bare.Isolation(), true
+	return options, options != nil
 }

@@ -9,15 +9,13 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/rawexec"
 	"taskrun/drivers/schema"
 )
 
 // New returns a driver without tasks.
-func New() *bare.Driver {
-	return bare.New(bare.Kind{
-		Name:        "exec",
-		Options:     schema.Required(cty.String, "command"),
-		Command:     func(config cty.Value) (string, []string, error) { return bare.Text(config, "command"), nil, nil },
-		Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("exec") },
-	})
+func New() *rawexec.Driver {
+	return bare.New("exec", schema.Required(cty.String, "command"),
+		func(config cty.Value) (string, []string, error) { return bare.Text(config, "command"), nil, nil },
+		func() drivers.Fingerprint { return drivers.Healthy("exec") })
 }

@@ -13,9 +13,9 @@ import (
 	"go.uber.org/goleak"
 
 	"taskrun/drivers"
-	"taskrun/drivers/bare"
 	"taskrun/drivers/drivertest"
 	"taskrun/drivers/exec"
+	"taskrun/drivers/rawexec"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +36,7 @@ func shell(script string) string {
 }
 
 // begin returns a driver, which is shut down at the end.
-func begin(t *testing.T) *bare.Driver {
+func begin(t *testing.T) *rawexec.Driver {
 	t.Helper()
 	d := exec.New()
 	t.Cleanup(func() {

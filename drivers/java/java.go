@@ -12,13 +12,14 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/bare"
+	"taskrun/drivers/rawexec"
 	"taskrun/drivers/schema"
 )
 
 // New returns a driver without tasks.
-func New() *bare.Driver {
+func New() *rawexec.Driver {
 	options := schema.Join(schema.Optional(schema.Texts, "jvm_options"), schema.Optional(cty.String, "class", "class_path", "jar_path"))
-	return bare.New(bare.Kind{Name: "java", Options: options, Command: command, Fingerprint: fingerprint})
+	return bare.New("java", options, command, fingerprint)
 }
 
 // command is the call of java: the options of the machine, the class path, the

@@ -22,4 +22,4 @@ func openCgroup(path string) (*os.File, error) {
 }
 
 // checkPlacement says why this system cannot do what a task asks for.
-func (c *taskConfig) checkPlacement() error { return nil }
+func (c *TaskConfig) checkPlacement() error { return nil }

@@ -11,7 +11,7 @@ import (
 func openCgroup(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 // checkPlacement says why this system cannot do what a task asks for.
-func (c *taskConfig) checkPlacement() error {
+func (c *TaskConfig) checkPlacement() error {
 	switch {
 	case c.CgroupV2Override != nil:
 		return errors.New("cgroup_v2_override needs Linux")

@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/gocty"
 
+	"taskrun/drivers"
 	"taskrun/drivers/schema"
 )
 
@@ -20,8 +21,8 @@ var taskSchema = schema.Join(
 	schema.Optional(schema.Texts, "args", "denied_envvars"),
 	schema.Optional(schema.TextMap, "cgroup_v1_override"))
 
-// taskConfig is a config block.
-type taskConfig struct {
+// TaskConfig is a config block, or what it stands for.
+type TaskConfig struct {
 	Command          string              `cty:"command"`
 	Args             []string            `cty:"args"`
 	WorkDir          *string             `cty:"work_dir"`
@@ -31,21 +32,30 @@ type taskConfig struct {
 	CgroupV2Override *string             `cty:"cgroup_v2_override"`
 }
 
-func decodeConfig(val cty.Value) (*taskConfig, error) {
-	if val == cty.NilVal {
-		return nil, errors.New("failed to decode driver config: it is missing")
+// decode reads the config block of a task.
+func (d *Driver) decode(cfg *drivers.TaskConfig) (*TaskConfig, error) {
+	if cfg.Config == cty.NilVal || !cfg.Config.Type().IsObjectType() || cfg.Config.IsNull() {
+		return nil, errors.New("failed to decode driver config: it is no object")
 	}
-	var c taskConfig
-	if err := gocty.FromCtyValue(val, &c); err != nil {
-		return nil, fmt.Errorf("failed to decode driver config: %s%w", optionOf(err), err)
+	c, err := d.kind.Decode(cfg.Config, cfg.TaskDir())
+	if err != nil {
+		return nil, err
 	}
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("failed driver config validation: %w", err)
 	}
+	return c, nil
+}
+
+func decodeConfig(val cty.Value, _ string) (*TaskConfig, error) {
+	var c TaskConfig
+	if err := gocty.FromCtyValue(val, &c); err != nil {
+		return nil, fmt.Errorf("failed to decode driver config: %s%w", optionOf(err), err)
+	}
 	return &c, nil
 }
 
-func (c *taskConfig) validate() error {
+func (c *TaskConfig) validate() error {
 	switch {
 	case c.Command == "":
 		return errors.New("command must not be empty")

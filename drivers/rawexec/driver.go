@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/cgroup"
@@ -25,9 +26,31 @@ import (
 	"taskrun/drivers/taskstore"
 )
 
-// Driver is the raw_exec driver. Its methods may be called from several
+// Kind is what distinguishes drivers whose tasks are processes of this machine.
+type Kind struct {
+	Name         string
+	TaskSchema   hcldec.ObjectSpec // of a task's config block
+	ConfigSchema hcldec.ObjectSpec // of those options of raw_exec that the driver has as well
+	Fingerprint  func() drivers.Fingerprint
+
+	// Decode reads a task's config block, an object, into the command that it
+	// stands for.
+	Decode func(config cty.Value, taskDir string) (*TaskConfig, error)
+
+	// Unisolated are options of a task about its isolation in Nomad, which have
+	// no effect here; nil where there is none in Nomad either.
+	Unisolated []string
+}
+
+var rawExec = Kind{
+	Name: "raw_exec", TaskSchema: taskSchema, ConfigSchema: configSchema, Decode: decodeConfig,
+	Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("raw_exec") },
+}
+
+// Driver is a driver of a kind. Its methods may be called from several
 // goroutines at once. Shutdown must be called in the end.
 type Driver struct {
+	kind   Kind
 	config Config
 	run    *process.Run
 	tasks  taskstore.Store[*task]
@@ -47,18 +70,23 @@ var (
 	_ drivers.Configurable   = (*Driver)(nil)
 )
 
-// New returns a driver without tasks.
+// New returns the raw_exec driver, without tasks.
 func New(config Config) *Driver {
-	return &Driver{config: config, run: process.NewRun()}
+	return &Driver{kind: rawExec, config: config, run: process.NewRun()}
 }
+
+// NewOf returns a driver of a kind, without tasks.
+func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()} }
 
 // Info names the driver.
-func (d *Driver) Info() drivers.Info {
-	return drivers.Info{Name: "raw_exec", Version: "0.1.0"}
-}
+func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name, Version: "0.1.0"} }
 
 // TaskConfigSchema describes the config block.
-func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema }
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema }
+
+// Unisolated returns the options of a task that have no effect here, and would
+// have in Nomad.
+func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
@@ -71,7 +99,7 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	if d.config.Disabled {
 		return drivers.Steady(ctx, drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"})
 	}
-	return drivers.Steady(ctx, drivers.Healthy("raw_exec"))
+	return drivers.Steady(ctx, d.kind.Fingerprint())
 }
 
 // StartTask starts the command. There is never a network.

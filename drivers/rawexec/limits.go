@@ -20,7 +20,7 @@ func (d *Driver) EnforcesMemory() bool { return d.groups != nil }
 
 // group makes the cgroup of a task, nil if it needs none. A task that is to
 // join a cgroup of the user's has the limits of that one.
-func (d *Driver) group(cfg *drivers.TaskConfig, c *taskConfig) (*cgroup.Group, error) {
+func (d *Driver) group(cfg *drivers.TaskConfig, c *TaskConfig) (*cgroup.Group, error) {
 	limit := cfg.Resources.MemoryLimitBytes()
 	if d.groups == nil || limit == 0 || c.CgroupV2Override != nil || c.CgroupV1Override != nil {
 		return nil, nil

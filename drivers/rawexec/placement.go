@@ -37,7 +37,7 @@ func (t *task) place(run *process.Run, spec process.Spec) (*process.Process, err
 
 // placement opens what a process has to join: the cgroup of the task, if it has
 // one, or those of the user. It must be closed.
-func (c *taskConfig) placement(group *cgroup.Group) (p *placement, err error) {
+func (c *TaskConfig) placement(group *cgroup.Group) (p *placement, err error) {
 	p = &placement{}
 	defer func() {
 		if err != nil {

@@ -29,11 +29,14 @@ type Config struct {
 
 var configSchema = schema.Join(
 	schema.Optional(cty.Bool, "enabled"),
-	schema.Optional(cty.String, "denied_host_uids", "denied_host_gids"),
+	DeniedHostIDs,
 	schema.Optional(schema.Texts, "denied_envvars"))
 
+// DeniedHostIDs are the options of the driver about whom no task may run as.
+var DeniedHostIDs = schema.Optional(cty.String, "denied_host_uids", "denied_host_gids")
+
 // ConfigSchema describes the options of the driver.
-func (d *Driver) ConfigSchema() hcldec.Spec { return configSchema }
+func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema }
 
 // SetConfig takes the options of the driver.
 func (d *Driver) SetConfig(config cty.Value) error {
@@ -43,8 +46,14 @@ func (d *Driver) SetConfig(config cty.Value) error {
 		DeniedHostGIDs *string  `cty:"denied_host_gids"`
 		DeniedEnvvars  []string `cty:"denied_envvars"`
 	}
-	if err := gocty.FromCtyValue(config, &given); err != nil {
-		return fmt.Errorf("cannot configure raw_exec: %s%w", optionOf(err), err)
+	values := config.AsValueMap()
+	for name, ty := range hcldec.ImpliedType(configSchema).AttributeTypes() {
+		if _, ok := values[name]; !ok { // the kind has no such option
+			values[name] = cty.NullVal(ty)
+		}
+	}
+	if err := gocty.FromCtyValue(cty.ObjectVal(values), &given); err != nil {
+		return fmt.Errorf("cannot configure %s: %s%w", d.kind.Name, optionOf(err), err)
 	}
 	d.config.Disabled = given.Enabled != nil && !*given.Enabled
 	d.config.DeniedEnvvars = given.DeniedEnvvars
@@ -61,7 +70,7 @@ func (d *Driver) SetConfig(config cty.Value) error {
 		}
 		var err error
 		if *ids.into, err = ParseIDRanges(*ids.text); err != nil {
-			return fmt.Errorf("cannot configure raw_exec: %s: %w", ids.option, err)
+			return fmt.Errorf("cannot configure %s: %s: %w", d.kind.Name, ids.option, err)
 		}
 	}
 	return nil

@@ -66,7 +66,7 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 
 func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 	cfg := handle.Config
-	c, err := decodeConfig(cfg.Config)
+	c, err := d.decode(cfg)
 	if err != nil {
 		return nil, err
 	}

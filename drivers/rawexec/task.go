@@ -27,7 +27,7 @@ type task struct {
 	process   *process.Process
 	startedAt time.Time
 	exit      *taskstore.Exit
-	config    *taskConfig
+	config    *TaskConfig
 	group     *cgroup.Group // nil if it needs none
 
 	mu       sync.Mutex
@@ -41,7 +41,7 @@ type task struct {
 
 // start starts the command of a task. Nothing is left behind when it fails.
 func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
-	c, err := decodeConfig(cfg.Config)
+	c, err := d.decode(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
 	return t, nil
 }
 
-func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig, as *account) (t *task, err error) {
+func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t *task, err error) {
 	t = d.newTask(cfg, c, as)
 	spec := t.spec
 	spec.Kept = true
@@ -88,7 +88,7 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *taskConfig, as *account) (t 
 }
 
 // newTask returns a task without a process.
-func (d *Driver) newTask(cfg *drivers.TaskConfig, c *taskConfig, as *account) *task {
+func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *task {
 	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
 	t.spec = process.Spec{
 		Dir: cfg.TaskDir(),
