@@ -49,7 +49,7 @@ var floors = []floor{
 	{"engine/leaf/event", "", "", "what everybody speaks of"},
 	{"engine/fold", "engine/leaf/event", "", "pure: events in, the state of a run out"},
 	{"engine/execwire", "", "", "messages of sessions, for both ends"},
-	{"engine/leaf/allocdir", "", "", "directories know no events and no tasks"},
+	{"engine/leaf/allocdir", "engine/leaf/runtimedir", "", "directories know no events and no tasks"},
 	{"engine/leaf/tasklog", "engine/leaf/event", "drivers", "output is announced as events"},
 	{"engine/leaf/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
 	{"engine/leaf/variable", "", "", "variables in memory; whoever reads them comes to it"},

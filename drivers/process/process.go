@@ -23,7 +23,7 @@ import (
 type Status struct {
 	ExitCode int   // 128+n when it was killed by signal n, -1 when unknown
 	Signal   int   // 0 for none
-	Err      error // why it is unknown
+	Err      error `json:"-"` // why it is unknown
 
 	// PeakRSS is the most resident memory, in bytes, that the process or one
 	// that it waited for had; 0 when unknown.

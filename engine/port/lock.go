@@ -33,12 +33,9 @@ func (c *Claims) lock(number int, by string) (*os.File, error) {
 		if err != nil {
 			return nil, nil
 		}
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if err := runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 			holder, _ := io.ReadAll(io.LimitReader(f, 1<<10))
 			_ = f.Close()
-			if err == unix.EINTR {
-				continue
-			}
 			return nil, &InUseError{Port: number, By: "another run of taskrun" + strings.TrimSuffix(": "+string(holder), ": ")}
 		}
 		if !isIn(dir, f, name) { // its holder removed it meanwhile

@@ -47,10 +47,10 @@ func (p *parent) adopt() error {
 func (p *parent) keep(o process.Orphan, tag string) {
 	c, ok := p.children[o.ID]
 	if !ok {
-		c = child{ID: o.ID, Tag: tag}
+		c = process.Child{ID: o.ID, Tag: tag}
 	}
 	if o.Ended && !c.Ended {
-		c.Ended, c.Code, c.Signal, c.EndedAt = true, o.Status.ExitCode, o.Status.Signal, time.Now()
+		c.Ended, c.Status, c.EndedAt = true, o.Status, time.Now()
 	}
 	p.children[o.ID] = c
 }

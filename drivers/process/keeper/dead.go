@@ -68,7 +68,7 @@ func openDead(path string) (*Dead, error) {
 		return nil, nil // it is just gone, or another user's
 	}
 	d := &Dead{file: f}
-	if err := lock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, d.Close() // somebody has it
 	}
 	if runtimedir.CheckFile(f) != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"taskrun/drivers/process"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // findOne returns the only dead run of a record with these lines.
@@ -241,7 +242,7 @@ func TestRecordWithoutADirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if err := lock(other, syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+	if err := runtimedir.Flock(other, syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
 		t.Errorf("it is not locked: %v", err)
 	}
 	if c := contentsOf(t, r); c.program != process.Self() || c.at != r.program {

@@ -107,7 +107,7 @@ func (l *link) take(m message) {
 	case m.Mark != 0:
 		l.mark = m.Mark
 	case m.Child != nil:
-		l.children[m.Child.ID] = m.Child.child()
+		l.children[m.Child.ID] = *m.Child
 	case m.Hold != "":
 		l.held[m.Hold] = m.file
 	case m.Welcome != nil:

@@ -66,7 +66,7 @@ func TestWhatTheKeeperTells(t *testing.T) {
 	l, keeper := linked(t)
 	id, file := process.ID{PID: 7, Start: 8}, regular(t)
 	for _, m := range []message{
-		{Mark: 5}, {Child: &child{ID: id, Tag: "a/t"}}, {Hold: "lock", file: file}, {Welcome: &welcome{2, "/record"}},
+		{Mark: 5}, {Child: &process.Child{ID: id, Tag: "a/t"}}, {Hold: "lock", file: file}, {Welcome: &welcome{2, "/record"}},
 	} {
 		l.take(m)
 	}
@@ -76,7 +76,7 @@ func TestWhatTheKeeperTells(t *testing.T) {
 	if c, ok := l.Child(id); !ok || c.ID != id || c.Tag != "a/t" || c.Ended {
 		t.Errorf("the child is %+v, %t", c, ok)
 	}
-	l.take(message{Child: &child{ID: id, Tag: "a/t", Ended: true, Code: 3}})
+	l.take(message{Child: &process.Child{ID: id, Tag: "a/t", Ended: true, Status: process.Status{ExitCode: 3}}})
 	if c, ok := l.Child(id); !ok || !c.Ended || c.Status.ExitCode != 3 {
 		t.Errorf("the child ended as %+v, %t", c, ok)
 	}

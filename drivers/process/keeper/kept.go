@@ -34,7 +34,7 @@ func socketsOf(path string) []string {
 		return nil // it is just gone, or another user's
 	}
 	defer f.Close()
-	if lock(f, unix.LOCK_SH|unix.LOCK_NB) == nil {
+	if runtimedir.Flock(f, unix.LOCK_SH|unix.LOCK_NB) == nil {
 		return nil // that of a dead run
 	}
 	c, err := parse(f)

@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -19,10 +18,10 @@ import (
 type message struct {
 	// From the keeper. It begins with what there is: mark, children, held
 	// files, and last Welcome.
-	Mark    uint64   `json:",omitempty"`
-	Child   *child   `json:",omitempty"` // one that there is, or that has just ended
-	Buried  int      `json:",omitempty"` // so many that are in no record
-	Welcome *welcome `json:",omitempty"`
+	Mark    uint64         `json:",omitempty"`
+	Child   *process.Child `json:",omitempty"` // one that there is, or that has just ended
+	Buried  int            `json:",omitempty"` // so many that are in no record
+	Welcome *welcome       `json:",omitempty"`
 
 	// From the program.
 	Reap  *process.ID `json:",omitempty"` // a child has been dealt with
@@ -44,23 +43,6 @@ type welcome struct {
 // over says that the program will end now, for the run has.
 type over struct {
 	Clean bool // nothing is left of it
-}
-
-// child is a process.Child that has a form as JSON.
-type child struct {
-	process.ID
-	Tag     string
-	Ended   bool      `json:",omitempty"`
-	Code    int       `json:",omitempty"`
-	Signal  int       `json:",omitempty"`
-	EndedAt time.Time `json:"omitzero"`
-}
-
-func (c *child) child() process.Child {
-	return process.Child{
-		ID: c.ID, Tag: c.Tag, Ended: c.Ended, EndedAt: c.EndedAt,
-		Status: process.Status{ExitCode: c.Code, Signal: c.Signal},
-	}
 }
 
 // A line is one end of the connection. Messages may be sent from several

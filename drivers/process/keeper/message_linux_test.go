@@ -46,15 +46,14 @@ func TestChildArrives(t *testing.T) {
 		{ID: id, Tag: "ended", Ended: true, EndedAt: at, Status: process.Status{ExitCode: 7}},
 		{ID: id, Tag: "killed", Ended: true, EndedAt: at, Status: process.Status{ExitCode: 137, Signal: 9}},
 	} {
-		c := child{ID: want.ID, Tag: want.Tag, Ended: want.Ended, Code: want.Status.ExitCode, Signal: want.Status.Signal, EndedAt: want.EndedAt}
-		if err := keeper.send(message{Child: &c}); err != nil {
+		if err := keeper.send(message{Child: &want}); err != nil {
 			t.Fatal(err)
 		}
 		m, err := program.receive()
 		if err != nil || m.Child == nil {
 			t.Fatalf("%+v, %v", m, err)
 		}
-		if got := m.Child.child(); !reflect.DeepEqual(got, want) {
+		if got := *m.Child; !reflect.DeepEqual(got, want) {
 			t.Errorf("got %+v\nwant %+v", got, want)
 		}
 	}

@@ -39,8 +39,8 @@ type parent struct {
 	mark     uint64
 	report   *os.File // for the first instance
 	held     map[string]*os.File
-	children map[process.ID]child // of the record, that are this program's
-	unwanted map[process.ID]bool  // to be buried when they end
+	children map[process.ID]process.Child // of the record, that are this program's
+	unwanted map[process.ID]bool          // to be buried when they end
 
 	instance int
 	engine   process.ID // the program that runs the jobs; zero when there is none
@@ -62,7 +62,7 @@ func keepRun(clean Cleaner) {
 	report := os.NewFile(pipeFD, "report")
 	p := &parent{
 		clean: clean, adopts: adopts, log: os.Stderr, report: report, held: map[string]*os.File{},
-		children: map[process.ID]child{}, unwanted: map[process.ID]bool{},
+		children: map[process.ID]process.Child{}, unwanted: map[process.ID]bool{},
 	}
 	if err := p.run(news); err != nil {
 		fmt.Fprintf(p.log, "taskrun: %v\n", err)

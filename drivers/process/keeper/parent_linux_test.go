@@ -28,7 +28,7 @@ func newParent(t *testing.T) (*parent, *bytes.Buffer) {
 	t.Cleanup(func() { _ = r.file.Close() })
 	log := &bytes.Buffer{}
 	return &parent{
-		clean: cleaner, adopts: true, log: log, record: r, held: map[string]*os.File{}, children: map[process.ID]child{},
+		clean: cleaner, adopts: true, log: log, record: r, held: map[string]*os.File{}, children: map[process.ID]process.Child{},
 		unwanted: map[process.ID]bool{}, began: time.Now(), stood: true,
 	}, log
 }
@@ -161,7 +161,7 @@ func TestWhatTheProgramTells(t *testing.T) {
 		t.Errorf("held is %v; the file before: %v", p.held, err)
 	}
 	runs := process.ID{PID: 7}
-	p.children[runs] = child{ID: runs}
+	p.children[runs] = process.Child{ID: runs}
 	p.take(message{Reap: &runs})
 	p.take(message{Reap: &process.ID{PID: 8}})
 	if len(p.children) > 0 || len(p.unwanted) != 1 || !p.unwanted[runs] {
@@ -177,7 +177,7 @@ func TestGreeting(t *testing.T) {
 		ours, theirs := lines(t)
 		id := process.ID{PID: 7, Start: 8}
 		p.line, p.mark, p.instance = ours, mark, 3
-		p.children[id], p.held["lock"] = child{ID: id, Tag: "a/t"}, regular(t)
+		p.children[id], p.held["lock"] = process.Child{ID: id, Tag: "a/t"}, regular(t)
 		p.greet()
 		var got []string
 		for range 4 {
@@ -328,7 +328,7 @@ func TestAdoptFromTheRecord(t *testing.T) {
 	p, _ := newParent(t)
 	written, intended, held := startChild(t, "", true), startChild(t, "", true, tagged...), startChild(t, "", true)
 	since := min(written.Start, intended.Start)
-	p.children[held.ID] = child{ID: held.ID, Tag: "h/t", Code: 4, Ended: true}
+	p.children[held.ID] = process.Child{ID: held.ID, Tag: "h/t", Status: process.Status{ExitCode: 4}, Ended: true}
 	p.record.put(processLine(written.ID, "w/t"), 0)
 	p.record.put(processLine(held.ID, "h/t"), 0)
 	p.record.put(processLine(process.ID{PID: written.PID, Start: 1}, "gone/t"), 0)
@@ -337,9 +337,9 @@ func TestAdoptFromTheRecord(t *testing.T) {
 	if err := p.adopt(); err != nil {
 		t.Fatal(err)
 	}
-	want := map[process.ID]child{
+	want := map[process.ID]process.Child{
 		written.ID: {ID: written.ID, Tag: "w/t"}, intended.ID: {ID: intended.ID, Tag: "x/y"},
-		held.ID: {ID: held.ID, Tag: "h/t", Code: 4, Ended: true},
+		held.ID: {ID: held.ID, Tag: "h/t", Status: process.Status{ExitCode: 4}, Ended: true},
 	}
 	if fmt.Sprint(p.children) != fmt.Sprint(want) {
 		t.Errorf("adopted are %+v", p.children)
@@ -401,11 +401,11 @@ func TestLook(t *testing.T) {
 		return m
 	}
 	kept := end("exit 3", true)
-	p.children[kept] = child{ID: kept, Tag: "a/t"}
+	p.children[kept] = process.Child{ID: kept, Tag: "a/t"}
 	if dead := p.look(); dead || !isEnded(kept) {
 		t.Errorf("the program died: %t, its task is there: %t", dead, isEnded(kept))
 	}
-	if m := next(); m.Child == nil || m.Child.ID != kept || m.Child.Code != 3 || !m.Child.Ended || m.Child.Tag != "a/t" {
+	if m := next(); m.Child == nil || m.Child.ID != kept || m.Child.Status.ExitCode != 3 || !m.Child.Ended || m.Child.Tag != "a/t" {
 		t.Errorf("told is %+v", m)
 	}
 	if p.look(); next().Hold == "" || p.children[kept].EndedAt.IsZero() {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/drivers/process"
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // A record is the file of one run, for those who clean up after it: the keeper,
@@ -62,7 +63,7 @@ func createRecord(dir string) (*record, error) {
 		r.file, err = os.OpenFile(r.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	}
 	if err == nil {
-		err = lock(r.file, unix.LOCK_EX)
+		err = runtimedir.Flock(r.file, unix.LOCK_EX)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep a record of the run: %w", err)
@@ -91,14 +92,6 @@ func openRecord(file *os.File, path string) (*record, contents, error) {
 		r.free[blank.size] = append(r.free[blank.size], blank.at)
 	}
 	return r, c, nil
-}
-
-func lock(f *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
 }
 
 // put adds a line, in a cell that has room for so many bytes at least.

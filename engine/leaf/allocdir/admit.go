@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // guard makes the allocation guarded, which it stays; see modes.go. Only tasks of
@@ -107,7 +109,7 @@ func letIn(root *os.Root, name string, mode fs.FileMode, uid int, perm uint16) e
 		return err
 	}
 	defer f.Close()
-	if err := flock(f, unix.LOCK_EX); err != nil { // another program may add a user
+	if err := runtimedir.Flock(f, unix.LOCK_EX); err != nil { // another program may add a user
 		return err
 	}
 	list, err := readACL(f)

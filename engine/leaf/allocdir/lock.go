@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"taskrun/engine/leaf/runtimedir"
 )
 
 // ErrInUse is what an *InUseError is.
@@ -39,7 +41,7 @@ func lockJob(jobDir, jobID string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot lock job %q: %w", jobID, err)
 	}
-	if err = flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
+	if err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err == nil {
 		writePID(f)
 		return f, nil
 	}
@@ -57,7 +59,7 @@ func inheritLock(jobDir, jobID string, f *os.File) (*os.File, error) {
 	name := filepath.Join(jobDir, "lock")
 	err := sameFile(name, f)
 	if err == nil {
-		err = flock(f, unix.LOCK_EX|unix.LOCK_NB)
+		err = runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot take over the lock of job %q: %q: %w", jobID, name, err)
@@ -81,15 +83,7 @@ func sameFile(name string, f *os.File) error {
 // unlock gives the lock up. To close the file is not enough: a process that is
 // being forked just now has it as well.
 func unlock(f *os.File) error {
-	return errors.Join(f.Truncate(0), flock(f, unix.LOCK_UN), f.Close())
-}
-
-func flock(f *os.File, how int) error {
-	for {
-		if err := unix.Flock(int(f.Fd()), how); err != unix.EINTR {
-			return err
-		}
-	}
+	return errors.Join(f.Truncate(0), runtimedir.Flock(f, unix.LOCK_UN), f.Close())
 }
 
 // writePID says who has the lock, for the words of an error: on a full disk it

@@ -60,12 +60,8 @@ func remember(memory, tmp string, euid int) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	for {
-		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err == nil {
-			break
-		} else if !errors.Is(err, unix.EINTR) {
-			return "", err
-		}
+	if err := Flock(f, unix.LOCK_EX); err != nil {
+		return "", err
 	}
 	if dir := read(f, euid); dir != "" {
 		return dir, nil
@@ -82,6 +78,15 @@ func remember(memory, tmp string, euid int) (string, error) {
 		return "", errors.Join(err, os.Remove(dir))
 	}
 	return dir, nil
+}
+
+// Flock is flock(2), also when signals arrive meanwhile.
+func Flock(f *os.File, how int) error {
+	for {
+		if err := unix.Flock(int(f.Fd()), how); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 // OpenFile opens a regular file of this user that nobody else can write to. It

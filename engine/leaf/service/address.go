@@ -86,37 +86,33 @@ func (n Network) driver(port string) (string, int, error) {
 	if n.Driver == nil || n.Driver.IP == "" {
 		return "", 0, fmt.Errorf("cannot use address_mode %q: the task's driver gave it no network", modeDriver)
 	}
-	if port == "" {
-		return n.Driver.IP, 0, nil
-	}
-	if inside, ok := n.Driver.PortMap[port]; ok {
+	if inside, ok := n.Driver.PortMap[port]; ok && port != "" {
 		return n.Driver.IP, inside, nil
 	}
-	if p, ok := n.labelled(port); ok {
-		return n.Driver.IP, p.Bind(), nil
-	}
-	number, err := strconv.Atoi(port)
-	if err != nil {
-		return "", 0, fmt.Errorf("neither the task's driver nor the group has a port %q", port)
-	}
-	return n.Driver.IP, number, nil
+	return n.inside(n.Driver.IP, port, "neither the task's driver nor the group has a port %q")
 }
 
 func (n Network) alloc(mode, port string) (string, int, error) {
 	if n.Alloc == "" {
 		return "", 0, fmt.Errorf("cannot use address_mode %q: the allocation has no network of its own", mode)
 	}
+	return n.inside(n.Alloc, port, "the group has no port %q")
+}
+
+// inside is an address in a network of the allocation's own, where tasks listen
+// at other ports than the machine's.
+func (n Network) inside(ip, port, unknown string) (string, int, error) {
 	if port == "" {
-		return n.Alloc, 0, nil
+		return ip, 0, nil
 	}
 	if p, ok := n.labelled(port); ok {
-		return n.Alloc, p.Bind(), nil
+		return ip, p.Bind(), nil
 	}
 	number, err := strconv.Atoi(port)
 	if err != nil {
-		return "", 0, fmt.Errorf("the group has no port %q", port)
+		return "", 0, fmt.Errorf(unknown, port)
 	}
-	return n.Alloc, number, nil
+	return ip, number, nil
 }
 
 // RegistrationID is the ID of a service of a task, or of a group if the task is

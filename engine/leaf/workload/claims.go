@@ -5,7 +5,6 @@
 package workload
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ const (
 // Claims is what a token says: whose it is, for whom, and how long.
 type Claims struct {
 	Subject    string           `json:"sub"`
-	Audience   audience         `json:"aud,omitempty"`
+	Audience   jwt.Audience     `json:"aud,omitempty"`
 	IssuedAt   *jwt.NumericDate `json:"iat"`
 	NotBefore  *jwt.NumericDate `json:"nbf"`
 	Expiry     *jwt.NumericDate `json:"exp,omitempty"`
@@ -55,7 +54,7 @@ func NewClaims(t Task, id *api.WorkloadIdentity, now time.Time) Claims {
 		Namespace: namespace, Job: JobID(t.Job), Allocation: t.Alloc, Task: t.Name,
 	}
 	if name == DefaultName {
-		c.Audience = audience{nomadAudience}
+		c.Audience = jwt.Audience{nomadAudience}
 	}
 	if id.TTL > 0 {
 		c.Expiry = jwt.NewNumericDate(now.Add(id.TTL))
@@ -78,24 +77,4 @@ func JobID(job *api.Job) string {
 		return *job.ParentID
 	}
 	return *job.ID
-}
-
-// audience is written as a string when it is a single one, as RFC 7519 allows
-// and Nomad does.
-type audience []string
-
-func (a audience) MarshalJSON() ([]byte, error) {
-	if len(a) == 1 {
-		return json.Marshal(a[0])
-	}
-	return json.Marshal([]string(a))
-}
-
-func (a *audience) UnmarshalJSON(text []byte) error {
-	var several jwt.Audience // reads both forms
-	if err := json.Unmarshal(text, &several); err != nil {
-		return err
-	}
-	*a = audience(several)
-	return nil
 }
