@@ -33,7 +33,7 @@ var floors = []floor{
 	{"scripts/...", "", "", "tools are programs of their own"},
 
 	{"cmd/config", "jobspec/syntax jobspec/diagnostic", "", "flags, environment and file become one plain value; config.hcl is read as job files are"},
-	{"cmd/client", "engine/execwire", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
+	{"cmd/client", "engine/execwire engine/leaf/event", "", "speaks Nomad's API to whatever serves it, and never imports a server"},
 	{"cmd/cluster", "cmd/client engine/health engine/leaf/event", "", "what a cluster says becomes events; the client asks it"},
 	{"cmd/preflight", "engine/leaf/allocdir drivers drivers/catalog hooks hooks/secrets hooks/template jobspec/...", "", "checks jobs against the contracts and what implements them, and starts nothing"},
 	{"cmd/jobfile", "jobspec/...", "", "job files, and the stubs beside them"},

@@ -166,7 +166,7 @@ func (o *logsOptions) streams() []event.Stream {
 	case o.stdout && !o.stderr:
 		return []event.Stream{event.Stdout}
 	}
-	return []event.Stream{event.Stdout, event.Stderr}
+	return event.Streams
 }
 
 // show shows what there is, task by task.
@@ -223,7 +223,7 @@ func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Str
 		return err
 	}
 	defer out.Close()
-	alloc := &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
+	alloc := t.EventAlloc()
 	buf := make([]byte, pieceSize)
 	for {
 		n, err := out.Read(buf)

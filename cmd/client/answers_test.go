@@ -164,13 +164,13 @@ func TestAllocationsOfAJob(t *testing.T) {
 	}
 }
 
-// Watch shows the tasks until the context ends or the server does not answer.
-func TestWatch(t *testing.T) {
+// WatchTasks shows the tasks until the context ends or the server does not answer.
+func TestWatchTasks(t *testing.T) {
 	t.Parallel()
 	s := cluster(t, "", map[string]any{"/v1/allocations": []*api.AllocationListStub{{ID: "1", TaskStates: map[string]*api.TaskState{"t": {}}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	s.Watch(ctx, func(tasks []*Task) {
+	s.WatchTasks(ctx, func(tasks []*Task) {
 		if len(tasks) != 1 || tasks[0].Name != "t" {
 			t.Errorf("tasks %v", tasks)
 		}
@@ -186,7 +186,7 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Server{cluster(t, "", nil), ended} {
-		s.Watch(t.Context(), func([]*Task) { t.Errorf("%v has tasks", s) })
+		s.WatchTasks(t.Context(), func([]*Task) { t.Errorf("%v has tasks", s) })
 	}
 }
 

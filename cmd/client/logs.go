@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 )
@@ -105,31 +104,4 @@ func lastLines(text []byte, n int) []byte {
 		at = bytes.LastIndexByte(text[:at], '\n')
 	}
 	return text[at+1:] // of all lines: -1
-}
-
-// watchTime is how long a server may keep a question whose answer does not
-// change.
-const watchTime = 5 * time.Minute
-
-// watch asks for each change, until ask fails.
-func (s *Server) watch(ctx context.Context, ask func(*api.QueryOptions) (*api.QueryMeta, error)) {
-	for q := (&api.QueryOptions{WaitTime: watchTime}).WithContext(ctx); ; {
-		meta, err := ask(q)
-		if err != nil {
-			return
-		}
-		q.WaitIndex = meta.LastIndex
-	}
-}
-
-// Watch calls seen with the tasks of an engine, and again whenever something
-// about them has changed, until it does not answer any more or ctx has ended.
-func (s *Server) Watch(ctx context.Context, seen func([]*Task)) {
-	s.watch(ctx, func(q *api.QueryOptions) (*api.QueryMeta, error) {
-		stubs, meta, err := s.API.Allocations().List(q)
-		if err == nil {
-			seen(s.split(stubs))
-		}
-		return meta, err
-	})
 }

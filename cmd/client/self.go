@@ -1,10 +1,9 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -32,67 +31,31 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 	return &Self{Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"]}, nil
 }
 
-// endTime is how long an engine may keep the question whether a job has ended,
-// which is no change of anything that it waits for when the job had no task.
-const endTime = time.Second
+// watchTime is how long a server may keep a question whose answer does not
+// change.
+const watchTime = 5 * time.Minute
 
-// AwaitEnd waits until jobs of an engine have ended while others go on, and
-// returns false when ctx, or the engine, ends before.
-func (s *Server) AwaitEnd(ctx context.Context, jobs []string) bool {
-	for index := uint64(0); ; {
-		list, now, err := ask(ctx, s, "ask for the jobs", index, func(q *api.QueryOptions) ([]*api.JobListStub, *api.QueryMeta, error) {
-			q.WaitTime = endTime
-			return s.API.Jobs().List(q)
-		})
+// watch calls seen with the answer to a question, again with each new one and at
+// the latest every so often, until the engine does not answer or ctx has ended.
+func watch[T any](ctx context.Context, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
+	for q := (&api.QueryOptions{WaitTime: often}).WithContext(ctx); ; {
+		answer, meta, err := question(q)
 		if err != nil {
-			return false
+			return
 		}
-		index = now
-		ended, others := true, false
-		for _, j := range list {
-			dead := j.Status == "dead"
-			if slices.Contains(jobs, j.ID) {
-				ended = ended && dead
-			} else {
-				others = others || !dead
-			}
-		}
-		if ended && others {
-			return true
-		}
+		q.WaitIndex = meta.LastIndex
+		seen(answer)
 	}
 }
 
-// Changes calls changed whenever something about the allocations, or the
-// deployment of one of the jobs, of an engine has changed, until it does not
-// answer any more or ctx has ended. One call follows another.
-func (s *Server) Changes(ctx context.Context, jobs []string, changed func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var calling sync.Mutex
-	var watching sync.WaitGroup
-	watch := func(ask func(*api.QueryOptions) (*api.QueryMeta, error)) {
-		watching.Go(func() {
-			defer cancel()
-			s.watch(ctx, func(q *api.QueryOptions) (*api.QueryMeta, error) {
-				meta, err := ask(q)
-				if err == nil {
-					calling.Lock()
-					defer calling.Unlock()
-					changed()
-				}
-				return meta, err
-			})
-		})
-	}
-	for _, job := range jobs {
-		watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
-			_, meta, err := s.API.Jobs().LatestDeployment(job, q)
-			return meta, err
-		})
-	}
-	watch(func(q *api.QueryOptions) (*api.QueryMeta, error) {
-		_, meta, err := s.API.Allocations().List(q)
-		return meta, err
-	})
-	watching.Wait()
+// WatchTasks calls seen with the tasks of an engine, and again whenever something
+// about them has changed, until the engine does not answer or ctx has ended.
+func (s *Server) WatchTasks(ctx context.Context, seen func([]*Task)) {
+	watch(ctx, watchTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
+}
+
+// WatchJobs does so with the jobs, which change with their deployments and
+// versions, too. It calls seen at the latest every so often; 0: when they change.
+func (s *Server) WatchJobs(ctx context.Context, often time.Duration, seen func([]*api.JobListStub)) {
+	watch(ctx, cmp.Or(often, watchTime), s.API.Jobs().List, seen)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
 )
 
 // Task is a task of an allocation.
@@ -115,6 +117,11 @@ func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 func indexOf(alloc string) int {
 	index, _ := strconv.Atoi(strings.TrimSuffix(alloc[strings.LastIndexByte(alloc, '[')+1:], "]"))
 	return index
+}
+
+// EventAlloc returns the allocation of the task as events name it.
+func (t *Task) EventAlloc() *event.Alloc {
+	return &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
 }
 
 // Running reports whether a command can be run in the task.

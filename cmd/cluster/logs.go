@@ -22,7 +22,7 @@ type Logs struct {
 // NewLogs returns the outputs of all tasks of a cluster.
 func NewLogs(s *client.Server) *Logs {
 	want := func(tasks []*client.Task) []*client.Task { return tasks }
-	return &Logs{Server: s, Tail: -1, Streams: both, Want: want, outlet: newOutlet()}
+	return &Logs{Server: s, Tail: -1, Streams: event.Streams, Want: want, outlet: newOutlet()}
 }
 
 // Past returns nothing: outputs have no events.
@@ -53,7 +53,7 @@ func (l *Logs) Follow(ctx context.Context) error {
 			if !t.Started() || ended[key] {
 				continue
 			}
-			alloc := &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
+			alloc := t.EventAlloc()
 			l.begin(ctx, outputs, t, alloc)
 			if t.Ended() {
 				ended[key] = true

@@ -25,7 +25,7 @@ func TestFollowLogs(t *testing.T) {
 		streams []event.Stream
 		first   []string // that is shown
 	}{
-		"all":           {-1, both, []string{`1/a stderr "err"`, `1/a stdout "one\ntwo\n"`}},
+		"all":           {-1, event.Streams, []string{`1/a stderr "err"`, `1/a stdout "one\ntwo\n"`}},
 		"the last line": {1, []event.Stream{event.Stdout}, []string{`1/a stdout "two\n"`}},
 		"what comes":    {0, []event.Stream{event.Stdout}, nil},
 	} {

@@ -62,9 +62,6 @@ func newOutputs(ctx context.Context) *outputs {
 	}
 }
 
-// both are the outputs of a task.
-var both = []event.Stream{event.Stdout, event.Stderr}
-
 // begin follows outputs of a task that has started, from where they were left
 // or, where nothing is known of them, from a position.
 func (o *outputs) begin(t *client.Task, alloc *event.Alloc, from client.Position, streams ...event.Stream) {
@@ -92,7 +89,7 @@ func (o *outputs) rest(alloc, task string) {
 	ctx, cancel := context.WithTimeout(o.ctx, restTime)
 	defer cancel()
 	var reading sync.WaitGroup
-	for _, stream := range both {
+	for _, stream := range event.Streams {
 		out := o.all[outputKey{alloc, task, stream}]
 		if out == nil || out.cancel == nil {
 			continue

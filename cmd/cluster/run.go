@@ -112,7 +112,7 @@ func (r *Run) Follow(ctx context.Context) error {
 	for alloc, tasks := range r.started {
 		for _, t := range tasks {
 			if !r.Silent {
-				r.outputs.begin(t, alloc, client.Position{End: true}, both...)
+				r.outputs.begin(t, alloc, client.Position{End: true}, event.Streams...)
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func (r *Run) tell(f *followed, s *api.AllocationListStub, a *event.Alloc, n new
 	}
 	r.send(event.Event{Time: n.at, Alloc: a, Task: n.task, Body: n.body})
 	if kind == api.TaskStarted && !r.Silent {
-		r.outputs.begin(&client.Task{Server: f.Server, Alloc: s, Name: n.task}, a, client.Position{}, both...)
+		r.outputs.begin(&client.Task{Server: f.Server, Alloc: s, Name: n.task}, a, client.Position{}, event.Streams...)
 	}
 }
 

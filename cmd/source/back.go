@@ -13,8 +13,8 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// How long an engine may take to come back when it has died, and how often is
-// looked for it.
+// How long an engine that has died may take to come back, and the pause between
+// two looks for it.
 const (
 	backTime  = 15 * time.Second
 	backPause = 20 * time.Millisecond
@@ -33,22 +33,8 @@ func Local(socket string) (*client.Server, error) {
 // comesBack waits until an engine answers at a socket, and reports whether one
 // does: not when the run is over, or its keeper cannot help.
 func comesBack(ctx context.Context, socket string) bool {
-	dir := filepath.Dir(socket)
-	for deadline := time.Now().Add(backTime); ; {
-		kept := keeper.Keeps(dir, socket)
-		live, err := httpapi.Find(dir)
-		switch {
-		case slices.Contains(live, socket):
-			return true
-		case !busy(err) && (err != nil || !kept), time.Now().After(deadline):
-			return false
-		}
-		select {
-		case <-time.After(backPause): // the keeper starts another engine, or cleans up
-		case <-ctx.Done():
-			return false
-		}
-	}
+	live, _ := engines(ctx, filepath.Dir(socket), func(path string) bool { return path == socket }) // of an error there is none
+	return slices.Contains(live, socket)
 }
 
 // busy reports whether an error is that an engine did not answer in time, as on
@@ -58,15 +44,15 @@ func busy(err error) bool {
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// Servers returns the engines that answer at sockets in a directory. Those that
-// a keeper is about to start again are awaited.
+// Servers returns the engines that answer at sockets in a directory, and waits for
+// those that a keeper is about to start again.
 func Servers(ctx context.Context, dir string) ([]*client.Server, error) {
-	sockets, err := liveSockets(ctx, dir)
+	live, err := engines(ctx, dir, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	servers := make([]*client.Server, len(sockets))
-	for i, socket := range sockets {
+	servers := make([]*client.Server, len(live))
+	for i, socket := range live {
 		if servers[i], err = Local(socket); err != nil {
 			return nil, err
 		}
@@ -74,12 +60,16 @@ func Servers(ctx context.Context, dir string) ([]*client.Server, error) {
 	return servers, nil
 }
 
-func liveSockets(ctx context.Context, dir string) ([]string, error) {
+// engines returns the sockets in a directory at which an engine answers. It waits
+// for the wanted ones that have a keeper. It looks again and again, since neither
+// an engine that begins to listen at its socket nor a keeper that lets go of its
+// lock changes anything in the directory that could be watched.
+func engines(ctx context.Context, dir string, wanted func(socket string) bool) ([]string, error) {
 	for deadline := time.Now().Add(backTime); ; {
 		kept := keeper.Sockets(dir)
 		live, err := httpapi.Find(dir)
-		missing := slices.DeleteFunc(kept, func(path string) bool { return slices.Contains(live, path) })
-		if !busy(err) && (err != nil || len(missing) == 0) || time.Now().After(deadline) {
+		missing := func(path string) bool { return wanted(path) && !slices.Contains(live, path) }
+		if !busy(err) && (err != nil || !slices.ContainsFunc(kept, missing)) || time.Now().After(deadline) {
 			return live, err
 		}
 		select {

@@ -306,25 +306,51 @@ func (d *Directory) watch(ctx context.Context) error {
 	}
 }
 
+// endTime is how long an engine may keep the question whether jobs have ended. The
+// end of a job that had no tasks is no change of anything that it waits for.
+const endTime = time.Second
+
 // watchEngine alerts as long as the engine answers, and reports whether the jobs
-// have ended that are awaited while others go on.
+// of Only have ended while others go on.
 func (d *Directory) watchEngine(ctx context.Context) (ended bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel()
+	often := time.Duration(0)
 	if d.Only != nil {
-		watching.Go(func() {
-			if d.Server.AwaitEnd(ctx, d.Only) {
-				ended = true
-				cancel()
+		often = endTime
+	}
+	heard := map[outputKey]bool{}
+	watching.Go(func() {
+		defer cancel()
+		d.Server.WatchTasks(ctx, func(tasks []*client.Task) {
+			if d.Detail == All || d.Detail == Outputs {
+				d.listen(ctx, &watching, tasks, heard)
 			}
+			d.alert()
 		})
-	}
-	if d.Detail == All || d.Detail == Outputs {
-		watching.Go(func() { d.listen(ctx) })
-	}
-	d.Server.Changes(ctx, d.IDs, d.alert)
-	cancel()
-	watching.Wait()
+	})
+	d.Server.WatchJobs(ctx, often, func(jobs []*api.JobListStub) {
+		d.alert()
+		if d.onlyEnded(jobs) {
+			ended = true
+			cancel()
+		}
+	})
 	return ended
+}
+
+// onlyEnded reports whether the jobs of Only have ended while others go on.
+func (d *Directory) onlyEnded(jobs []*api.JobListStub) bool {
+	others := false
+	for _, j := range jobs {
+		switch only := slices.Contains(d.Only, j.ID); {
+		case only && j.Status != "dead":
+			return false
+		case !only && j.Status != "dead":
+			others = true
+		}
+	}
+	return d.Only != nil && others
 }

@@ -367,6 +367,35 @@ func TestEndOfADirectory(t *testing.T) {
 	}
 }
 
+// Jobs have ended while others go on once all of them are dead, or gone, and
+// another is not.
+func TestOnlyEnded(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		only []string
+		jobs string
+		want bool
+	}{
+		"both have ended":       {[]string{"a", "b"}, "a:dead b:dead c:running", true},
+		"another has, too":      {[]string{"a", "b"}, "d:dead a:dead b:dead c:pending", true},
+		"one has":               {[]string{"a", "b"}, "a:running b:dead c:running", false},
+		"the other has":         {[]string{"a", "b"}, "c:running a:dead b:pending", false},
+		"they are gone":         {[]string{"a", "b"}, "c:running", true},
+		"no other goes on":      {[]string{"a", "b"}, "a:dead b:dead c:dead", false},
+		"there is no other":     {[]string{"a", "b"}, "a:dead b:dead", false},
+		"all are to be stopped": {nil, "a:dead b:running", false},
+	} {
+		var jobs []*api.JobListStub
+		for _, word := range strings.Fields(tt.jobs) {
+			id, status, _ := strings.Cut(word, ":")
+			jobs = append(jobs, &api.JobListStub{ID: id, Status: status})
+		}
+		if got := (&Directory{Only: tt.only}).onlyEnded(jobs); got != tt.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // A run without its history cannot be shown, and one that nobody serves cannot be
 // stopped, unless it has ended.
 func TestDirectoryThatIsIncomplete(t *testing.T) {

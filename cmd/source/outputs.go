@@ -57,7 +57,7 @@ func (d *Directory) look(e event.Event) {
 	if !ok || d.Detail != All {
 		return
 	}
-	for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+	for _, stream := range event.Streams {
 		key := outputKey{e.Alloc.ID, e.Task, stream}
 		switch {
 		case d.outputs[key] != nil && d.atEnd: // what it wrote is past
@@ -129,35 +129,27 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	}
 }
 
-// listen alerts when tasks of the engine have written, until it does not answer
-// any more or ctx has ended.
-func (d *Directory) listen(ctx context.Context) {
-	var listening sync.WaitGroup
-	defer listening.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	heard := map[outputKey]bool{}
-	d.Server.Watch(ctx, func(tasks []*client.Task) {
-		for _, t := range tasks {
-			for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
-				key := outputKey{t.Alloc.ID, t.Name, stream}
-				if heard[key] || !t.Started() || d.Want != nil && !d.Want(t, stream) {
-					continue
-				}
-				heard[key] = true
-				alloc := &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
-				if d.Detail == Outputs && d.output(key) == nil {
-					d.open(alloc, key)
-					d.alert()
-				}
-				if !t.Ended() {
-					listening.Go(func() {
-						t.Hear(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
-					})
-				}
+// listen alerts when tasks that have started write, until the engine does not
+// answer or ctx has ended. Of heard are those that it listens to already.
+func (d *Directory) listen(ctx context.Context, listening *sync.WaitGroup, tasks []*client.Task, heard map[outputKey]bool) {
+	for _, t := range tasks {
+		for _, stream := range event.Streams {
+			key := outputKey{t.Alloc.ID, t.Name, stream}
+			if heard[key] || !t.Started() || d.Want != nil && !d.Want(t, stream) {
+				continue
+			}
+			heard[key] = true
+			alloc := t.EventAlloc()
+			if d.Detail == Outputs && d.output(key) == nil {
+				d.open(alloc, key)
+			}
+			if !t.Ended() {
+				listening.Go(func() {
+					t.Hear(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
+				})
 			}
 		}
-	})
+	}
 }
 
 // hold keeps rotation from taking what is in the files now.

@@ -135,7 +135,7 @@ func (v *jsonView) log(s *jsonStream, text []byte, whole bool) {
 
 // endTask writes what is held back for a task whose process has ended.
 func (v *jsonView) endTask(e event.Event) {
-	for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+	for _, stream := range event.Streams {
 		v.endLine(v.tasks[streamKey{e.Alloc.ID, e.Task, stream}])
 	}
 }

@@ -237,7 +237,7 @@ func ends(e event.Event) bool {
 }
 
 func (p *printer) ended(alloc, task string) {
-	for _, stream := range []event.Stream{event.Stdout, event.Stderr} {
+	for _, stream := range event.Streams {
 		s := p.tasks[streamKey{alloc, task, stream}]
 		if s == nil {
 			continue

@@ -213,6 +213,9 @@ const (
 	Stderr
 )
 
+// Streams are both.
+var Streams = []Stream{Stdout, Stderr}
+
 // String returns "stdout" or "stderr".
 func (s Stream) String() string {
 	if s == Stderr {

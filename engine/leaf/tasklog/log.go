@@ -148,7 +148,7 @@ func (l *Log) end(forGood bool) error {
 // task that has ended.
 func RemovePipes(logs *os.Root, task string) error {
 	var errs []error
-	for _, id := range []event.Stream{event.Stdout, event.Stderr} {
+	for _, id := range event.Streams {
 		if err := logs.Remove(fifoName(task, id)); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
