@@ -12,6 +12,7 @@ package runner
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -21,6 +22,7 @@ import (
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
+	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
@@ -68,6 +70,17 @@ type Result struct {
 	Failed time.Time // when its last task ended
 }
 
+// Update is a new version of a job that leaves its allocation running: the
+// same tasks, with other settings around them.
+type Update struct {
+	Job   *api.Job // canonicalised, read only
+	Group *api.TaskGroup
+	// Deployment is what Config has; with another one than before the
+	// allocation has to show anew that it is healthy.
+	Deployment string
+	Canary     bool
+}
+
 // Alloc is one allocation.
 type Alloc struct {
 	cfg   Config
@@ -111,31 +124,66 @@ type Alloc struct {
 	looking     sync.WaitGroup // tasks that drivers may find again
 }
 
-// New returns an allocation and tells of its tasks. It does nothing until Run.
-func New(cfg Config) *Alloc {
-	a := &Alloc{
-		cfg:     cfg,
-		dir:     allocdir.At(cfg.Dir),
-		inbox:   make(chan func()),
-		over:    make(chan struct{}),
-		updates: updates{ready: make(chan struct{}, 1)},
-		stop:    make(chan struct{}),
-		created: time.Now(),
+// allocRecord is what is stored of an allocation, besides its tasks.
+type allocRecord struct {
+	Created     time.Time        `json:"created"`
+	Status      string           `json:"status"`
+	Description string           `json:"description"`
+	Machine     lifecycle.Memory `json:"machine"`
+	Health      health.Verdict   `json:"health,omitempty"`
+	Deployment  string           `json:"deployment,omitempty"` // that it is for
+	Watching    bool             `json:"watching,omitempty"`
+	Watch       health.Watch     `json:"watch,omitzero"`
+	Forced      string           `json:"forced,omitempty"`
+	Over        bool             `json:"over,omitempty"` // Run has returned
+}
+
+// revivals are the dead tasks that are to start again and have not yet told.
+type revivals struct {
+	count int
+	over  chan struct{} // closed when count is zero again
+}
+
+func (r *revivals) add() {
+	if r.count == 0 {
+		r.over = make(chan struct{})
 	}
-	if a.recorder = cfg.Recorder; a.recorder == nil {
-		a.recorder = store.NewRecorder(cfg.Bus)
+	r.count++
+}
+
+// remove takes in that a dead task has told of its new start, or will not start.
+func (r *revivals) remove() {
+	if r.count--; r.count == 0 {
+		close(r.over)
 	}
-	a.leaving, a.leave = context.WithCancel(context.Background())
-	members := make([]lifecycle.Task, len(cfg.Group.Tasks))
-	for i, spec := range cfg.Group.Tasks {
-		t := newTask(a, i, spec)
-		a.tasks = append(a.tasks, t)
-		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
-	}
-	a.machine = lifecycle.NewAlloc(members)
-	a.health.alloc = a
-	a.hooks = newAllocHooks(a)
-	return a
+}
+
+// updates holds the newest version of the job that was not taken in yet.
+type updates struct {
+	ready chan struct{} // of capacity 1
+
+	mu     sync.Mutex
+	newest *Update
+}
+
+// allocHealth is the owner's view of the allocation's health.
+type allocHealth struct {
+	alloc     *Alloc
+	watch     *health.Watch  // nil: it is not watched
+	timer     *time.Timer    // when the watch wants to be looked at, without a change
+	verdict   health.Verdict // written with the allocation's mu held
+	unchecked bool           // a check of a service does not pass
+}
+
+// turn is all that comes of one thing that happened to the allocation. It is
+// committed at once, and only then carried out: whatever the allocation does,
+// it has told, and stored, why.
+type turn struct {
+	change  store.Change
+	orders  []lifecycle.Effect
+	verdict bool            // on the allocation's health, to be passed on
+	answers []chan struct{} // closed when it is over
+	tasks   []*task         // that are to be stored
 }
 
 // Config returns what the allocation is made of.
@@ -153,148 +201,118 @@ func (a *Alloc) Stop() { a.stopOnce.Do(func() { close(a.stop) }) }
 // come. It returns at once.
 func (a *Alloc) Leave() { a.leave() }
 
-// Run runs the allocation and returns when every task has ended for good, or
-// was left. When ctx ends, what still runs is killed without grace.
-func (a *Alloc) Run(ctx context.Context) Result {
-	a.hard = ctx
-	defer func() { _ = a.dir.Close() }()
-	switch {
-	case a.ended:
-		if a.health.verdict != health.Unknown {
-			a.health.passOn() // once more: who was told may have died of it
-		}
-		return a.result()
-	case a.failure != nil:
-		return a.failRestored()
-	case a.restored:
-		a.proceed()
-	default:
-		a.publishStatus()
-		for _, t := range a.tasks {
-			t.apply("", event.Received())
-		}
-		a.health.begin()
-	}
-	prerun := a.hooks // also when tasks run already
-	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
-		prerun = nil
-	}
-	a.commit()
-	a.children.Go(func() { a.prerun(prerun) })
-	defer a.health.end()
-
-	stop, hard := a.stop, ctx.Done()
-	deadline, impatient := overdueTimer(overdueAt(a.cfg.Group, a.created)), time.NewTimer(giveUpTime)
-	defer deadline.Stop()
-	defer impatient.Stop()
-	impatient.Stop()
-	givenUp := false
-	for a.gone < len(a.tasks) {
-		select {
-		case f := <-a.inbox:
-			f()
-		case <-a.health.tick():
-		case <-stop:
-			stop = nil
-			a.happens(lifecycle.Input{Kind: lifecycle.Stop})
-		case <-deadline.C:
-			a.happens(lifecycle.Input{Kind: lifecycle.Overdue})
-		case <-a.updates.ready:
-			a.update(deadline)
-		case <-hard:
-			hard = nil
-			impatient.Reset(giveUpTime)
-			a.health.end()
-			a.happens(lifecycle.Input{Kind: lifecycle.KillAtOnce})
-		case <-impatient.C:
-			givenUp = a.giveUp()
-		}
-		a.publishStatus()
-		a.health.check()
-		a.commit()
-	}
-	close(a.over)
-	if !givenUp { // else it has been waited for
-		a.finish("remaining", a.children.Wait)
-	}
-	if a.restored { // no task will be looked for any more
-		for _, t := range a.tasks {
-			t.looked()
-		}
-	}
-	if a.left > 0 {
-		a.finish("shutdown", func() {
-			for h := range phases[hooks.AllocShutdown](a.hooks) {
-				h.Shutdown()
-			}
-		})
-	} else {
-		a.finish("post-run", a.postrun)
-		a.ended = true
-		a.commit()
-	}
-	return a.result()
-}
-
 // Over reports whether a restored allocation had ended: Run does nothing then.
 func (a *Alloc) Over() bool { return a.ended }
 
-func (a *Alloc) result() Result {
-	return Result{Status: a.status, Failed: finishedAt(a.tasks, a.modified)}
-}
+// Found returns when drivers have found the tasks of a restored allocation
+// again, as far as they will.
+func (a *Alloc) Found() { a.looking.Wait() }
 
-// Fail ends the allocation, instead of Run, as one that cannot run.
-func (a *Alloc) Fail(why string) Result {
-	a.forced = why
-	a.publishStatus()
-	a.ended = true
-	close(a.over)
-	a.commit()
-	return a.result()
-}
-
-// post hands a report to the owner, or to nobody when the allocation is over.
-// What is to be stored is stored when it returns.
-func (a *Alloc) post(f func()) {
-	if a.recorder.Durable() {
-		a.ask(f)
-		return
-	}
-	select {
-	case a.inbox <- f:
-	case <-a.over:
-	}
-}
-
-// finishedAt is when the last task ended; if none has run, when the allocation
-// last changed.
-func finishedAt(tasks []*task, modified time.Time) (last time.Time) {
-	for _, t := range tasks {
-		if t.state.FinishedAt.After(last) {
-			last = t.state.FinishedAt
+func (a *Alloc) task(name string) *task {
+	for _, t := range a.tasks {
+		if t.name == name {
+			return t
 		}
 	}
-	if last.IsZero() {
-		last = modified
-	}
-	return last
+	return nil
 }
 
-// publishStatus tells of the allocation's status if it has changed.
-func (a *Alloc) publishStatus() {
-	status, description := a.machine.Status()
-	if a.forced != "" {
-		status, description = api.AllocClientStatusFailed, a.forced
-	}
-	if status == a.status && description == a.description {
-		return
-	}
+// State returns a copy of the allocation's state. It may be called at any
+// time.
+func (a *Alloc) State() State {
 	a.mu.Lock()
-	a.status, a.description, a.modified = status, description, time.Now()
-	a.mu.Unlock()
-	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1, Evaluation: a.cfg.Evaluation}
-	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
-		body.Retry = a.cfg.Retry(finishedAt(a.tasks, a.modified))
+	defer a.mu.Unlock()
+	s := State{
+		Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)),
+		Created: a.created, Modified: a.modified,
 	}
-	a.publish("", body)
+	if v := a.health.verdict; v != health.Unknown {
+		s.Healthy = new(v == health.Healthy)
+	}
+	for _, t := range a.tasks {
+		state := t.state
+		s.Tasks[t.name] = &state
+	}
+	return s
+}
+
+// task is one task of an allocation over all its starts.
+type task struct {
+	alloc  *Alloc
+	index  int // in the group
+	name   string
+	job    atomic.Pointer[jobSpec]
+	stage  lifecycle.Stage
+	policy restart.Policy // of the version that the allocation began with
+	driver drivers.Driver
+
+	// killed is done when the task must end for good; cancel makes it so.
+	killed context.Context
+	cancel context.CancelFunc
+	gate   chan struct{} // a token for one start
+
+	inlet inlet
+	env   taskEnv
+	// revive takes a task that is parked the reason why it is started again.
+	revive chan string
+
+	// Owned by the allocation.
+	state    api.TaskState // written with the allocation's mu held
+	exitCode *int
+	handle   string // the driver's ID while the task runs
+	// overLimit is the driver's ID of the last start that had too much memory.
+	overLimit string
+	reached   progress // of the run
+	touched   bool     // in this turn
+	failed    bool     // by a hook, which has cancelled it
+	gone      bool     // nothing more is to come of it
+	told      []string // by hooks since anything else happened
+	repeats   []string // of told, from an earlier engine, not to be told again
+
+	// Owned by run.
+	hooks      taskHooks
+	recovering bool      // the task may run since an earlier engine
+	lookedFor  sync.Once // the driver was asked for it
+	output     hooks.Output
+	progress   progress
+	id         string // of the driver's task
+	started    *drivers.TaskHandle
+	network    *drivers.Network
+}
+
+// jobSpec is the part of a version of the job that concerns a task.
+type jobSpec struct {
+	job   *api.Job
+	group *api.TaskGroup
+	task  *api.Task
+}
+
+// taskHooks calls the hooks of a task and keeps what they have given it.
+type taskHooks struct {
+	task       *task
+	list       []*taskHook
+	vault      string            // token
+	identities map[string]string // tokens, by name
+}
+
+// spec is the task as the newest version of the job has it.
+func (t *task) spec() *api.Task { return t.job.Load().task }
+
+// killTimeout is how long the task may take to end once it was told to.
+func (t *task) killTimeout() time.Duration {
+	return min(*t.spec().KillTimeout, t.alloc.cfg.MaxKillTimeout)
+}
+
+func (t *task) isKilled() bool { return t.killed.Err() != nil }
+
+// isLeft reports whether the task is to be left to itself. One that is killed
+// is not.
+func (t *task) isLeft() bool { return t.alloc.leaving.Err() != nil && !t.isKilled() }
+
+func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
+
+// leaves takes in that nothing more is to come of the task.
+func (t *task) leaves() {
+	t.gone = true
+	t.alloc.gone++
 }

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
-	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
 )
@@ -41,64 +39,13 @@ func newAllocHooks(a *Alloc) []hooks.AllocHook {
 	return list
 }
 
-// phases returns the hooks that have a phase, in their order.
-func phases[H any](list []hooks.AllocHook) iter.Seq[H] {
-	return func(yield func(H) bool) {
-		for _, h := range list {
-			if h, ok := h.(H); ok && !yield(h) {
-				return
-			}
-		}
+// finish calls what is to be done at the end, and gives it up in time when the
+// allocation is killed.
+func (a *Alloc) finish(what string, f func()) {
+	err := within(a.hard.Done(), func() error { f(); return nil })
+	if err != nil {
+		a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("gave up the %s hooks of allocation %s: %v", what, a.cfg.Alloc.Name, err)})
 	}
-}
-
-// prerun calls the hooks before the first task and reports how that went. It
-// runs beside the owner, since a hook may take its time.
-func (a *Alloc) prerun(called []hooks.AllocHook) {
-	var failure error
-	for h := range phases[hooks.AllocPrerun](called) {
-		if err := h.Prerun(a.hard); err != nil {
-			failure = fmt.Errorf("pre-run hook %q failed: %w", h.Name(), err)
-			break
-		}
-	}
-	a.post(func() {
-		switch {
-		case failure != nil:
-			for _, t := range a.tasks {
-				if t.state.State != dead {
-					t.apply("", event.SetupFailure(failure))
-				}
-			}
-			a.happens(lifecycle.Input{Kind: lifecycle.SetupFailed})
-		case !a.machine.Memory().Prepared:
-			a.happens(lifecycle.Input{Kind: lifecycle.Prepared})
-		}
-		for i, t := range a.tasks {
-			if !a.machine.Mark(i).Ended {
-				t.enterNetwork()
-				a.children.Go(t.run)
-			}
-		}
-	})
-}
-
-// failRestored ends an allocation that cannot go on, with those of its tasks
-// that still run.
-func (a *Alloc) failRestored() Result {
-	for _, t := range a.tasks {
-		_ = within(a.hard.Done(), func() error {
-			if err := t.recoverTask(); err != nil {
-				return err
-			}
-			return t.driver.DestroyTask(t.id, true)
-		})
-		if t.state.State != dead {
-			t.apply(dead, event.SetupFailure(a.failure))
-		}
-	}
-	a.finish("post-run", a.postrun)
-	return a.Fail(fmt.Sprintf("Unable to add allocation due to error: %v", a.failure))
 }
 
 func (a *Alloc) prekill() {

@@ -2,9 +2,43 @@ package runner
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/leaf/event"
 )
+
+// Signal sends a signal, by Nomad's name, to a running task.
+func (a *Alloc) Signal(name, signal string) error {
+	t := a.task(name)
+	if t == nil {
+		return ErrUnknownTask
+	}
+	return t.signal(event.Signaling(signal), signal)
+}
+
+// signal sends a signal to the task if it runs; why tells of it.
+func (t *task) signal(why *api.TaskEvent, signal string) error {
+	if _, err := drivers.ParseSignal(signal); err != nil {
+		return err
+	}
+	signaler, ok := t.driver.(drivers.Signaler)
+	if !ok {
+		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec().Driver)
+	}
+	var handle string
+	t.alloc.ask(func() {
+		if handle = t.handle; handle != "" {
+			t.apply("", why)
+		}
+	})
+	if handle == "" {
+		return ErrTaskNotRunning
+	}
+	return signaler.SignalTask(handle, signal)
+}
 
 // control is what a hook may order its task to do; see hooks.Control.
 type control struct{ t *task }

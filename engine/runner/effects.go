@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -35,47 +36,6 @@ func (a *Alloc) happens(in lifecycle.Input) {
 	}
 }
 
-// revivals are the dead tasks that are to start again and have not yet told.
-type revivals struct {
-	count int
-	over  chan struct{} // closed when count is zero again
-}
-
-func (r *revivals) add() {
-	if r.count == 0 {
-		r.over = make(chan struct{})
-	}
-	r.count++
-}
-
-// remove takes in that a dead task has told of its new start, or will not start.
-func (r *revivals) remove() {
-	if r.count--; r.count == 0 {
-		close(r.over)
-	}
-}
-
-func (a *Alloc) carryOut(e lifecycle.Effect) {
-	switch e.Kind {
-	case lifecycle.Blame, lifecycle.Tell: // was carried out when it was told
-	case lifecycle.Prekill:
-		a.children.Go(func() {
-			a.prekill()
-			a.shutdownDelay()
-			a.post(func() { a.happens(lifecycle.Input{Kind: lifecycle.ReadyToKill}) })
-		})
-	case lifecycle.Retire:
-		a.children.Go(a.prekill)
-	case lifecycle.Cancel:
-		a.tasks[e.Task].cancel()
-	case lifecycle.Start:
-		a.tasks[e.Task].gate <- struct{}{}
-	case lifecycle.Revive:
-		a.revivals.add()
-		a.tasks[e.Task].revive <- reasonAll
-	}
-}
-
 // happens tells the machine what has happened to the task.
 func (t *task) happens(kind lifecycle.InputKind) {
 	t.alloc.happens(lifecycle.Input{Kind: kind, Task: t.index})
@@ -92,18 +52,50 @@ func causeEvent(e lifecycle.Effect, tasks []*task) *api.TaskEvent {
 	}
 }
 
-// shutdownDelay waits for the group's shutdown_delay, but no longer than there
-// are tasks.
-func (a *Alloc) shutdownDelay() {
-	d := a.Config().Group.ShutdownDelay
-	if d == nil || *d <= 0 {
-		return
+// apply adds an event to the task and, unless state is empty, changes its
+// state. For the allocation's goroutine.
+func (t *task) apply(state string, e *api.TaskEvent) {
+	before, after := t.state, advance(t.state, state, e, time.Now())
+	t.told, t.repeats = nil, nil
+	t.touch()
+	t.alloc.mu.Lock()
+	t.state, t.alloc.modified = after, time.Now()
+	t.alloc.mu.Unlock()
+	if e != nil {
+		t.publish(event.TaskEvent{TaskEvent: e})
 	}
-	timer := time.NewTimer(*d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-a.over:
-	case <-a.hard.Done():
+	moved := before.State != after.State || before.Failed != after.Failed
+	if moved || before.Restarts != after.Restarts {
+		t.publish(event.TaskState{
+			State: after.State, Failed: after.Failed, Restarts: after.Restarts, ExitCode: t.exitCode,
+		})
 	}
+	if moved {
+		t.alloc.happens(lifecycle.Input{
+			Kind: lifecycle.Changed, Task: t.index, Phase: phase(after), Failed: after.Failed,
+		})
+	}
+}
+
+// report tells the allocation of an event and a change of state.
+func (t *task) report(state string, e *api.TaskEvent) {
+	t.alloc.post(func() { t.apply(state, e) })
+}
+
+// emit adds an event of a hook. What a hook has told before an engine died, and
+// tells again as the next engine calls it anew, is not told twice.
+func (t *task) emit(e *api.TaskEvent) {
+	t.alloc.post(func() {
+		text := e.Type + ": " + e.DisplayMessage
+		told, repeats := t.told, t.repeats
+		if i := slices.Index(repeats, text); i >= 0 {
+			t.told, t.repeats = append(told, text), slices.Delete(repeats, i, i+1)
+			return
+		}
+		t.apply("", e)
+		if t.alloc.recorder.Durable() {
+			told = append(told, text)
+			t.told, t.repeats = told[max(0, len(told)-keptEvents):], repeats
+		}
+	})
 }

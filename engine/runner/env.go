@@ -3,15 +3,7 @@ package runner
 import (
 	"sync/atomic"
 
-	"taskrun/drivers"
 	"taskrun/jobspec/taskenv"
-)
-
-// The directories of a task whose file system is not that of the machine.
-const (
-	isolatedAlloc   = "/alloc"
-	isolatedLocal   = "/local"
-	isolatedSecrets = "/secrets"
 )
 
 // taskEnv is the environment of a task, which hooks add to. It belongs to the
@@ -38,32 +30,4 @@ func (e *taskEnv) snapshot() *taskenv.Env {
 		e.built = e.builder.Build()
 	}
 	return e.built
-}
-
-func newEnv(t *task) *taskenv.Builder {
-	a := t.alloc.cfg
-	b := taskenv.NewBuilder(a.Node, a.info(), a.Job, a.Group, t.spec()).
-		SetClientDir(a.Dir).
-		SetPorts(a.Ports).
-		SetCores(a.Cores[t.name])
-	isolation := t.driver.Capabilities().FSIsolation
-	if isolation == drivers.FSIsolationChroot || isolation == drivers.FSIsolationImage {
-		b.SetDirs(isolatedAlloc, isolatedLocal, isolatedSecrets)
-	}
-	if isolation != drivers.FSIsolationImage {
-		b.SetHostEnv(a.HostEnv)
-	}
-	for task, ports := range a.TaskPorts {
-		b.SetTaskPorts(task, ports)
-	}
-	return b
-}
-
-// env is the environment of the allocation itself.
-func (c *Config) env() *taskenv.Env {
-	return taskenv.NewBuilder(c.Node, c.info(), c.Job, c.Group, nil).SetClientDir(c.Dir).SetPorts(c.Ports).Build()
-}
-
-func (c *Config) info() taskenv.AllocInfo {
-	return taskenv.AllocInfo{ID: c.Alloc.ID, Name: c.Alloc.Name, Index: c.Index}
 }

@@ -3,9 +3,6 @@ package runner
 import (
 	"fmt"
 	"time"
-
-	"taskrun/engine/leaf/event"
-	"taskrun/engine/lifecycle"
 )
 
 // giveUpTime is how long a hook or a driver may take to return when its task, or
@@ -33,37 +30,5 @@ func within(killed <-chan struct{}, f func() error) error {
 		return err
 	case <-timer.C:
 		return errGivenUp
-	}
-}
-
-// giveUp ends the tasks that a hook or a driver has kept from ending. It reports
-// whether there were any.
-func (a *Alloc) giveUp() (late bool) {
-	for _, t := range a.tasks {
-		if t.gone {
-			continue
-		}
-		late = true
-		if t.state.State != dead {
-			t.apply(dead, event.DriverFailure(fmt.Errorf("gave up: a hook or the driver of the task has not returned %v after the kill", giveUpTime)))
-		}
-		t.happens(lifecycle.Ends)
-		t.leaves()
-	}
-	return late
-}
-
-// leaves takes in that nothing more is to come of the task.
-func (t *task) leaves() {
-	t.gone = true
-	t.alloc.gone++
-}
-
-// finish calls what is to be done at the end, and gives it up in time when the
-// allocation is killed.
-func (a *Alloc) finish(what string, f func()) {
-	err := within(a.hard.Done(), func() error { f(); return nil })
-	if err != nil {
-		a.publishNow(time.Now(), "", event.Notice{Text: fmt.Sprintf("gave up the %s hooks of allocation %s: %v", what, a.cfg.Alloc.Name, err)})
 	}
 }

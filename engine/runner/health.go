@@ -7,15 +7,6 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// allocHealth is the owner's view of the allocation's health.
-type allocHealth struct {
-	alloc     *Alloc
-	watch     *health.Watch  // nil: it is not watched
-	timer     *time.Timer    // when the watch wants to be looked at, without a change
-	verdict   health.Verdict // written with the allocation's mu held
-	unchecked bool           // a check of a service does not pass
-}
-
 // begin starts the watch if the allocation is part of a deployment and
 // its group wants one.
 func (h *allocHealth) begin() {

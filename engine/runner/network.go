@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"github.com/hashicorp/nomad/api"
-
 	"taskrun/drivers"
 )
 
@@ -31,13 +29,4 @@ func (t *task) isolation() *drivers.NetworkIsolation {
 		return n
 	}
 	return nil
-}
-
-// dnsOf is how the tasks of a group resolve names, nil if as the machine does.
-func dnsOf(g *api.TaskGroup) *drivers.DNS {
-	if len(g.Networks) == 0 || g.Networks[0].DNS == nil {
-		return nil
-	}
-	dns := g.Networks[0].DNS
-	return &drivers.DNS{Servers: dns.Servers, Searches: dns.Searches, Options: dns.Options}
 }

@@ -4,20 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/hashicorp/nomad/api"
+	"time"
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/hooks"
-)
-
-// The answers to an order that cannot be carried out, in Nomad's words.
-var (
-	ErrTaskNotRunning = hooks.ErrNotRunning
-	ErrUnknownTask    = errors.New("Task not found") //nolint:staticcheck // Nomad's words
-	ErrAllocEnded     = errors.New("restart of an alloc that should not run")
 )
 
 // The reasons of restarts, in Nomad's words.
@@ -27,26 +19,35 @@ const (
 	reasonAll     = "User requested all tasks to restart"
 )
 
-// ask has the owner run f and waits until the turn is over; false: the
-// allocation is over, and f was not run.
-func (a *Alloc) ask(f func()) bool {
-	done := make(chan struct{})
-	select {
-	case a.inbox <- func() { f(); a.turn.answers = append(a.turn.answers, done) }:
-		<-done
-		return true
-	case <-a.over:
-		return false
-	}
+// restarts are requests to all tasks of an allocation, in their order.
+type restarts struct {
+	alloc    *Alloc
+	requests []*restartRequest
 }
 
-func (a *Alloc) task(name string) *task {
-	for _, t := range a.tasks {
-		if t.name == name {
-			return t
+// finish lets the tasks stop, and waits until they have.
+func (r restarts) finish(ctx context.Context) error {
+	for _, req := range r.requests {
+		close(req.begin)
+	}
+	var failures []error
+	for i, req := range r.requests {
+		if err := req.await(ctx, r.alloc.over); err != nil && !errors.Is(err, ErrTaskNotRunning) {
+			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", r.alloc.tasks[i].name, err))
 		}
 	}
-	return nil
+	return errors.Join(failures...)
+}
+
+// requestRestarts asks each task to restart, if it runs.
+func requestRestarts(a *Alloc, reason string, failure bool) restarts {
+	r := restarts{alloc: a}
+	for _, t := range a.tasks {
+		req := newRestart(event.RestartSignaled(reason), failure)
+		r.requests = append(r.requests, req)
+		t.inlet.offer(req)
+	}
+	return r
 }
 
 // RestartTask restarts a running task, and returns when its old run has ended.
@@ -97,17 +98,6 @@ func (a *Alloc) Restart(ctx context.Context, all bool) error {
 	return restarts.finish(ctx)
 }
 
-// requestRestarts asks each task to restart, if it runs.
-func requestRestarts(a *Alloc, reason string, failure bool) restarts {
-	r := restarts{alloc: a}
-	for _, t := range a.tasks {
-		req := newRestart(event.RestartSignaled(reason), failure)
-		r.requests = append(r.requests, req)
-		t.inlet.offer(req)
-	}
-	return r
-}
-
 // awaitRevived waits until the tasks that had ended have told that they start
 // again, or that they do not. Those that are left to another engine tell
 // nothing.
@@ -121,6 +111,22 @@ func (a *Alloc) awaitRevived(ctx context.Context) {
 	case <-a.leaving.Done():
 	case <-a.over:
 	case <-ctx.Done():
+	}
+}
+
+// shutdownDelay waits for the group's shutdown_delay, but no longer than there
+// are tasks.
+func (a *Alloc) shutdownDelay() {
+	d := a.Config().Group.ShutdownDelay
+	if d == nil || *d <= 0 {
+		return
+	}
+	timer := time.NewTimer(*d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-a.over:
+	case <-a.hard.Done():
 	}
 }
 
@@ -143,34 +149,4 @@ func (a *Alloc) Exec(ctx context.Context, name string, opts *drivers.ExecOptions
 	default:
 		return nil, fmt.Errorf("task %q is not running.", name) //nolint:staticcheck,revive // Nomad's words
 	}
-}
-
-// Signal sends a signal, by Nomad's name, to a running task.
-func (a *Alloc) Signal(name, signal string) error {
-	t := a.task(name)
-	if t == nil {
-		return ErrUnknownTask
-	}
-	return t.signal(event.Signaling(signal), signal)
-}
-
-// signal sends a signal to the task if it runs; why tells of it.
-func (t *task) signal(why *api.TaskEvent, signal string) error {
-	if _, err := drivers.ParseSignal(signal); err != nil {
-		return err
-	}
-	signaler, ok := t.driver.(drivers.Signaler)
-	if !ok {
-		return fmt.Errorf("SignalTask is not supported by driver %q", t.spec().Driver)
-	}
-	var handle string
-	t.alloc.ask(func() {
-		if handle = t.handle; handle != "" {
-			t.apply("", why)
-		}
-	})
-	if handle == "" {
-		return ErrTaskNotRunning
-	}
-	return signaler.SignalTask(handle, signal)
 }

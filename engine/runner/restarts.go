@@ -4,10 +4,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/hooks"
+)
+
+// The answers to an order that cannot be carried out, in Nomad's words.
+var (
+	ErrTaskNotRunning = hooks.ErrNotRunning
+	ErrUnknownTask    = errors.New("Task not found") //nolint:staticcheck // Nomad's words
+	ErrAllocEnded     = errors.New("restart of an alloc that should not run")
 )
 
 // restartRequest asks a running task to end and start again.
@@ -49,26 +57,6 @@ func (req *restartRequest) await(ctx context.Context, over <-chan struct{}) erro
 	default:
 		return cmp.Or(context.Cause(ctx), ErrTaskNotRunning)
 	}
-}
-
-// restarts are requests to all tasks of an allocation, in their order.
-type restarts struct {
-	alloc    *Alloc
-	requests []*restartRequest
-}
-
-// finish lets the tasks stop, and waits until they have.
-func (r restarts) finish(ctx context.Context) error {
-	for _, req := range r.requests {
-		close(req.begin)
-	}
-	var failures []error
-	for i, req := range r.requests {
-		if err := req.await(ctx, r.alloc.over); err != nil && !errors.Is(err, ErrTaskNotRunning) {
-			failures = append(failures, fmt.Errorf("failed to restart task %s: %w", r.alloc.tasks[i].name, err))
-		}
-	}
-	return errors.Join(failures...)
 }
 
 // inlet is where a task takes requests while it runs. At most one waits.

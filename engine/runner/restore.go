@@ -4,13 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"taskrun/drivers"
-	"taskrun/engine/health"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
-	"taskrun/engine/restart"
 	"taskrun/engine/store"
 )
 
@@ -41,11 +37,34 @@ func Restore(cfg Config) *Alloc {
 	return a
 }
 
-// Found returns when drivers have found the tasks of a restored allocation
-// again, as far as they will.
-func (a *Alloc) Found() { a.looking.Wait() }
-
-func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
+// restore takes the allocation to where it was.
+func (a *Alloc) restore(records []taskRecord) {
+	r := &a.stored
+	a.created, a.modified = r.Created, r.Created
+	a.status, a.description, a.forced, a.ended = r.Status, r.Description, r.Forced, r.Over
+	if r.Deployment == a.cfg.Deployment {
+		a.health.verdict = r.Health
+	}
+	members, marks := make([]lifecycle.Task, len(a.tasks)), make([]lifecycle.Mark, len(a.tasks))
+	for i, t := range a.tasks {
+		stored := &records[i]
+		recovery{t}.restore(stored)
+		if stored.Modified.After(a.modified) {
+			a.modified = stored.Modified
+		}
+		members[i] = lifecycle.Task{
+			Name: t.name, Stage: t.stage, Leader: t.spec().Leader, Phase: phase(t.state), Failed: t.state.Failed,
+		}
+		marks[i] = stored.Mark
+		if stored.Mark.Ended {
+			a.gone++
+		}
+	}
+	a.machine = lifecycle.Restore(members, marks, r.Machine)
+	if a.ended {
+		close(a.over)
+	}
+}
 
 // recovery takes a task to where an earlier engine has left it.
 type recovery struct{ *task }
@@ -78,35 +97,6 @@ func (t recovery) load(r *taskRecord) error {
 	return nil
 }
 
-// restore takes the allocation to where it was.
-func (a *Alloc) restore(records []taskRecord) {
-	r := &a.stored
-	a.created, a.modified = r.Created, r.Created
-	a.status, a.description, a.forced, a.ended = r.Status, r.Description, r.Forced, r.Over
-	if r.Deployment == a.cfg.Deployment {
-		a.health.verdict = r.Health
-	}
-	members, marks := make([]lifecycle.Task, len(a.tasks)), make([]lifecycle.Mark, len(a.tasks))
-	for i, t := range a.tasks {
-		stored := &records[i]
-		recovery{t}.restore(stored)
-		if stored.Modified.After(a.modified) {
-			a.modified = stored.Modified
-		}
-		members[i] = lifecycle.Task{
-			Name: t.name, Stage: t.stage, Leader: t.spec().Leader, Phase: phase(t.state), Failed: t.state.Failed,
-		}
-		marks[i] = stored.Mark
-		if stored.Mark.Ended {
-			a.gone++
-		}
-	}
-	a.machine = lifecycle.Restore(members, marks, r.Machine)
-	if a.ended {
-		close(a.over)
-	}
-}
-
 func (t recovery) restore(r *taskRecord) {
 	if r.State.State == "" {
 		r.State.State = pending
@@ -119,103 +109,4 @@ func (t recovery) restore(r *taskRecord) {
 	if t.failed {
 		t.cancel()
 	}
-}
-
-// proceed begins the first turn of a restored allocation.
-func (a *Alloc) proceed() {
-	a.happens(lifecycle.Input{Kind: lifecycle.Restored})
-	a.turn.verdict = a.health.verdict != health.Unknown
-	memory := a.machine.Memory()
-	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
-		for _, t := range a.tasks { // that all start anew some may not have heard
-			if t.progress.Step == stepStarted && !t.progress.Restarting {
-				req := newRestart(event.RestartSignaled(reasonAll), false)
-				close(req.begin)
-				t.inlet.requests <- req
-			}
-		}
-	}
-	switch {
-	case a.stored.Deployment != a.cfg.Deployment: // it has not heard of that
-		a.health.renew()
-	case a.stored.Watching:
-		a.health.watch, a.health.timer = new(a.stored.Watch), time.NewTimer(0)
-	}
-}
-
-// resume goes on with the task where it is, and reports whether it is to be
-// started.
-func (t recovery) resume() bool {
-	if t.recovering {
-		defer func() { t.recovering = false; t.looked() }()
-	}
-	switch t.progress.Step {
-	case stepDelay:
-		return t.sleepUntil(t.progress.Until)
-	case stepIntent, stepStarted:
-		return t.reattach()
-	case stepEnded:
-		if t.recoverTask() != nil {
-			t.id = "" // nothing is left of it
-		}
-		return t.conclude()
-	case stepDone:
-		return false
-	default:
-		return true
-	}
-}
-
-// reattach finds the task that the driver was starting, or had started, and
-// follows it. It reports whether the task must be started again.
-func (t recovery) reattach() bool {
-	failure := t.hooks.prestart()
-	err := t.recoverTask()
-	switch {
-	case err != nil:
-		return t.lost(err)
-	case failure != nil: // it cannot go on without its hooks
-		_ = t.driver.DestroyTask(t.id, true)
-		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
-	case t.progress.Step == stepIntent:
-		t.begun(t.started, t.network)
-	default:
-		id := t.id
-		t.alloc.post(func() { t.handle = id })
-		t.inlet.accept()
-	}
-	return t.follow()
-}
-
-// recoverTask has the driver find the task again.
-func (t *task) recoverTask() error {
-	defer t.looked()
-	d, ok := t.driver.(drivers.Recoverer)
-	switch {
-	case !ok:
-		return fmt.Errorf("driver %q cannot find its tasks again", t.spec().Driver)
-	case t.started == nil:
-		return drivers.ErrTaskNotFound
-	}
-	t.started.Config.Output = t.output
-	return d.RecoverTask(t.started)
-}
-
-// lost deals with a task that the driver cannot find. It reports whether the
-// task is to be started anew, which does not count as a restart.
-func (t recovery) lost(err error) bool {
-	_ = t.driver.DestroyTask(t.id, true)
-	t.inlet.refuse()
-	switch {
-	case t.progress.Step == stepIntent: // it was never started
-		t.move(stepNew, t.dropStart)
-		return true
-	case t.isKilled() || t.progress.Restarting:
-		return t.decide(restart.End{Killed: t.isKilled(), Requested: !t.progress.Failure}, nil, nil)
-	}
-	t.move(stepNew, func() {
-		t.dropStart()
-		t.apply(pending, event.FailedRestoring(err))
-	})
-	return true
 }

@@ -1,251 +1,210 @@
 package runner
 
 import (
-	"errors"
-	"math/rand/v2"
+	"context"
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/drivers"
+	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
-	"taskrun/engine/restart"
+	"taskrun/hooks"
 )
 
-// run takes the task through its life and returns when it will never run
-// again, or is left to itself.
-func (t *task) run() {
-	for again := (recovery{t}).resume(); ; {
-		for again {
-			again = t.runOnce()
+// Run runs the allocation and returns when every task has ended for good, or
+// was left. When ctx ends, what still runs is killed without grace.
+func (a *Alloc) Run(ctx context.Context) Result {
+	a.hard = ctx
+	defer func() { _ = a.dir.Close() }()
+	switch {
+	case a.ended:
+		if a.health.verdict != health.Unknown {
+			a.health.passOn() // once more: who was told may have died of it
 		}
-		if t.isLeft() {
-			t.leave()
-			return
+		return a.result()
+	case a.failure != nil:
+		return a.failRestored()
+	case a.restored:
+		a.proceed()
+	default:
+		a.publishStatus()
+		for _, t := range a.tasks {
+			t.apply("", event.Received())
 		}
-		if t.progress.Step != stepDone {
-			t.move(stepDone, func() { t.apply(dead, nil) })
-		}
-		if t.stage == lifecycle.Poststop {
-			break
-		}
-		reason, revived := t.park()
-		if !revived && t.isLeft() {
-			t.leave()
-			return
-		}
-		if !revived {
-			break
-		}
-		again = t.decide(restart.End{Requested: true}, nil, event.RestartSignaled(reason))
-		t.alloc.post(t.alloc.revivals.remove)
+		a.health.begin()
 	}
-	t.hooks.stop()
-	t.alloc.post(func() {
+	prerun := a.hooks // also when tasks run already
+	if a.restored && (a.stored.Status == api.AllocClientStatusFailed || a.stored.Status == api.AllocClientStatusComplete) {
+		prerun = nil
+	}
+	a.commit()
+	a.children.Go(func() { a.prerun(prerun) })
+	defer a.health.end()
+
+	stop, hard := a.stop, ctx.Done()
+	deadline, impatient := overdueTimer(overdueAt(a.cfg.Group, a.created)), time.NewTimer(giveUpTime)
+	defer deadline.Stop()
+	defer impatient.Stop()
+	impatient.Stop()
+	givenUp := false
+	for a.gone < len(a.tasks) {
 		select {
-		case <-t.revive: // it was killed before it could start again
-			t.alloc.revivals.remove()
-		default:
+		case f := <-a.inbox:
+			f()
+		case <-a.health.tick():
+		case <-stop:
+			stop = nil
+			a.happens(lifecycle.Input{Kind: lifecycle.Stop})
+		case <-deadline.C:
+			a.happens(lifecycle.Input{Kind: lifecycle.Overdue})
+		case <-a.updates.ready:
+			a.update(deadline)
+		case <-hard:
+			hard = nil
+			impatient.Reset(giveUpTime)
+			a.health.end()
+			a.happens(lifecycle.Input{Kind: lifecycle.KillAtOnce})
+		case <-impatient.C:
+			givenUp = a.giveUp()
+		}
+		a.publishStatus()
+		a.health.check()
+		a.commit()
+	}
+	close(a.over)
+	if !givenUp { // else it has been waited for
+		a.finish("remaining", a.children.Wait)
+	}
+	if a.restored { // no task will be looked for any more
+		for _, t := range a.tasks {
+			t.looked()
+		}
+	}
+	if a.left > 0 {
+		a.finish("shutdown", func() {
+			for h := range phases[hooks.AllocShutdown](a.hooks) {
+				h.Shutdown()
+			}
+		})
+	} else {
+		a.finish("post-run", a.postrun)
+		a.ended = true
+		a.commit()
+	}
+	return a.result()
+}
+
+// prerun calls the hooks before the first task and reports how that went. It
+// runs beside the owner, since a hook may take its time.
+func (a *Alloc) prerun(called []hooks.AllocHook) {
+	var failure error
+	for h := range phases[hooks.AllocPrerun](called) {
+		if err := h.Prerun(a.hard); err != nil {
+			failure = fmt.Errorf("pre-run hook %q failed: %w", h.Name(), err)
+			break
+		}
+	}
+	a.post(func() {
+		switch {
+		case failure != nil:
+			for _, t := range a.tasks {
+				if t.state.State != dead {
+					t.apply("", event.SetupFailure(failure))
+				}
+			}
+			a.happens(lifecycle.Input{Kind: lifecycle.SetupFailed})
+		case !a.machine.Memory().Prepared:
+			a.happens(lifecycle.Input{Kind: lifecycle.Prepared})
+		}
+		for i, t := range a.tasks {
+			if !a.machine.Mark(i).Ended {
+				t.enterNetwork()
+				a.children.Go(t.run)
+			}
+		}
+	})
+}
+
+// giveUp ends the tasks that a hook or a driver has kept from ending. It reports
+// whether there were any.
+func (a *Alloc) giveUp() (late bool) {
+	for _, t := range a.tasks {
+		if t.gone {
+			continue
+		}
+		late = true
+		if t.state.State != dead {
+			t.apply(dead, event.DriverFailure(fmt.Errorf("gave up: a hook or the driver of the task has not returned %v after the kill", giveUpTime)))
 		}
 		t.happens(lifecycle.Ends)
-		t.touch()
 		t.leaves()
-	})
-}
-
-// leave leaves the task as it is, for an engine to come.
-func (t *task) leave() {
-	t.hooks.shutdown()
-	t.alloc.post(func() { t.leaves(); t.alloc.left++ })
-}
-
-// park waits, dead, for the end of the allocation. It reports whether the task
-// is to be started again, because the whole allocation is, and why.
-func (t *task) park() (reason string, revived bool) {
-	t.alloc.post(func() { t.happens(lifecycle.Parks) })
-	select {
-	case <-t.killed.Done():
-	case <-t.alloc.leaving.Done():
-	case reason := <-t.revive:
-		return reason, true
 	}
-	return "", false
+	return late
 }
 
-// runOnce starts the task, waits for its end, and reports whether it must be
-// started again.
-func (t *task) runOnce() bool {
-	if !t.awaitGate() {
-		return false
-	}
-	failure := t.start()
-	switch {
-	case failure != nil && t.isKilled():
-		if failure.event != nil {
-			t.report("", failure.event)
+// Fail ends the allocation, instead of Run, as one that cannot run.
+func (a *Alloc) Fail(why string) Result {
+	a.forced = why
+	a.publishStatus()
+	a.ended = true
+	close(a.over)
+	a.commit()
+	return a.result()
+}
+
+// failRestored ends an allocation that cannot go on, with those of its tasks
+// that still run.
+func (a *Alloc) failRestored() Result {
+	for _, t := range a.tasks {
+		_ = within(a.hard.Done(), func() error {
+			if err := t.recoverTask(); err != nil {
+				return err
+			}
+			return t.driver.DestroyTask(t.id, true)
+		})
+		if t.state.State != dead {
+			t.apply(dead, event.SetupFailure(a.failure))
 		}
-		return false
-	case failure != nil:
-		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
-	case t.progress.Step != stepStarted: // killed or left before there was anything to kill
-		return false
 	}
-	return t.follow()
+	a.finish("post-run", a.postrun)
+	return a.Fail(fmt.Sprintf("Unable to add allocation due to error: %v", a.failure))
 }
 
-// follow watches the started task until its end, and reports whether it must
-// be started again.
-func (t *task) follow() bool {
-	t.hooks.poststart()
-	end := t.wait()
-	if end.left {
-		return false
-	}
-	if t.output != nil {
-		t.output.Drain()
-	}
-	if end.result != nil {
-		t.watchMemory(t.id, end.result.PeakMemory)
-	}
-	t.terminated(end)
-	return t.conclude()
+func (a *Alloc) result() Result {
+	return Result{Status: a.status, Failed: finishedAt(a.tasks, a.modified)}
 }
 
-// terminated tells how the task has ended; that is known before its driver
-// forgets it.
-func (t *task) terminated(end runEnd) {
-	p := t.progress.next(stepEnded)
-	r := end.result // nil when the driver lost the task
-	p.End = restart.End{Killed: end.killed, Requested: end.restart, Successful: r != nil && r.Successful()}
-	if end.killErr != nil {
-		p.KillError = end.killErr.Error()
+// publishStatus tells of the allocation's status if it has changed.
+func (a *Alloc) publishStatus() {
+	status, description := a.machine.Status()
+	if a.forced != "" {
+		status, description = api.AllocClientStatusFailed, a.forced
 	}
-	t.advance(p, func() {
-		t.handle = ""
-		if r == nil {
-			return
+	if status == a.status && description == a.description {
+		return
+	}
+	a.mu.Lock()
+	a.status, a.description, a.modified = status, description, time.Now()
+	a.mu.Unlock()
+	body := event.AllocStatus{Status: status, Description: description, Replaces: a.cfg.Replaces, Retry: -1, Evaluation: a.cfg.Evaluation}
+	if status == api.AllocClientStatusFailed && a.cfg.Retry != nil {
+		body.Retry = a.cfg.Retry(finishedAt(a.tasks, a.modified))
+	}
+	a.publish("", body)
+}
+
+// finishedAt is when the last task ended; if none has run, when the allocation
+// last changed.
+func finishedAt(tasks []*task, modified time.Time) (last time.Time) {
+	for _, t := range tasks {
+		if t.state.FinishedAt.After(last) {
+			last = t.state.FinishedAt
 		}
-		code := r.ExitCode
-		if code == 0 && r.Signal != 0 {
-			code = 128 + r.Signal
-		}
-		t.exitCode = &code
-		t.apply("", event.Terminated(r.ExitCode, r.Signal, r.OOMKilled, r.Err))
-	})
-}
-
-// conclude deals with the end of the task, and reports whether it must be
-// started again.
-func (t *task) conclude() bool {
-	if t.id != "" {
-		_ = t.driver.DestroyTask(t.id, true)
 	}
-	t.hooks.exited()
-	var killErr error
-	if t.progress.KillError != "" {
-		killErr = errors.New(t.progress.KillError)
+	if last.IsZero() {
+		last = modified
 	}
-	return t.decide(t.progress.End, killErr, nil)
-}
-
-// awaitGate waits until the task's stage may start tasks; false: it was killed.
-func (t *task) awaitGate() bool {
-	if t.isKilled() {
-		return false
-	}
-	t.alloc.post(func() { t.happens(lifecycle.Waits) })
-	select {
-	case <-t.gate:
-		return !t.isKilled()
-	case <-t.killed.Done():
-	case <-t.alloc.leaving.Done():
-	}
-	return false
-}
-
-func (t *task) isKilled() bool { return t.killed.Err() != nil }
-
-// isLeft reports whether the task is to be left to itself. One that is killed
-// is not.
-func (t *task) isLeft() bool { return t.alloc.leaving.Err() != nil && !t.isKilled() }
-
-// decide applies the restart policy and waits for the delay. It reports
-// whether the task is to be started again. Why, unless it is nil, is the event
-// that led here.
-func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
-	now := time.Now()
-	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, rand.Float64())
-	p := progress{Step: stepDone, Tracker: tracker}
-	state, told := dead, (*api.TaskEvent)(nil)
-	switch d.Action {
-	case restart.Killed:
-		told = event.Killed(killErr)
-	case restart.Fail:
-		told = event.NotRestarting(d.Reason)
-	case restart.Restart:
-		p.Step, p.Until = stepDelay, now.Add(d.Delay)
-		state, told = pending, event.Restarting(d.Delay, d.Reason, d.WithinPolicy)
-	case restart.Finish:
-	}
-	t.advance(p, func() {
-		t.dropStart()
-		if why != nil {
-			t.apply("", why)
-		}
-		t.apply(state, told)
-	})
-	return p.Step == stepDelay && t.sleepUntil(p.Until)
-}
-
-// sleepUntil waits; false: the task was killed or left.
-func (t *task) sleepUntil(at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return !t.isKilled()
-	case <-t.killed.Done():
-	case <-t.alloc.leaving.Done():
-	}
-	return false
-}
-
-// startFailure is why a task could not be started.
-type startFailure struct {
-	event       *api.TaskEvent
-	recoverable bool
-}
-
-func failed(err error, e *api.TaskEvent) *startFailure {
-	return &startFailure{event: e, recoverable: drivers.IsRecoverable(err)}
-}
-
-// move has the task begin a step, and the allocation take in what that means.
-func (t *task) move(s step, mean func()) { t.advance(t.progress.next(s), mean) }
-
-// advance has the task get to where p says, and the allocation take in, in the
-// same turn, what that means.
-func (t *task) advance(p progress, mean func()) {
-	t.progress = p
-	t.alloc.post(func() {
-		t.reached = p
-		t.touch()
-		mean()
-	})
-}
-
-// save stores where the task is, which means nothing to the allocation.
-func (t *task) save(mean func()) {
-	if t.alloc.recorder.Durable() {
-		t.advance(t.progress, mean)
-	}
-}
-
-// dropStart forgets how the task was started.
-func (t *task) dropStart() {
-	if t.alloc.recorder.Durable() {
-		t.alloc.turn.change.Drop(t.key(startKey))
-		t.alloc.turn.change.Drop(t.key(handleKey))
-	}
+	return last
 }

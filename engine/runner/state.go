@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 )
@@ -71,25 +70,6 @@ type State struct {
 	Healthy *bool
 	// Created is when the allocation was made, Modified when it last changed.
 	Created, Modified time.Time
-}
-
-// State returns a copy of the allocation's state. It may be called at any
-// time.
-func (a *Alloc) State() State {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	s := State{
-		Status: a.status, Description: a.description, Tasks: make(map[string]*api.TaskState, len(a.tasks)),
-		Created: a.created, Modified: a.modified,
-	}
-	if v := a.health.verdict; v != health.Unknown {
-		s.Healthy = new(v == health.Healthy)
-	}
-	for _, t := range a.tasks {
-		state := t.state
-		s.Tasks[t.name] = &state
-	}
-	return s
 }
 
 // LastEvent is when a task ended last or, while none has, when the allocation

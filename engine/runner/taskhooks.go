@@ -6,53 +6,12 @@ import (
 	"maps"
 	"path/filepath"
 	"reflect"
-	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
-
-// taskHooks calls the hooks of a task and keeps what they have given it.
-type taskHooks struct {
-	task       *task
-	list       []*taskHook
-	vault      string            // token
-	identities map[string]string // tokens, by name
-}
-
-// taskHook is a hook and what it left behind in earlier calls.
-type taskHook struct {
-	hooks.TaskHook
-	gifts
-	givenUp atomic.Bool // it has not returned
-}
-
-// call calls a phase of the hook. One that was given up is not called again: it
-// is still busy.
-func (h *taskHook) call(killed context.Context, phase func() error) error {
-	if h.givenUp.Load() {
-		return nil
-	}
-	err := within(killed.Done(), phase)
-	if errors.Is(err, errGivenUp) {
-		h.givenUp.Store(true)
-	}
-	return err
-}
-
-// gifts is what a hook has given its task, in the form in which it is stored.
-type gifts struct {
-	Done    bool              `json:"done,omitempty"`
-	State   map[string]string `json:"state,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	Mounts  []drivers.Mount   `json:"mounts,omitempty"`
-	Devices []drivers.Device  `json:"devices,omitempty"`
-	Secrets map[string]string `json:"secrets,omitempty"`
-}
 
 func newTaskHooks(t *task) taskHooks {
 	info := hooks.Task{
@@ -260,12 +219,4 @@ func each[H any](hs *taskHooks, prepare func(H) func() error) {
 			}
 		}
 	}
-}
-
-// hookFailure is the event that tells of the error of a hook.
-func hookFailure(h *taskHook, err error) *api.TaskEvent {
-	if own, ok := errors.AsType[*hooks.EventError](err); ok {
-		return own.Event
-	}
-	return event.HookFailed(h.Name(), err)
 }

@@ -4,20 +4,8 @@ import (
 	"time"
 
 	"taskrun/engine/leaf/event"
-	"taskrun/engine/lifecycle"
 	"taskrun/engine/store"
 )
-
-// turn is all that comes of one thing that happened to the allocation. It is
-// committed at once, and only then carried out: whatever the allocation does,
-// it has told, and stored, why.
-type turn struct {
-	change  store.Change
-	orders  []lifecycle.Effect
-	verdict bool            // on the allocation's health, to be passed on
-	answers []chan struct{} // closed when it is over
-	tasks   []*task         // that are to be stored
-}
 
 // publish adds an event of the allocation, or of one of its tasks.
 func (a *Alloc) publish(task string, body event.Body) {
@@ -47,22 +35,74 @@ func newEvent(at time.Time, alloc *event.Alloc, task string, body event.Body) ev
 	return event.Event{Time: at, Alloc: alloc, Task: task, Body: body}
 }
 
-// commit ends the turn.
-func (a *Alloc) commit() {
-	t := &a.turn
-	a.store()
-	a.recorder.Commit(t.change)
-	t.change.Reset()
-	for _, order := range t.orders {
-		a.carryOut(order)
+// ask has the owner run f and waits until the turn is over; false: the
+// allocation is over, and f was not run.
+func (a *Alloc) ask(f func()) bool {
+	done := make(chan struct{})
+	select {
+	case a.inbox <- func() { f(); a.turn.answers = append(a.turn.answers, done) }:
+		<-done
+		return true
+	case <-a.over:
+		return false
 	}
-	t.orders = t.orders[:0]
-	if t.verdict {
-		t.verdict = false
-		a.health.passOn()
+}
+
+// post hands a report to the owner, or to nobody when the allocation is over.
+// What is to be stored is stored when it returns.
+func (a *Alloc) post(f func()) {
+	if a.recorder.Durable() {
+		a.ask(f)
+		return
 	}
-	for _, answer := range t.answers {
-		close(answer)
+	select {
+	case a.inbox <- f:
+	case <-a.over:
 	}
-	t.answers = t.answers[:0]
+}
+
+func (t *task) publish(body event.Body) { t.alloc.publish(t.name, body) }
+
+// touch has the task stored at the end of the turn.
+func (t *task) touch() {
+	if a := t.alloc; a.recorder.Durable() && !t.touched {
+		t.touched = true
+		a.turn.tasks = append(a.turn.tasks, t)
+	}
+}
+
+// put adds a value of the task to the turn.
+func (t *task) put(kind string, value any) {
+	if t.alloc.recorder.Durable() {
+		t.alloc.turn.change.Put(t.key(kind), value)
+	}
+}
+
+// advance has the task get to where p says, and the allocation take in, in the
+// same turn, what that means.
+func (t *task) advance(p progress, mean func()) {
+	t.progress = p
+	t.alloc.post(func() {
+		t.reached = p
+		t.touch()
+		mean()
+	})
+}
+
+// move has the task begin a step, and the allocation take in what that means.
+func (t *task) move(s step, mean func()) { t.advance(t.progress.next(s), mean) }
+
+// save stores where the task is, which means nothing to the allocation.
+func (t *task) save(mean func()) {
+	if t.alloc.recorder.Durable() {
+		t.advance(t.progress, mean)
+	}
+}
+
+// dropStart forgets how the task was started.
+func (t *task) dropStart() {
+	if t.alloc.recorder.Durable() {
+		t.alloc.turn.change.Drop(t.key(startKey))
+		t.alloc.turn.change.Drop(t.key(handleKey))
+	}
 }

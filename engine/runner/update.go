@@ -2,7 +2,6 @@ package runner
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -10,25 +9,6 @@ import (
 	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
-
-// updates holds the newest version of the job that was not taken in yet.
-type updates struct {
-	ready chan struct{} // of capacity 1
-
-	mu     sync.Mutex
-	newest *Update
-}
-
-// Update is a new version of a job that leaves its allocation running: the
-// same tasks, with other settings around them.
-type Update struct {
-	Job   *api.Job // canonicalised, read only
-	Group *api.TaskGroup
-	// Deployment is what Config has; with another one than before the
-	// allocation has to show anew that it is healthy.
-	Deployment string
-	Canary     bool
-}
 
 // Update changes the job under the running allocation. It returns at once; of
 // several versions that come fast only the newest is taken in. The group's and

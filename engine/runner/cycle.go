@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/lifecycle"
+	"taskrun/engine/restart"
+)
+
+// runOnce starts the task, waits for its end, and reports whether it must be
+// started again.
+func (t *task) runOnce() bool {
+	if !t.awaitGate() {
+		return false
+	}
+	failure := t.start()
+	switch {
+	case failure != nil && t.isKilled():
+		if failure.event != nil {
+			t.report("", failure.event)
+		}
+		return false
+	case failure != nil:
+		return t.decide(restart.End{StartError: true, Recoverable: failure.recoverable}, nil, failure.event)
+	case t.progress.Step != stepStarted: // killed or left before there was anything to kill
+		return false
+	}
+	return t.follow()
+}
+
+// awaitGate waits until the task's stage may start tasks; false: it was killed.
+func (t *task) awaitGate() bool {
+	if t.isKilled() {
+		return false
+	}
+	t.alloc.post(func() { t.happens(lifecycle.Waits) })
+	select {
+	case <-t.gate:
+		return !t.isKilled()
+	case <-t.killed.Done():
+	case <-t.alloc.leaving.Done():
+	}
+	return false
+}
+
+// follow watches the started task until its end, and reports whether it must
+// be started again.
+func (t *task) follow() bool {
+	t.hooks.poststart()
+	end := t.wait()
+	if end.left {
+		return false
+	}
+	if t.output != nil {
+		t.output.Drain()
+	}
+	if end.result != nil {
+		t.watchMemory(t.id, end.result.PeakMemory)
+	}
+	t.terminated(end)
+	return t.conclude()
+}
+
+// terminated tells how the task has ended; that is known before its driver
+// forgets it.
+func (t *task) terminated(end runEnd) {
+	p := t.progress.next(stepEnded)
+	r := end.result // nil when the driver lost the task
+	p.End = restart.End{Killed: end.killed, Requested: end.restart, Successful: r != nil && r.Successful()}
+	if end.killErr != nil {
+		p.KillError = end.killErr.Error()
+	}
+	t.advance(p, func() {
+		t.handle = ""
+		if r == nil {
+			return
+		}
+		code := r.ExitCode
+		if code == 0 && r.Signal != 0 {
+			code = 128 + r.Signal
+		}
+		t.exitCode = &code
+		t.apply("", event.Terminated(r.ExitCode, r.Signal, r.OOMKilled, r.Err))
+	})
+}
+
+// conclude deals with the end of the task, and reports whether it must be
+// started again.
+func (t *task) conclude() bool {
+	if t.id != "" {
+		_ = t.driver.DestroyTask(t.id, true)
+	}
+	t.hooks.exited()
+	var killErr error
+	if t.progress.KillError != "" {
+		killErr = errors.New(t.progress.KillError)
+	}
+	return t.decide(t.progress.End, killErr, nil)
+}
+
+// decide applies the restart policy and waits for the delay. It reports
+// whether the task is to be started again. Why, unless it is nil, is the event
+// that led here.
+func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
+	now := time.Now()
+	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, rand.Float64())
+	p := progress{Step: stepDone, Tracker: tracker}
+	state, told := dead, (*api.TaskEvent)(nil)
+	switch d.Action {
+	case restart.Killed:
+		told = event.Killed(killErr)
+	case restart.Fail:
+		told = event.NotRestarting(d.Reason)
+	case restart.Restart:
+		p.Step, p.Until = stepDelay, now.Add(d.Delay)
+		state, told = pending, event.Restarting(d.Delay, d.Reason, d.WithinPolicy)
+	case restart.Finish:
+	}
+	t.advance(p, func() {
+		t.dropStart()
+		if why != nil {
+			t.apply("", why)
+		}
+		t.apply(state, told)
+	})
+	return p.Step == stepDelay && t.sleepUntil(p.Until)
+}
+
+// sleepUntil waits; false: the task was killed or left.
+func (t *task) sleepUntil(at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return !t.isKilled()
+	case <-t.killed.Done():
+	case <-t.alloc.leaving.Done():
+	}
+	return false
+}

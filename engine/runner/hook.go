@@ -1,0 +1,73 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync/atomic"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/leaf/event"
+	"taskrun/hooks"
+)
+
+// taskHook is a hook and what it left behind in earlier calls.
+type taskHook struct {
+	hooks.TaskHook
+	gifts
+	givenUp atomic.Bool // it has not returned
+}
+
+// call calls a phase of the hook. One that was given up is not called again: it
+// is still busy.
+func (h *taskHook) call(killed context.Context, phase func() error) error {
+	if h.givenUp.Load() {
+		return nil
+	}
+	err := within(killed.Done(), phase)
+	if errors.Is(err, errGivenUp) {
+		h.givenUp.Store(true)
+	}
+	return err
+}
+
+// gifts is what a hook has given its task, in the form in which it is stored.
+type gifts struct {
+	Done    bool              `json:"done,omitempty"`
+	State   map[string]string `json:"state,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	Mounts  []drivers.Mount   `json:"mounts,omitempty"`
+	Devices []drivers.Device  `json:"devices,omitempty"`
+	Secrets map[string]string `json:"secrets,omitempty"`
+}
+
+// phases returns the hooks that have a phase, in their order.
+func phases[H any](list []hooks.AllocHook) iter.Seq[H] {
+	return func(yield func(H) bool) {
+		for _, h := range list {
+			if h, ok := h.(H); ok && !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// hookFailure is the event that tells of the error of a hook.
+func hookFailure(h *taskHook, err error) *api.TaskEvent {
+	if own, ok := errors.AsType[*hooks.EventError](err); ok {
+		return own.Event
+	}
+	return event.HookFailed(h.Name(), err)
+}
+
+// startFailure is why a task could not be started.
+type startFailure struct {
+	event       *api.TaskEvent
+	recoverable bool
+}
+
+func failed(err error, e *api.TaskEvent) *startFailure {
+	return &startFailure{event: e, recoverable: drivers.IsRecoverable(err)}
+}

@@ -1,0 +1,61 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/lifecycle"
+	"taskrun/engine/restart"
+	"taskrun/engine/store"
+)
+
+// New returns an allocation and tells of its tasks. It does nothing until Run.
+func New(cfg Config) *Alloc {
+	a := &Alloc{
+		cfg:     cfg,
+		dir:     allocdir.At(cfg.Dir),
+		inbox:   make(chan func()),
+		over:    make(chan struct{}),
+		updates: updates{ready: make(chan struct{}, 1)},
+		stop:    make(chan struct{}),
+		created: time.Now(),
+	}
+	if a.recorder = cfg.Recorder; a.recorder == nil {
+		a.recorder = store.NewRecorder(cfg.Bus)
+	}
+	a.leaving, a.leave = context.WithCancel(context.Background())
+	members := make([]lifecycle.Task, len(cfg.Group.Tasks))
+	for i, spec := range cfg.Group.Tasks {
+		t := newTask(a, i, spec)
+		a.tasks = append(a.tasks, t)
+		members[i] = lifecycle.Task{Name: spec.Name, Stage: t.stage, Leader: spec.Leader}
+	}
+	a.machine = lifecycle.NewAlloc(members)
+	a.health.alloc = a
+	a.hooks = newAllocHooks(a)
+	return a
+}
+
+func newTask(a *Alloc, index int, spec *api.Task) *task {
+	t := &task{
+		alloc:    a,
+		index:    index,
+		name:     spec.Name,
+		stage:    lifecycle.StageOf(spec.Lifecycle),
+		policy:   restart.PolicyOf(*a.cfg.Job.Type, spec),
+		driver:   a.cfg.Drivers[spec.Driver],
+		gate:     make(chan struct{}, 1),
+		inlet:    inlet{requests: make(chan *restartRequest, 1)},
+		revive:   make(chan string, 1),
+		state:    api.TaskState{State: pending},
+		progress: progress{Tracker: restart.Tracker{Start: time.Now()}},
+	}
+	t.job.Store(&jobSpec{a.cfg.Job, a.cfg.Group, spec})
+	t.killed, t.cancel = context.WithCancel(context.Background())
+	t.env.builder = a.cfg.taskEnv(spec, t.driver.Capabilities().FSIsolation)
+	t.hooks = newTaskHooks(t)
+	return t
+}
