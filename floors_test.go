@@ -96,6 +96,10 @@ var floors = []floor{
 	{"drivers/java", "drivers drivers/bare drivers/rawexec drivers/schema", "drivers/drivertest", "an implementation, of raw_exec's parts"},
 	{"drivers/schema", "", "", "words in which drivers describe their config block"},
 	{"drivers/docker/dockertest", "", "", "what tests need of a Docker engine"},
+	{"drivers/docker/daemon", "drivers", "", "where an engine is and what its errors mean; knows no tasks"},
+	{"drivers/docker/settings", "drivers drivers/docker/daemon jobspec/... " + leaves, "drivers/drivertest drivers/schema", "pure: options and config blocks in, containers out; talks to no engine"},
+	{"drivers/docker/image", "drivers drivers/docker/daemon drivers/docker/settings drivers/eventer " + leaves, "", "images, from registries and archives"},
+	{"drivers/docker", "drivers drivers/docker/... drivers/schema drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest", "an implementation: tasks are containers"},
 	{"drivers/*", "drivers drivers/schema drivers/process drivers/procstats drivers/cgroup drivers/taskstore drivers/eventer jobspec/... " + leaves, "drivers/drivertest drivers/docker/dockertest", "an implementation: its contract and the leaves"},
 	{"drivers", "jobspec/...", "", "a contract; knows nothing of hooks"},
 
@@ -126,11 +130,11 @@ var homes = []home{
 	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialisation"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... hooks/artifact jobspec/taskenv", "", "what package syscall lacks"},
 
-	{"github.com/moby/moby", "drivers/docker drivers/docker/dockertest", "", "the Docker engine's API"},
-	{"github.com/containerd/errdefs", "drivers/docker", "", "the kinds of errors of that API"},
-	{"github.com/distribution/reference", "drivers/docker", "", "names of images, as that API's client takes them apart"},
-	{"github.com/docker/go-connections", "drivers/docker", "", "certificates of engines, as that API's client reads them"},
-	{"github.com/docker/go-units", "drivers/docker", "", "ulimits, as that API has them"},
+	{"github.com/moby/moby", "drivers/docker/...", "", "the Docker engine's API"},
+	{"github.com/containerd/errdefs", "drivers/docker/...", "", "the kinds of errors of that API"},
+	{"github.com/distribution/reference", "drivers/docker/...", "", "names of images, as that API's client takes them apart"},
+	{"github.com/docker/go-connections", "drivers/docker/...", "", "certificates of engines, as that API's client reads them"},
+	{"github.com/docker/go-units", "drivers/docker/...", "", "ulimits, as that API has them"},
 
 	{"github.com/gorilla/websocket", "engine/httpapi/sessions cmd/client", "engine/httpapi", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 

@@ -1,17 +1,20 @@
 // Package docker is Nomad's docker driver: a task is a container of a Docker
 // engine; see https://developer.hashicorp.com/nomad/docs/drivers/docker.
 //
-// The engine is spoken to over its API, at DOCKER_HOST or where the docker
-// command would find it. Nothing of this is touched before a task needs it.
+// The driver talks to the engine's API, at DOCKER_HOST or where the docker command
+// finds it, and not before a task needs it. All containers have the labels of
+// package daemon, by which they are found and removed when the process that made
+// them is gone.
 //
-// All that is made in the engine carries the labels of labels.go, by which it
-// is found and removed when the process that made it is gone.
+//	daemon    where the engine is, its errors, the containers of taskrun
+//	settings  options and config block → container; talks to no engine
+//	image     images: pull, load, credentials, progress
 package docker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +26,11 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/image"
+	"taskrun/drivers/docker/settings"
+	"taskrun/drivers/eventer"
+	"taskrun/drivers/schema"
 	"taskrun/drivers/taskstore"
 )
 
@@ -41,21 +49,21 @@ type Config struct {
 // Driver is the docker driver. Its methods may be called from several
 // goroutines at once. Shutdown must be called in the end.
 type Driver struct {
-	emitter
+	eventer.Eventer
 
 	config    Config
-	options   options
+	options   settings.Options
 	connect   func() (*client.Client, error) // the first call makes the client
-	connected atomic.Bool                    // it was called
-	used      atomic.Bool                    // something was to be made in the engine
-	onUse     func()                         // told before that; may be nil
+	connected atomic.Bool                    // connect was called
+	used      atomic.Bool                    // the engine may have containers of this run
+	onUse     func()                         // called before that; may be nil
 	tasks     taskstore.Store[*task]
 
 	mu   sync.Mutex
-	runs map[string]bool // whose containers are removed in the end
+	runs map[string]bool // whose containers Shutdown removes
 
-	images  images
-	builder builder
+	images  image.Store
+	builder settings.Builder
 }
 
 var (
@@ -67,28 +75,30 @@ var (
 
 // New returns a driver without tasks. It does not look for an engine.
 func New(config Config) *Driver {
-	if config.Absence == 0 {
-		config.Absence = time.Minute
-	}
-	if config.Run == "" {
-		b := make([]byte, 8)
-		rand.Read(b)
-		config.Run = hex.EncodeToString(b)
-	}
-	d := &Driver{config: config, options: defaultOptions(), runs: map[string]bool{config.Run: true}}
-	d.images = images{options: &d.options, events: &d.emitter}
-	d.builder = builder{options: &d.options, run: config.Run}
+	config.Absence, config.Run = cmp.Or(config.Absence, time.Minute), cmp.Or(config.Run, rand.Text())
+	d := &Driver{config: config, options: settings.Defaults(), runs: map[string]bool{config.Run: true}}
+	d.images = image.Store{Options: &d.options, Events: &d.Eventer}
+	d.builder = settings.Builder{Options: &d.options, Run: config.Run}
 	d.connect = sync.OnceValues(func() (*client.Client, error) {
 		d.connected.Store(true)
-		return d.engine().client()
+		return d.engine().Client()
 	})
 	return d
 }
 
-// engine is where the engine is.
-func (d *Driver) engine() engine {
-	return findEngine(orElse(d.config.Host, d.options.Endpoint), d.options.TLS, os.Getenv)
+// engine returns where the engine is.
+func (d *Driver) engine() daemon.Endpoint {
+	return daemon.Find(cmp.Or(d.config.Host, d.options.Endpoint), d.options.TLS, os.Getenv)
 }
+
+func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
+	t := &task{cli: cli, events: &d.Eventer, absence: d.config.Absence, cfg: cfg, container: id, exit: taskstore.NewExit()}
+	t.interest, t.forget = context.WithCancel(context.Background())
+	return t
+}
+
+// taskSchema is made when it is first needed: most runs have no such task.
+var taskSchema = sync.OnceValue(schema.Of[settings.Config])
 
 // Info names the driver.
 func (d *Driver) Info() drivers.Info {
@@ -112,21 +122,6 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 	}
 }
 
-// StartTask starts a container. The network is nil unless the container has an
-// address of its own.
-func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
-	if err := d.tasks.Reserve(cfg.ID); err != nil {
-		return nil, nil, err
-	}
-	t, err := d.start(ctx, cfg)
-	if err != nil {
-		d.tasks.Remove(cfg.ID)
-		return nil, nil, err
-	}
-	d.tasks.Put(cfg.ID, t)
-	return t.handle(cfg), t.network, nil
-}
-
 // WaitTask tells how the container ended. The error of a result is Nomad's: it
 // repeats an exit code other than 0.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
@@ -146,7 +141,7 @@ func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration,
 	}
 	if signal != "" {
 		if _, err := drivers.ParseSignal(signal); err != nil {
-			return fmt.Errorf("cannot stop task %q: %w", t.name, err)
+			return fmt.Errorf("cannot stop task %q: %w", t.cfg.Name, err)
 		}
 	}
 	return t.stop(ctx, timeout, signal)
@@ -161,7 +156,7 @@ func (d *Driver) SignalTask(id string, signal string) error {
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), replyTime)
+	ctx, cancel := context.WithTimeout(context.Background(), daemon.ReplyTime)
 	defer cancel()
 	return t.signal(ctx, signal)
 }
@@ -190,7 +185,7 @@ func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	}
 	status := &drivers.TaskStatus{
 		ID:         id,
-		Name:       t.name,
+		Name:       t.cfg.Name,
 		StartedAt:  t.startedAt,
 		Attributes: map[string]string{"container_id": t.container},
 	}
@@ -215,16 +210,16 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 	defer d.mu.Unlock()
 	removed := 0
 	for run := range d.runs {
-		n, err := removeRun(ctx, cli, run)
+		n, err := daemon.RemoveRun(ctx, cli, run)
 		removed += n
 		if err != nil {
-			return removed, fmt.Errorf("%w; what is left taskrun clean removes", err)
+			return removed, fmt.Errorf("%w; taskrun clean removes what is left", err)
 		}
 	}
 	return removed, nil
 }
 
-// adopt makes the containers of an earlier run this one's.
+// adopt has Shutdown remove the containers of an earlier run, too.
 func (d *Driver) adopt(run string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,9 +1,7 @@
 package docker
 
 import (
-	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +10,10 @@ import (
 	"time"
 
 	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/api/types/jsonstream"
-	"github.com/moby/moby/api/types/registry"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/settings"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -74,12 +72,12 @@ func TestImages(t *testing.T) {
 func TestPullThatIsCutShort(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		options  func(*options)
+		options  func(*settings.Options)
 		unwanted bool
 		want     string
 	}{
-		"all":      {options: func(o *options) { o.ImagePullTimeout = time.Millisecond }, want: "it took longer than the image_pull_timeout of 1ms"},
-		"activity": {options: func(o *options) { o.PullActivityTimeout = time.Millisecond }, want: "nothing arrived for the pull_activity_timeout of 1ms"},
+		"all":      {options: func(o *settings.Options) { o.ImagePullTimeout = time.Millisecond }, want: "it took longer than the image_pull_timeout of 1ms"},
+		"activity": {options: func(o *settings.Options) { o.PullActivityTimeout = time.Millisecond }, want: "nothing arrived for the pull_activity_timeout of 1ms"},
 		"unwanted": {unwanted: true, want: drivers.ErrUnwanted.Error()},
 	} {
 		e := newFakeEngine(t)
@@ -139,65 +137,12 @@ func TestLoadWithoutAnEngine(t *testing.T) {
 	if err := start("archive", "image:2"); err == nil || !strings.Contains(err.Error(), "no tar") {
 		t.Error(err)
 	}
+	e.answer("POST /images/load", 1, 200, "nonsense")
+	if err := start("archive", "image:2"); err == nil || !strings.Contains(err.Error(), "cannot load image") {
+		t.Errorf("nonsense was read: %v", err)
+	}
 	if err := start("/archive", "image:2"); err != nil {
 		t.Error(err)
-	}
-	if err := drainMessages(strings.NewReader("nonsense")); err == nil {
-		t.Error("nonsense was read")
-	}
-}
-
-// Tasks that start together fetch an image once.
-func TestImagesAreLocked(t *testing.T) {
-	t.Parallel()
-	var i images
-	unlock, err := i.lock(t.Context(), "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := i.lock(t.Context(), "b")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("no more"))
-	if _, err := i.lock(ctx, "a"); err == nil || err.Error() != "no more" {
-		t.Errorf("it was not locked: %v", err)
-	}
-	unlock()
-	if unlock, err = i.lock(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
-	unlock()
-}
-
-func TestPullProgressOfLayers(t *testing.T) {
-	t.Parallel()
-	p := newProgress("image:1")
-	if got := p.live(); got != (drivers.Progress{What: "image:1"}) {
-		t.Errorf("at first %+v", got)
-	}
-	add := func(id, status string, current, total int64) {
-		p.add(jsonstream.Message{ID: id, Status: status, Progress: &jsonstream.Progress{Current: current, Total: total}})
-	}
-	add("", "Pulling from image", 0, 0)
-	add("a", "Pulling fs layer", 0, 0)
-	add("b", "Waiting", 0, 0)
-	add("c", "Already exists", 0, 0)
-	if got := p.String(); got != "Pulled 1/3 (0B/0B) layers: 2 waiting/0 pulling" {
-		t.Error(got)
-	}
-	add("a", "Downloading", 1024, 4096)
-	p.add(jsonstream.Message{ID: "b", Status: "Downloading"})
-	if got := p.String(); got != "Pulled 1/3 (1KiB/4KiB) layers: 0 waiting/2 pulling" {
-		t.Error(got)
-	}
-	add("a", "Download complete", 0, 0)
-	add("a", "Extracting", 1, 2)
-	add("b", "Downloading", 1024, 2048)
-	if got, want := p.live(), (drivers.Progress{What: "image:1", Done: 5120, Total: 6144, Detail: "2 of 3 layers"}); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
@@ -222,7 +167,7 @@ func TestNetworkOfAGroup(t *testing.T) {
 	}
 	h := c.HostConfig
 	if c.Name != "/nomad_init_alloc" || h.NetworkMode != "bridge" || len(h.DNS) != 1 || h.DNSSearch[0] != "example" || h.DNSOptions[0] != "ndots:1" || len(h.PortBindings) != 2 ||
-		h.Memory != pauseMemory || h.MemorySwap != pauseMemory || c.Config.StopSignal != "SIGKILL" || c.Config.Labels[labelAlloc] != "alloc" || c.Config.Labels[labelDir] != "/dir" {
+		h.Memory != 8<<20 || h.MemorySwap != 8<<20 || c.Config.StopSignal != "SIGKILL" || c.Config.Labels[daemon.LabelAlloc] != "alloc" || c.Config.Labels[daemon.LabelDir] != "/dir" {
 		t.Errorf("the container is %+v, %+v", c.Config, h)
 	}
 	if !slices.Equal(c.Config.Entrypoint, []string{"/pause"}) || c.Config.Image != "taskrun/pause:1-amd64" {
@@ -337,7 +282,7 @@ func TestLookAtTheEngine(t *testing.T) {
 		want          string
 	}{
 		{"none", "", 0, "Healthy"},
-		{"GET /version", "", 500, "does not tell its version"},
+		{"GET /version", "", 500, "for its version"},
 		{"GET /version", `{"Os":"windows"}`, 200, `runs containers of "windows", not of Linux`},
 		{".*/_ping", "", 0, "start Docker or set DOCKER_HOST"},
 	} {
@@ -400,161 +345,5 @@ func TestStatsThatAreNone(t *testing.T) {
 	e.answer("GET .*/stats", -1, 500, "it is busy")
 	if u := task.usage(t.Context()); u != nil {
 		t.Errorf("it uses %+v", u)
-	}
-}
-
-// The address of the engine is that of the options, of the environment, or of
-// the context of the docker command.
-func TestFindEngine(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	write := func(name, text string) {
-		t.Helper()
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	const sum = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae" // of foo
-	write("contexts/meta/"+sum+"/meta.json", `{"Endpoints":{"docker":{"Host":"tcp://foo:1"}}}`)
-	const standard = "unix:///var/run/docker.sock"
-	for _, c := range []struct {
-		host, config string
-		env          map[string]string
-		want         string
-	}{
-		{host: "tcp://a:1", env: map[string]string{"DOCKER_HOST": "tcp://b:1"}, want: "tcp://a:1"},
-		{env: map[string]string{"DOCKER_HOST": "tcp://b:1", "DOCKER_CONTEXT": "foo"}, want: "tcp://b:1"},
-		{env: map[string]string{"DOCKER_CONTEXT": "foo"}, want: "tcp://foo:1"},
-		{env: map[string]string{"DOCKER_CONTEXT": "bar"}, want: standard},
-		{env: map[string]string{"DOCKER_CONTEXT": "default"}, config: `{"currentContext":"foo"}`, want: standard},
-		{config: `{"currentContext":"foo"}`, want: "tcp://foo:1"},
-		{config: `{"currentContext":"default"}`, want: standard},
-		{config: `nonsense`, want: standard},
-		{want: standard},
-	} {
-		if c.config != "" {
-			write("config.json", c.config)
-		} else {
-			_ = os.Remove(filepath.Join(dir, "config.json"))
-		}
-		e := findEngine(c.host, nil, func(name string) string {
-			if name == "DOCKER_CONFIG" {
-				return dir
-			}
-			return c.env[name]
-		})
-		if e.Host != c.want || e.TLS != nil || !e.Verify {
-			t.Errorf("%+v: %+v", c, e)
-		}
-	}
-	env := map[string]string{"DOCKER_CERT_PATH": "/certs", "DOCKER_TLS_VERIFY": "1"}
-	e := findEngine("tcp://a:1", nil, func(name string) string { return env[name] })
-	if e.TLS == nil || e.TLS.Cert != "/certs/cert.pem" || e.TLS.Key != "/certs/key.pem" || e.TLS.CA != "/certs/ca.pem" || !e.Verify {
-		t.Errorf("%+v, %+v", e, e.TLS)
-	}
-	delete(env, "DOCKER_TLS_VERIFY")
-	if e := findEngine("tcp://a:1", nil, func(name string) string { return env[name] }); e.Verify {
-		t.Error("the certificate of the engine is verified")
-	}
-	if e := findEngine("tcp://a:1", &tlsOptions{CA: "/ca"}, func(name string) string { return env[name] }); e.TLS.CA != "/ca" || !e.Verify {
-		t.Errorf("%+v, %+v", e, e.TLS)
-	}
-	if got := configDir(func(name string) string { return map[string]string{"HOME": "/home/x"}[name] }); got != "/home/x/.docker" {
-		t.Error(got)
-	}
-	for host, want := range map[string]string{"ssh://x": "must be on this machine", "nonsense": "cannot use the Docker engine"} {
-		if _, err := (engine{Host: host}).client(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", host, err)
-		}
-	}
-}
-
-// What an engine did not answer, or only in part, may be answered later.
-func TestUnreachable(t *testing.T) {
-	t.Parallel()
-	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded} {
-		if got := engineError("cannot try", err); !drivers.IsRecoverable(got) || !strings.HasPrefix(got.Error(), "cannot try: ") {
-			t.Errorf("%v: %v", err, got)
-		}
-	}
-	if err := engineError("cannot try", errors.New("no")); drivers.IsRecoverable(err) || err.Error() != "cannot try: no" {
-		t.Error(err)
-	}
-}
-
-// Credentials are those of a helper, or of the file, in all their forms.
-func TestFindAuth(t *testing.T) { // not parallel: helpers are found in PATH
-	dir := t.TempDir()
-	helper := func(name, text string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "docker-credential-"+name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	helper("yes", `read server; echo "{\"Username\":\"user\",\"Secret\":\"$server\"}"`)
-	helper("token", `echo '{"Username":"<token>","Secret":"t"}'`)
-	helper("none", "echo credentials not found in native keychain; exit 1")
-	helper("fails", "echo it is locked >&2; exit 1")
-	helper("leaks", `echo '{"Secret":"s3cret"}'; exit 1`)
-	helper("nonsense", "echo nonsense")
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	file := filepath.Join(dir, "config.json")
-	for _, c := range []struct {
-		config, image string
-		want          registry.AuthConfig
-		err           string
-	}{
-		{`{}`, "image", registry.AuthConfig{}, ""},
-		{`nonsense`, "image", registry.AuthConfig{}, "cannot read"},
-		{`{"credsStore":"yes"}`, "image", registry.AuthConfig{Username: "user", Password: hubAddress, ServerAddress: hubAddress}, ""},
-		{`{"credsStore":"fails","credHelpers":{"r.example":"yes"}}`, "r.example/image", registry.AuthConfig{Username: "user", Password: "r.example", ServerAddress: "r.example"}, ""},
-		{`{"credsStore":"token"}`, "r.example/image", registry.AuthConfig{IdentityToken: "t", ServerAddress: "r.example"}, ""},
-		{`{"credsStore":"none","auths":{"https://r.example/v1/":{"auth":"dXNlcjpwYXNz"}}}`, "r.example/image", registry.AuthConfig{Username: "user", Password: "pass", ServerAddress: "r.example"}, ""},
-		{`{"credsStore":"none"}`, "image", registry.AuthConfig{}, ""},
-		{`{"credsStore":"fails"}`, "image", registry.AuthConfig{}, `credential helper "fails" failed for`},
-		{`{"credsStore":"leaks"}`, "image", registry.AuthConfig{}, `credential helper "leaks" failed for`},
-		{`{"credsStore":"nonsense"}`, "image", registry.AuthConfig{}, `credential helper "nonsense" gave no credentials`},
-		{`{"auths":{"r.example":{"username":"u","password":"p"}}}`, "r.example/image", registry.AuthConfig{Username: "u", Password: "p", ServerAddress: "r.example"}, ""},
-		{`{"auths":{"other.example":{"username":"u"}}}`, "r.example/image", registry.AuthConfig{}, ""},
-		{`{"auths":{"https://index.docker.io/v1/":{"username":"u"}}}`, "image", registry.AuthConfig{Username: "u", ServerAddress: hubAddress}, ""},
-		{`{"auths":{"r.example":{"auth":"!"}}}`, "r.example/image", registry.AuthConfig{}, "unreadable credentials"},
-		{`{"auths":{"r.example":{"auth":"dXNlcg=="}}}`, "r.example/image", registry.AuthConfig{}, "unreadable credentials"},
-		{`{}`, "Not An Image", registry.AuthConfig{}, "invalid reference"},
-	} {
-		if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		o := &options{Auth: &authOptions{Config: file}}
-		got, err := o.findAuth(t.Context(), c.image)
-		if c.err == "" && (err != nil || got != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-			t.Errorf("%s: %+v, %v", c.config, got, err)
-		}
-		if err != nil && strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s: %v", c.config, err)
-		}
-	}
-	if _, err := (&options{Auth: &authOptions{Config: dir + "/none"}}).authConfig(); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("without the file: %v", err)
-	}
-	if got, err := (&options{Auth: &authOptions{Helper: "yes"}}).authConfig(); err != nil || got.CredsStore != "yes" {
-		t.Errorf("the helper is %+v, %v", got, err)
-	}
-	t.Setenv("DOCKER_CONFIG", dir)
-	for _, o := range []*options{{}, {Auth: &authOptions{}}} {
-		if got, err := o.authConfig(); err != nil || got == nil {
-			t.Errorf("that of the docker command: %+v, %v", got, err)
-		}
-	}
-	d := New(Config{})
-	d.options.Auth = &authOptions{Helper: "fails"}
-	if got, err := d.options.authFor(t.Context(), &taskConfig{Image: "image"}); got != "" || err == nil {
-		t.Errorf("%q, %v", got, err)
-	}
-	if got, err := d.options.authFor(t.Context(), &taskConfig{Image: "image", AuthSoftFail: true}); got != "" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
-	if got, err := d.options.authFor(t.Context(), &taskConfig{Image: "image", Auth: &authConfig{Username: "u", Password: "p"}}); got == "" || err != nil {
-		t.Errorf("%q, %v", got, err)
 	}
 }

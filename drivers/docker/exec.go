@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"time"
@@ -12,38 +13,29 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 var _ drivers.StreamExecer = (*Driver)(nil)
 
-// drain is how long what a command wrote before its end may take to arrive.
+// drain is how long the last output of a command may take to arrive.
 const drain = 200 * time.Millisecond
-
-// killedCode is the exit code of what was killed with SIGKILL.
-const killedCode = 128 + 9
-
-// command is a command that runs in a container.
-type command struct {
-	task *task
-	id   string // of the engine's exec
-	mark string // in its environment: what it starts has it too
-	opts *drivers.ExecOptions
-}
 
 // ExecTaskStreaming runs a command in the container, with the environment,
 // directory and user of the task. The engine does not end a command when its
-// client goes; so it is looked for in the container and killed.
+// client goes, so command.end does.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
 		return nil, err
 	}
 	if !t.running() {
-		return nil, fmt.Errorf("task %q is not running", t.name)
+		return nil, fmt.Errorf("task %q is not running", t.cfg.Name)
 	}
-	c := &command{task: t, mark: newMark(), opts: opts}
-	// A start that is cut short may happen all the same: it is seen through.
-	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyTime)
+	c := &command{task: t, mark: "TASKRUN_EXEC=" + rand.Text(), opts: opts}
+	// A canceled request may start the command all the same, so the start is not
+	// canceled.
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), daemon.ReplyTime)
 	defer cancel()
 	env := []string{c.mark}
 	if opts.Term != "" {
@@ -53,7 +45,7 @@ func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers
 		Cmd: opts.Command, TTY: opts.Tty, AttachStdin: true, AttachStdout: true, AttachStderr: true, Env: env,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot run a command in container %s: %w", shortID(t.container), err)
+		return nil, fmt.Errorf("cannot run a command in container %s: %w", daemon.ShortID(t.container), err)
 	}
 	c.id = made.ID
 	return c.run(ctx, starting)
@@ -92,27 +84,27 @@ func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error
 			if e.Actor.Attributes["execID"] != c.id {
 				continue
 			}
-			// What the command has left behind may hold the stream open; it is
-			// the task's, and nobody waits for it.
+			// Processes that the command left behind may hold the stream open.
+			// They belong to the task, so do not wait for them.
 			err := settle(copied, &stream)
 			return c.result(ctx), err
 		case err := <-copied:
 			if ctx.Err() != nil {
-				c.kill()
+				c.end()
 			}
 			return c.result(ctx), err
 		case <-c.task.exit.Done():
-			return &drivers.ExitResult{ExitCode: killedCode, Signal: 9}, settle(copied, &stream)
+			return new(killed), settle(copied, &stream)
 		case <-ctx.Done():
-			c.kill()
+			c.end()
 			stream.Close()
 			<-copied //nolint:errcheck // it was cut off
-			return &drivers.ExitResult{ExitCode: killedCode, Signal: 9}, nil
+			return new(killed), nil
 		}
 	}
 }
 
-// settle waits for the rest of the output, but not for long.
+// settle waits for the rest of the output, no longer than drain.
 func settle(copied <-chan error, stream *client.ExecAttachResult) error {
 	select {
 	case err := <-copied:
@@ -136,8 +128,8 @@ func (c *command) send(stream *client.ExecAttachResult) {
 	}
 }
 
-// resize sets the size of the terminal whenever the user's changes. The engine
-// refuses until the command runs.
+// resize sets the size of the terminal when the user's changes. It tries again,
+// since the engine refuses until the command runs.
 func (c *command) resize(ctx context.Context) {
 	const pause = 20 * time.Millisecond
 	var size api.TerminalSize
@@ -153,28 +145,6 @@ func (c *command) resize(ctx context.Context) {
 		_, err := c.task.cli.ExecResize(ctx, c.id, client.ExecResizeOptions{Height: uint(size.Height), Width: uint(size.Width)})
 		if err != nil {
 			retry.Reset(pause)
-		}
-	}
-}
-
-// result asks the engine how the command ended; it may not know at once.
-func (c *command) result(ctx context.Context) *drivers.ExitResult {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replyTime)
-	defer cancel()
-	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
-		info, err := c.task.cli.ExecInspect(ctx, c.id, client.ExecInspectOptions{})
-		switch {
-		case err != nil && !c.task.running():
-			return &drivers.ExitResult{ExitCode: killedCode, Signal: 9} // with its container
-		case err != nil:
-			return &drivers.ExitResult{ExitCode: codeUnknown, Err: err}
-		case !info.Running:
-			return &drivers.ExitResult{ExitCode: info.ExitCode}
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return &drivers.ExitResult{ExitCode: codeUnknown, Err: context.Cause(ctx)}
 		}
 	}
 }

@@ -406,7 +406,7 @@ func (e *fakeEngine) run(c *fakeContainer) error {
 	if len(argv) == 0 {
 		argv = []string{"sleep", "1000"}
 	}
-	if argv[0] == pauseProgram {
+	if argv[0] == "/pause" {
 		argv = []string{"sleep", "1000"}
 	}
 	c.cmd = exec.Command(argv[0], argv[1:]...)

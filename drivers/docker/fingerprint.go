@@ -14,13 +14,13 @@ import (
 	"taskrun/drivers"
 )
 
-// fingerprintPeriod is how often the engine is looked at, as in Nomad.
+// fingerprintPeriod is how often the driver looks at the engine, as in Nomad.
 const fingerprintPeriod = 30 * time.Second
 
-// pingTime is how long the engine may take to show that it is there.
+// pingTime is how long the engine may take to answer.
 const pingTime = 5 * time.Second
 
-// Fingerprint asks the engine whether it is there, and then again and again.
+// Fingerprint looks at the engine, and then again and again.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	ch := make(chan drivers.Fingerprint)
 	go func() {
@@ -50,8 +50,8 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	return ch, nil
 }
 
-// look is one look at the engine. An engine that is not there is undetected,
-// with what is wrong as the description.
+// look asks the engine for its version. Without an answer the engine is
+// undetected, and the description is the error.
 func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
 	absent := func(err error) drivers.Fingerprint {
 		return drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: err.Error()}
@@ -67,7 +67,7 @@ func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
 	}
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return absent(fmt.Errorf("the Docker engine at %s does not tell its version: %w", cli.DaemonHost(), err))
+		return absent(fmt.Errorf("cannot ask the Docker engine at %s for its version: %w", cli.DaemonHost(), err))
 	}
 	if version.Os != "linux" {
 		return absent(fmt.Errorf("the Docker engine at %s runs containers of %q, not of Linux", cli.DaemonHost(), version.Os))
@@ -84,7 +84,8 @@ func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
 	}
 }
 
-// reason is why the engine cannot be reached, without the advice of its client.
+// reason returns why the engine cannot be reached, without the advice of its
+// client.
 func reason(err error) error {
 	if failure, ok := errors.AsType[*net.OpError](err); ok {
 		return failure.Err

@@ -7,28 +7,29 @@ import (
 	"sync"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 var _ drivers.Lasting = (*Driver)(nil)
 
-// ref is by what the containers of a run are found, on an engine that somebody
-// else has to reach without this program's environment.
+// ref is what another program needs to find the containers of a run, without the
+// environment of this one.
 type ref struct {
-	Run    string `json:"run"`
-	Engine engine `json:"engine"`
+	Run    string          `json:"run"`
+	Engine daemon.Endpoint `json:"engine"`
 }
 
-// OnUse has tell called before anything is made in the engine.
+// OnUse has the driver call tell before it makes anything in the engine.
 func (d *Driver) OnUse(tell func(ref string)) {
 	d.onUse = sync.OnceFunc(func() {
 		line, err := json.Marshal(ref{d.config.Run, d.engine()})
-		if err == nil { // and texts can always be marshalled
+		if err == nil { // strings can always be marshaled
 			tell(string(line))
 		}
 	})
 }
 
-// use notes that something is about to be made in the engine.
+// use records that something is about to be made in the engine.
 func (d *Driver) use() {
 	d.used.Store(true)
 	if d.onUse != nil {
@@ -42,11 +43,11 @@ func (d *Driver) CleanUp(ctx context.Context, line string) error {
 	if err := json.Unmarshal([]byte(line), &r); err != nil || r.Run == "" {
 		return fmt.Errorf("cannot find the containers of a run by %q: %w", line, err)
 	}
-	cli, err := r.Engine.client()
+	cli, err := r.Engine.Client()
 	if err != nil {
 		return err
 	}
 	defer cli.Close()
-	_, err = removeRun(ctx, cli, r.Run)
+	_, err = daemon.RemoveRun(ctx, cli, r.Run)
 	return err
 }

@@ -4,9 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/moby/moby/client"
-
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 var _ drivers.Finder = (*Driver)(nil)
@@ -17,17 +16,17 @@ func (d *Driver) Leftovers(ctx context.Context) ([]drivers.Leftover, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", labelRun)})
+	found, err := daemon.List(ctx, cli, daemon.LabelRun)
 	if err != nil {
-		return nil, engineError("cannot list the containers of taskrun", err)
+		return nil, daemon.Error("cannot list the containers of taskrun", err)
 	}
-	left := make([]drivers.Leftover, 0, len(found.Items))
-	for _, c := range found.Items {
-		name := shortID(c.ID)
+	left := make([]drivers.Leftover, 0, len(found))
+	for _, c := range found {
+		name := daemon.ShortID(c.ID)
 		if len(c.Names) > 0 {
 			name = strings.TrimPrefix(c.Names[0], "/")
 		}
-		left = append(left, drivers.Leftover{ID: c.ID, Name: name, AllocDir: c.Labels[labelDir]})
+		left = append(left, drivers.Leftover{ID: c.ID, Name: name, AllocDir: c.Labels[daemon.LabelDir]})
 	}
 	return left, nil
 }
@@ -38,5 +37,5 @@ func (d *Driver) RemoveLeftover(ctx context.Context, l drivers.Leftover) error {
 	if err != nil {
 		return err
 	}
-	return removeContainer(ctx, cli, l.ID)
+	return daemon.Remove(ctx, cli, l.ID)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 	"taskrun/drivers/drivertest"
 )
 
@@ -297,7 +298,7 @@ func TestShutdownRemovesContainers(t *testing.T) {
 	ready(t, d)
 	ready(t, d)
 	e.answer("DELETE", 1, 500, "it is busy")
-	if n, err := d.Shutdown(t.Context()); n != 1 || err == nil || !strings.Contains(err.Error(), "it is busy; what is left taskrun clean removes") {
+	if n, err := d.Shutdown(t.Context()); n != 1 || err == nil || !strings.Contains(err.Error(), "it is busy; taskrun clean removes what is left") {
 		t.Errorf("%d removed, %v", n, err)
 	}
 	if n, err := d.Shutdown(t.Context()); n != 1 || err != nil || e.count() != 0 {
@@ -322,7 +323,7 @@ func TestRemoveContainer(t *testing.T) {
 	id := e.only(t).ID
 	e.answer("DELETE", 1, 409, "removal is in progress")
 	removed := make(chan error, 1)
-	go func() { removed <- removeContainer(t.Context(), cli, id) }()
+	go func() { removed <- daemon.Remove(t.Context(), cli, id) }()
 	for len(e.requests("wait.*condition=removed")) == 0 {
 		select {
 		case err := <-removed:
@@ -336,19 +337,19 @@ func TestRemoveContainer(t *testing.T) {
 	if err := <-removed; err != nil {
 		t.Error(err)
 	}
-	if err := removeContainer(t.Context(), cli, id); err != nil {
+	if err := daemon.Remove(t.Context(), cli, id); err != nil {
 		t.Error(err)
 	}
 	e.answer("DELETE", 2, 409, "removal is in progress")
-	if err := removeContainer(t.Context(), cli, id); err != nil { // nor is it there to be waited for
+	if err := daemon.Remove(t.Context(), cli, id); err != nil { // nor is it there to be waited for
 		t.Error(err)
 	}
 	e.answer(".*wait", 1, 500, "it is busy")
-	if err := removeContainer(t.Context(), cli, id); err == nil || !strings.Contains(err.Error(), "cannot remove container 000000000000") {
+	if err := daemon.Remove(t.Context(), cli, id); err == nil || !strings.Contains(err.Error(), "cannot remove container 000000000000") {
 		t.Error(err)
 	}
 	for id, want := range map[string]string{"": "", "abc": "abc", "0123456789abcdef": "0123456789ab"} {
-		if got := shortID(id); got != want {
+		if got := daemon.ShortID(id); got != want {
 			t.Errorf("%q is shortened to %q", id, got)
 		}
 	}
@@ -374,11 +375,6 @@ func TestNameIsTaken(t *testing.T) {
 	e.answer("DELETE", 1, 500, "it is busy")
 	if _, _, err := d.StartTask(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "Failed to purge container task-"+cfg.AllocID) {
 		t.Error(err)
-	}
-	for name, want := range map[string]string{"a.b-c_D9": "a.b-c_D9-x", "_.-web": "web-x", "azAZ09 b/ü": "azAZ09_b__-x"} {
-		if got := containerName(name, "x"); got != want {
-			t.Errorf("task %q has container %q", name, got)
-		}
 	}
 }
 
@@ -584,8 +580,8 @@ func TestRecoverThatFails(t *testing.T) {
 		"no JSON":     {state: "nonsense", want: "its state cannot be read"},
 		"no list":     {request: "GET /containers/json", status: 500, want: "cannot look for the container of task " + cfg.ID},
 		"no answer":   {state: `{"container_id":"abc"}`, request: "GET /containers/abc", status: 500, want: "cannot inspect container abc"},
-		"nothing":     {state: `{"container_id":"abc"}`, request: "GET /containers/abc", status: 200, text: `{"Id":"abc"}`, want: "the engine says nothing of container abc"},
-		"no config":   {state: `{"container_id":"abc"}`, request: "GET /containers/abc", status: 200, text: `{"Id":"abc","State":{}}`, want: "the engine says nothing of container abc"},
+		"nothing":     {state: `{"container_id":"abc"}`, request: "GET /containers/abc", status: 200, text: `{"Id":"abc"}`, want: "the engine has no state of container abc"},
+		"no config":   {state: `{"container_id":"abc"}`, request: "GET /containers/abc", status: 200, text: `{"Id":"abc","State":{}}`, want: "the engine has no state of container abc"},
 		"was created": {state: `{"container_id":"abc"}`, request: "GET /containers/abc", status: 200, text: `{"Id":"abc","State":{"Status":"created"},"Config":{}}`, want: drivers.ErrTaskNotFound.Error()},
 	} {
 		if c.request != "" {

@@ -11,13 +11,13 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// mark notes how far the output of a task was read, in a file that another
-// instance of this program finds: the time of the latest reading, and the last
-// of what was handed on. When this one is killed, what it was just handing on
-// is lost, and nothing doubled.
+// mark records how far the output of a task was read, in a file for a later
+// instance of this program: the time of the last read, and the tail of what was
+// written to the task's output. If this instance is killed, the buffer in flight
+// is lost, and nothing is doubled.
 type mark struct{ file *os.File }
 
-// The file has the time, in nanoseconds since 1970, and behind tailAt the length
+// The file contains the time, in nanoseconds since 1970, and at tailAt the length
 // of the tail and the tail.
 const (
 	timeLength = 19
@@ -29,12 +29,12 @@ func markFile(cfg *drivers.TaskConfig) string {
 	return filepath.Join(allocdir.TaskOf(cfg.AllocDir, cfg.Name).Private, ".docker-read")
 }
 
-// openMark returns the mark of a task, with the time and the tail that it has;
-// time 0 is the beginning.
+// openMark returns the mark of a task with its time and tail. Time 0 is the
+// beginning.
 func openMark(cfg *drivers.TaskConfig) (m mark, at int64, tail []byte) {
 	name := markFile(cfg)
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return mark{}, 0, nil // then it starts anew
+		return mark{}, 0, nil // then it starts at the beginning
 	}
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -70,7 +70,7 @@ func (m mark) close() {
 	}
 }
 
-// addTail returns the last whole lines of a tail with more text behind it.
+// addTail appends text to a tail and returns the last whole lines.
 func addTail(tail, text []byte) []byte {
 	if whole := tailLength + 1; len(text) > whole {
 		tail, text = tail[:0], text[len(text)-whole:]

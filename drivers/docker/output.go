@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,36 +9,35 @@ import (
 	"time"
 
 	"github.com/moby/moby/api/pkg/stdcopy"
-	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
 )
 
 var errOOM = errors.New("OOM Killed")
 
-// output takes what a container writes to where the task's output goes.
+// output copies the output of a container to the task's.
 type output struct {
 	stdout, stderr io.WriteCloser
 
 	mu      sync.Mutex
-	source  io.Closer     // of the stream that is copied now
+	source  io.Closer     // of the current stream
 	copied  chan struct{} // closed at its end
 	closing sync.Once
 
-	last atomic.Int64 // when something was read, in nanoseconds since 1970
-	tail struct {     // what was handed on last
+	last atomic.Int64 // time of the last read, in nanoseconds since 1970
+	tail struct {     // of what was written
 		sync.Mutex
 		text []byte
 	}
 	mark mark // both on disk
 }
 
-// openOutput opens the output of a task that starts, or of one that was found
-// again and goes on where it was.
+// openOutput opens the output of a task that starts, or, again, of a recovered
+// one, which continues where it was.
 func openOutput(cfg *drivers.TaskConfig, again bool) (*output, error) {
 	stdout, stderr, err := cfg.Output.Writers()
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
+		return nil, fmt.Errorf("cannot open the output of %q: %w", cfg.Name, err)
 	}
 	o := &output{stdout: stdout, stderr: stderr}
 	mark, at, tail := openMark(cfg)
@@ -63,8 +61,7 @@ func (o *output) copy(source io.Closer, stream io.Reader, raw bool) {
 	go func() {
 		defer close(copied)
 		defer source.Close()
-		// Whatever ends the stream, whether the container lives is asked
-		// elsewhere.
+		// The end of the stream says nothing about the container; watch does.
 		if raw {
 			_, _ = io.Copy(noted{o.stdout, o}, stamped{stream, o})
 		} else {
@@ -73,7 +70,7 @@ func (o *output) copy(source io.Closer, stream io.Reader, raw bool) {
 	}()
 }
 
-// stamped is a reader that notes when something was read.
+// stamped is a reader that records the time of the last read.
 type stamped struct {
 	io.Reader
 	o *output
@@ -89,7 +86,7 @@ func (s stamped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noted is a writer that notes what was handed on last.
+// noted is a writer that records the tail of what was written.
 type noted struct {
 	io.Writer
 	o *output
@@ -105,8 +102,8 @@ func (n noted) Write(p []byte) (int, error) {
 	return written, err
 }
 
-// read is when something was read, zero if nothing was, and what was handed on
-// last.
+// read returns the time of the last read, zero if there was none, and the tail
+// of what was written.
 func (o *output) read() (last time.Time, tail string) {
 	if at := o.last.Load(); at != 0 {
 		last = time.Unix(0, at)
@@ -116,7 +113,7 @@ func (o *output) read() (last time.Time, tail string) {
 	return last, string(o.tail.text)
 }
 
-// finish returns when the stream has ended, which it must in that time.
+// finish waits for the end of the stream, which it enforces after patience.
 func (o *output) finish(patience time.Duration) {
 	o.mu.Lock()
 	source, copied := o.source, o.copied
@@ -134,8 +131,7 @@ func (o *output) finish(patience time.Duration) {
 	}
 }
 
-// close ends the copying, which it gives that time, and closes the task's
-// output.
+// close finishes the stream and closes the task's output.
 func (o *output) close(patience time.Duration) {
 	o.closing.Do(func() {
 		o.finish(patience)
@@ -143,31 +139,4 @@ func (o *output) close(patience time.Duration) {
 		_ = o.stderr.Close()
 		o.mark.close()
 	})
-}
-
-// attach copies what the container writes from now on.
-func (t *task) attach(ctx context.Context) error {
-	stream, err := t.cli.ContainerAttach(ctx, t.container, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
-	if err != nil {
-		return err
-	}
-	t.output.copy(stream.Conn, stream.Reader, t.tty)
-	return nil
-}
-
-// resume copies on after the stream has broken, from what the engine has kept
-// since.
-func (t *task) resume() {
-	if t.mute {
-		return
-	}
-	t.output.finish(0)
-	logs, err := t.cli.ContainerLogs(t.interest, t.container, client.ContainerLogsOptions{
-		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.since(t.interest),
-	})
-	if err != nil {
-		t.driver.emit(t.cfg, "The output of the task is lost from here on", nil, err)
-		return
-	}
-	t.output.copy(logs, logs, t.tty)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 var _ drivers.Recoverer = (*Driver)(nil)
@@ -19,13 +20,13 @@ var _ drivers.Recoverer = (*Driver)(nil)
 // handleVersion is the version of the task handles made here.
 const handleVersion = 1
 
-// state is what a task can be found by later.
-type state struct {
+// driverState is the DriverState of a handle.
+type driverState struct {
 	Container string `json:"container_id"`
 }
 
 func (t *task) handle(cfg *drivers.TaskConfig) *drivers.TaskHandle {
-	data, _ := json.Marshal(state{t.container}) // a string is always marshalled
+	data, _ := json.Marshal(driverState{t.container}) // a string can always be marshaled
 	return &drivers.TaskHandle{
 		Version:     handleVersion,
 		Config:      cfg,
@@ -34,8 +35,8 @@ func (t *task) handle(cfg *drivers.TaskConfig) *drivers.TaskHandle {
 	}
 }
 
-// RecoverTask finds the container of a task again, also one that has ended
-// meanwhile, and what it wrote since.
+// RecoverTask finds the container of a task again, even if it has ended
+// meanwhile, with the output since then.
 func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if handle == nil || handle.Config == nil {
 		return errors.New("cannot recover a task without a handle")
@@ -48,28 +49,30 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), replyTime)
+	ctx, cancel := context.WithTimeout(context.Background(), daemon.ReplyTime)
 	defer cancel()
 	info, err := findTask(ctx, cli, handle)
 	if err != nil {
 		return err
 	}
 	if info.State.Status == container.StateCreated { // it was never started
-		if err := removeContainer(ctx, cli, info.ID); err != nil {
+		if err := daemon.Remove(ctx, cli, info.ID); err != nil {
 			return err
 		}
 		return drivers.ErrTaskNotFound
 	}
-	t := newTask(d, cli, cfg, info.ID)
+	t := d.newTask(cli, cfg, info.ID)
 	if t.output, err = openOutput(cfg, true); err != nil {
 		return err
 	}
 	t.tty, t.started = info.Config.Tty, true
-	t.mute = d.options.DisableLogCollection || info.HostConfig != nil && mute(info.HostConfig.LogConfig)
+	if info.HostConfig != nil {
+		t.mute = d.options.Mute(info.HostConfig.LogConfig)
+	}
 	if t.startedAt, err = time.Parse(time.RFC3339Nano, info.State.StartedAt); err != nil {
 		t.startedAt = time.Now()
 	}
-	d.adopt(info.Config.Labels[labelRun])
+	d.adopt(info.Config.Labels[daemon.LabelRun])
 	d.tasks.Put(cfg.ID, t)
 	if !info.State.Running {
 		t.watching.Go(func() { t.endedAs(info.State) })
@@ -85,29 +88,29 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 // known, by its label.
 func findTask(ctx context.Context, cli *client.Client, handle *drivers.TaskHandle) (container.InspectResponse, error) {
 	var none container.InspectResponse
-	var s state
+	var s driverState
 	if len(handle.DriverState) > 0 {
 		if err := json.Unmarshal(handle.DriverState, &s); err != nil {
 			return none, fmt.Errorf("cannot recover task %q: its state cannot be read: %w", handle.Config.ID, err)
 		}
 	} else {
-		ids, err := findContainers(ctx, cli, labelTask, handle.Config.ID)
+		found, err := daemon.List(ctx, cli, daemon.LabelTask+"="+handle.Config.ID)
 		if err != nil {
-			return none, engineError("cannot look for the container of task "+handle.Config.ID, err)
+			return none, daemon.Error("cannot look for the container of task "+handle.Config.ID, err)
 		}
-		if len(ids) == 0 {
+		if len(found) == 0 {
 			return none, drivers.ErrTaskNotFound
 		}
-		s.Container = ids[0]
+		s.Container = found[0].ID
 	}
 	info, err := cli.ContainerInspect(ctx, s.Container, client.ContainerInspectOptions{})
 	switch {
 	case errdefs.IsNotFound(err):
 		return none, drivers.ErrTaskNotFound
 	case err != nil:
-		return none, engineError("cannot inspect container "+shortID(s.Container), err)
+		return none, daemon.Error("cannot inspect container "+daemon.ShortID(s.Container), err)
 	case info.Container.State == nil || info.Container.Config == nil:
-		return none, fmt.Errorf("the engine says nothing of container %s", shortID(s.Container))
+		return none, fmt.Errorf("the engine has no state of container %s", daemon.ShortID(s.Container))
 	}
 	return info.Container, nil
 }

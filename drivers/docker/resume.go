@@ -11,20 +11,51 @@ import (
 
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
-// skew is by how much the time that the engine notes for a line may differ from
-// that at which the line was read here: the engine does both at once.
+// skew is how much the engine's timestamp of a line may differ from the time at
+// which the line was read here: the engine logs and sends a line at once.
 const skew = 250 * time.Millisecond
 
-// logLine is a line that the engine has kept.
+// attach copies the output of the container from now on.
+func (t *task) attach(ctx context.Context) error {
+	stream, err := t.cli.ContainerAttach(ctx, t.container, client.ContainerAttachOptions{Stream: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return err
+	}
+	t.output.copy(stream.Conn, stream.Reader, t.tty)
+	return nil
+}
+
+// resume continues to copy after the stream broke, from the log that the engine
+// keeps.
+func (t *task) resume() {
+	if t.mute {
+		return
+	}
+	t.output.finish(0)
+	logs, err := t.cli.ContainerLogs(t.interest, t.container, client.ContainerLogsOptions{
+		ShowStdout: true, ShowStderr: true, Follow: true, Since: t.since(t.interest),
+	})
+	if err != nil {
+		t.events.Tell(t.cfg, drivers.TaskEvent{Message: "The output of the task is lost from here on", Err: err})
+		return
+	}
+	t.output.copy(logs, logs, t.tty)
+}
+
+// logLine is a line of the engine's log.
 type logLine struct {
 	at   time.Time
 	text string // without its end
 }
 
-// since is the time behind what was read, as the engine takes it; "" is the
-// beginning. Around the time of the latest reading the lines decide.
+// since returns the time after the last line that was read, for a request to the
+// engine; "" for the beginning. Lines with timestamps around the time of the last
+// read are compared with what was read.
 func (t *task) since(ctx context.Context) string {
 	last, tail := t.output.read()
 	if last.IsZero() {
@@ -40,9 +71,9 @@ func (t *task) since(ctx context.Context) string {
 
 func logTime(at time.Time) string { return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond()) }
 
-// kept returns the lines that the engine has kept from a time until another.
+// kept returns the lines of the engine's log between two times.
 func (t *task) kept(ctx context.Context, from, until time.Time) (lines []logLine, err error) {
-	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
 	defer cancel()
 	logs, err := t.cli.ContainerLogs(ctx, t.container, client.ContainerLogsOptions{
 		ShowStdout: true, ShowStderr: true, Timestamps: true, Since: logTime(from), Until: logTime(until),
@@ -71,9 +102,9 @@ func (t *task) kept(ctx context.Context, from, until time.Time) (lines []logLine
 	return lines, nil
 }
 
-// lastRead returns the index of the latest line that was read, by the tail of
-// what was; -1 when that does not tell. Where lines repeat themselves it is the
-// one that was kept closest to the time of the latest reading.
+// lastRead returns the index of the last line that was read, which ends the tail;
+// -1 if no line does. If several do, it is the one closest to the time of the
+// last read.
 func lastRead(kept []logLine, tail string, last time.Time) (found int) {
 	whole := strings.LastIndexByte(tail, '\n')
 	if whole < 0 {

@@ -10,12 +10,12 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 var _ drivers.StatsCollector = (*Driver)(nil)
 
-// TaskStats tells what the engine says of the container, which it measures
-// once a second.
+// TaskStats samples the usage that the engine measures once a second.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -24,9 +24,9 @@ func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duratio
 	return t.exit.Sample(ctx, interval, func() *drivers.TaskResourceUsage { return t.usage(ctx) }), nil
 }
 
-// sample asks for one measurement; nil when there is none.
+// sample asks for one measurement; nil if there is none.
 func (t *task) sample(ctx context.Context) *container.StatsResponse {
-	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
 	defer cancel()
 	answer, err := t.cli.ContainerStats(ctx, t.container, client.ContainerStatsOptions{})
 	if err != nil {
@@ -40,8 +40,8 @@ func (t *task) sample(ctx context.Context) *container.StatsResponse {
 	return s
 }
 
-// usage is what the container uses now; nil when nobody knows. CPU times are
-// those since the sample before, or since the start.
+// usage returns the present usage of the container; nil if unknown. CPU times
+// are those since the previous sample, or since the start.
 func (t *task) usage(ctx context.Context) *drivers.TaskResourceUsage {
 	s := t.sample(ctx)
 	if s == nil {
@@ -54,7 +54,7 @@ func (t *task) usage(ctx context.Context) *drivers.TaskResourceUsage {
 	return usageOf(s, last)
 }
 
-// usageOf says what a sample means after another one.
+// usageOf returns the usage by a sample and the one before.
 func usageOf(s, last *container.StatsResponse) *drivers.TaskResourceUsage {
 	memory := &api.MemoryStats{
 		Usage: s.MemoryStats.Usage, MaxUsage: s.MemoryStats.MaxUsage,
@@ -64,7 +64,7 @@ func usageOf(s, last *container.StatsResponse) *drivers.TaskResourceUsage {
 	if rss, v1 := detail["rss"]; v1 {
 		memory.RSS, memory.Cache, memory.Swap = rss, detail["cache"], detail["swap"]
 		memory.Measured = append(memory.Measured, drivers.MeasuredMaxUsage)
-	} else { // the second version of cgroups
+	} else { // version 2 of cgroups
 		memory.RSS, memory.Cache = detail["anon"], detail["file"]
 	}
 	took := float64(s.Read.Sub(last.Read))

@@ -13,20 +13,25 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/eventer"
 	"taskrun/drivers/taskstore"
 )
+
+// codeUnknown is the exit code of a container whose exit code is unknown.
+const codeUnknown = -1
 
 // killTime is how long a container may take to end after SIGKILL.
 const killTime = 15 * time.Second
 
-// task is one container that was started.
+// task is the container of one start of a task.
 type task struct {
-	driver    *Driver
 	cli       *client.Client
+	events    *eventer.Eventer
+	absence   time.Duration // see Config
 	cfg       *drivers.TaskConfig
-	name      string
 	container string    // ID
-	startedAt time.Time // or just before
+	startedAt time.Time // or slightly earlier
 	started   bool
 	network   *drivers.Network
 	tty       bool
@@ -37,99 +42,25 @@ type task struct {
 	lastSample atomic.Pointer[container.StatsResponse]
 
 	watching sync.WaitGroup
-	interest context.Context // ends when nobody wants to know of the task any more
+	interest context.Context // ends when the task is removed
 	forget   context.CancelFunc
-}
-
-// start starts the container of a task. Nothing is left behind when it fails.
-func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
-	c, err := d.options.decodeConfig(cfg.Config)
-	if err != nil {
-		return nil, err
-	}
-	cli, err := d.connect()
-	if err != nil {
-		return nil, err
-	}
-	if err := d.images.provide(ctx, cli, cfg, c); err != nil {
-		return nil, err
-	}
-	id, err := d.create(ctx, cli, cfg, c)
-	if err != nil {
-		return nil, err
-	}
-	t := newTask(d, cli, cfg, id)
-	t.tty = c.TTY
-	t.mute = d.options.DisableLogCollection || mute(logConfig(c.Logging, d.options.logging()))
-	if err := t.launch(ctx, c); err != nil {
-		_ = t.remove() // what failed before is the news
-		return nil, err
-	}
-	return t, nil
-}
-
-// launch starts the container and watches it.
-func (t *task) launch(ctx context.Context, c *taskConfig) (err error) {
-	if t.output, err = openOutput(t.cfg, false); err != nil {
-		return err
-	}
-	if !t.mute {
-		if err := t.attach(ctx); err != nil {
-			return engineError("cannot attach to container "+shortID(t.container), err)
-		}
-	}
-	// It is waited for before it starts, so that no end is missed.
-	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
-	t.startedAt = time.Now() // it may end before the engine says that it has started
-	t.watching.Go(func() { t.watch(wait) })
-	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
-	if err != nil && c.joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {
-		_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
-	}
-	if err != nil {
-		return startError(t.container, err)
-	}
-	t.started = true
-	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
-	if err != nil && !errdefs.IsNotFound(err) { // it may have ended, and somebody removed it
-		return engineError("cannot inspect container "+shortID(t.container), err)
-	}
-	t.network = c.networkOf(t.cfg, info.Container)
-	return nil
-}
-
-func newTask(d *Driver, cli *client.Client, cfg *drivers.TaskConfig, id string) *task {
-	t := &task{driver: d, cli: cli, cfg: cfg, name: cfg.Name, container: id, exit: taskstore.NewExit()}
-	t.interest, t.forget = context.WithCancel(context.Background())
-	return t
-}
-
-// startError is the error of a container that did not start. What is wrong in
-// the engine, such as a port in use or the state of another container, may be
-// right at the next try; what is wrong with the container will not.
-func startError(id string, err error) error {
-	wrapped := fmt.Errorf("Failed to start container %s: %w", id, err) //nolint:staticcheck // Nomad's words
-	if unreachable(err) || errdefs.IsConflict(err) || errdefs.IsInternal(err) && !errdefs.IsNotFound(err) {
-		return drivers.Recoverable(wrapped)
-	}
-	return wrapped
 }
 
 func (t *task) running() bool { return !t.exit.Ended() }
 
-// signal sends a signal by name; "" is SIGINT.
+// signal sends a signal to the container; "" is SIGINT.
 func (t *task) signal(ctx context.Context, signal string) error {
 	if signal == "" {
 		signal = "SIGINT"
 	}
 	_, err := t.cli.ContainerKill(ctx, t.container, client.ContainerKillOptions{Signal: signal})
 	if err != nil {
-		return fmt.Errorf("cannot send %s to container %s: %w", signal, shortID(t.container), err)
+		return fmt.Errorf("cannot send %s to container %s: %w", signal, daemon.ShortID(t.container), err)
 	}
 	return nil
 }
 
-// stop sends the signal, waits, and then kills.
+// stop sends a signal, waits for the end of the container, and then kills it.
 func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) error {
 	if !t.running() {
 		return nil
@@ -140,22 +71,23 @@ func (t *task) stop(ctx context.Context, timeout time.Duration, signal string) e
 		switch {
 		case err == nil:
 			t.exit.Await(ctx, timeout-time.Since(begin))
-		case !errdefs.IsConflict(err) && !errdefs.IsNotFound(err): // those have ended meanwhile
+		case !errdefs.IsConflict(err) && !errdefs.IsNotFound(err): // it has ended meanwhile
 			return err
 		}
 	}
 	return t.kill()
 }
 
-// interrupt asks the container to end, by its own signal if none is given.
+// interrupt sends a signal to the container; "" is the stop signal of its image,
+// or SIGTERM.
 func (t *task) interrupt(ctx context.Context, signal string) error {
-	ctx, cancel := context.WithTimeout(ctx, replyTime)
+	ctx, cancel := context.WithTimeout(ctx, daemon.ReplyTime)
 	defer cancel()
 	if signal == "" {
 		signal = "SIGTERM"
 		info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
 		if err != nil {
-			return fmt.Errorf("cannot inspect container %s: %w", shortID(t.container), err)
+			return fmt.Errorf("cannot inspect container %s: %w", daemon.ShortID(t.container), err)
 		}
 		if config := info.Container.Config; config != nil && config.StopSignal != "" {
 			signal = config.StopSignal
@@ -175,17 +107,17 @@ func (t *task) kill() error {
 		return err
 	}
 	if !t.exit.Await(ctx, killTime) {
-		return fmt.Errorf("container %s did not end after %v", shortID(t.container), killTime)
+		return fmt.Errorf("container %s did not end after %v", daemon.ShortID(t.container), killTime)
 	}
 	return nil
 }
 
-// remove removes the container, and returns when nothing watches it any more.
+// remove removes the container, and returns when its watcher has ended.
 func (t *task) remove() error {
 	ctx, cancel := context.WithTimeout(context.Background(), killTime)
 	defer cancel()
-	err := removeContainer(ctx, t.cli, t.container)
-	if err == nil && t.started { // the watcher tells of the end
+	err := daemon.Remove(ctx, t.cli, t.container)
+	if err == nil && t.started { // the watcher sets it
 		t.exit.Await(ctx, killTime)
 	}
 	t.forget()
@@ -195,4 +127,11 @@ func (t *task) remove() error {
 	}
 	t.exit.Set(drivers.ExitResult{ExitCode: codeUnknown, Err: errors.New("the container was removed")}, time.Now())
 	return err
+}
+
+func (t *task) inspect() (container.InspectResponse, error) {
+	ctx, cancel := context.WithTimeout(t.interest, daemon.ReplyTime)
+	defer cancel()
+	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
+	return info.Container, err
 }

@@ -10,17 +10,15 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
-// codeUnknown is the exit code of a container of which nobody knows it.
-const codeUnknown = -1
-
-// drainTime is how long the rest of the output of a container that has ended
-// may take to arrive.
+// drainTime is how long the rest of the output may take to arrive after the end
+// of a container.
 const drainTime = 5 * time.Second
 
-// watch waits for the end of the container and tells it. When the engine goes
-// away, it waits for it to come back.
+// watch waits for the end of the container. If the engine goes away, watch waits
+// for it to come back.
 func (t *task) watch(wait client.ContainerWaitResult) {
 	for {
 		select {
@@ -50,21 +48,20 @@ func (t *task) watch(wait client.ContainerWaitResult) {
 
 // findAgain returns the state of the container once the engine answers.
 func (t *task) findAgain(lost error) (*container.State, error) {
-	told, absence := false, t.driver.config.Absence
-	deadline := time.Now().Add(absence)
+	told, deadline := false, time.Now().Add(t.absence)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		info, err := t.inspect()
 		switch {
 		case err == nil && info.State != nil:
 			return info.State, nil
 		case errdefs.IsNotFound(err):
-			return nil, fmt.Errorf("container %s is gone: %w", shortID(t.container), err)
+			return nil, fmt.Errorf("container %s is gone: %w", daemon.ShortID(t.container), err)
 		case time.Now().After(deadline):
-			return nil, fmt.Errorf("the Docker engine is gone, and with it container %s: %w", shortID(t.container), lost)
+			return nil, fmt.Errorf("the Docker engine is gone, and with it container %s: %w", daemon.ShortID(t.container), lost)
 		}
-		if !told && unreachable(err) {
+		if !told && daemon.Unreachable(err) {
 			told = true
-			t.driver.emit(t.cfg, fmt.Sprintf("The Docker engine does not answer any more, waiting %v for it", absence), nil)
+			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The Docker engine does not answer any more, waiting %v for it", t.absence)})
 		}
 		select {
 		case <-time.After(pause):
@@ -74,14 +71,8 @@ func (t *task) findAgain(lost error) (*container.State, error) {
 	}
 }
 
-func (t *task) inspect() (container.InspectResponse, error) {
-	ctx, cancel := context.WithTimeout(t.interest, replyTime)
-	defer cancel()
-	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
-	return info.Container, err
-}
-
-// ended tells that the container ended with a code, and looks for more.
+// ended records that the container ended with a code, and asks the engine for
+// more.
 func (t *task) ended(code int, failure *container.WaitExitError) {
 	at := time.Now()
 	result := drivers.ExitResult{ExitCode: code, Err: codeError(code)}
@@ -94,7 +85,7 @@ func (t *task) ended(code int, failure *container.WaitExitError) {
 	t.over(result, at)
 }
 
-// endedAs tells that the container ended while nobody waited.
+// endedAs records an end that happened while the engine could not be watched.
 func (t *task) endedAs(state *container.State) {
 	at, err := time.Parse(time.RFC3339Nano, state.FinishedAt)
 	if err != nil || at.Before(t.startedAt) {
@@ -104,7 +95,7 @@ func (t *task) endedAs(state *container.State) {
 	t.over(resultOf(state), at)
 }
 
-// resultOf says how a container ended in Nomad's words.
+// resultOf returns how a container ended, in Nomad's words.
 func resultOf(state *container.State) drivers.ExitResult {
 	result := drivers.ExitResult{ExitCode: state.ExitCode, Err: codeError(state.ExitCode)}
 	switch {
@@ -117,7 +108,7 @@ func resultOf(state *container.State) drivers.ExitResult {
 	return result
 }
 
-// codeError is what Nomad says of an exit code.
+// codeError returns Nomad's error for an exit code.
 func codeError(code int) error {
 	if code == 0 {
 		return nil
@@ -125,7 +116,7 @@ func codeError(code int) error {
 	return fmt.Errorf("Docker container exited with non-zero exit code: %d", code) //nolint:staticcheck,err113 // Nomad's words
 }
 
-// over tells the end when all output is there.
+// over records the end once all output has arrived.
 func (t *task) over(result drivers.ExitResult, at time.Time) {
 	t.output.close(drainTime)
 	t.exit.Set(result, at)

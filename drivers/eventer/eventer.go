@@ -60,6 +60,12 @@ func (e *Eventer) Emit(event drivers.TaskEvent) {
 	}
 }
 
+// Tell emits an event of a task.
+func (e *Eventer) Tell(cfg *drivers.TaskConfig, event drivers.TaskEvent) {
+	event.AllocID, event.TaskName, event.TaskID = cfg.AllocID, cfg.Name, cfg.ID
+	e.Emit(event)
+}
+
 // listener is one who listens, with the events that it has not taken yet: those
 // of the last 2 s.
 type listener struct {

@@ -1,7 +1,8 @@
-package docker
+package settings
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,14 +13,35 @@ import (
 	"taskrun/drivers"
 )
 
-// hostGateway is the word that the engine takes for the machine's address, in
-// extra_hosts.
+// hostGateway stands for the machine's address in extra_hosts, as with the engine.
 const hostGateway = "host-gateway"
 
-// resolveInGroup gives a task that shares its group's network what it wants to
-// resolve otherwise than the group. The engine refuses to do that, and lends
-// it the group's files; so it gets its own.
-func (c *taskConfig) resolveInGroup(cfg *drivers.TaskConfig, host *container.HostConfig) error {
+// dns returns how the task resolves names. That of the group takes precedence.
+func (c *Config) dns(cfg *drivers.TaskConfig) drivers.DNS {
+	if cfg.DNS != nil {
+		return *cfg.DNS
+	}
+	return drivers.DNS{Servers: c.DNSServers, Searches: c.DNSSearchDomains, Options: c.DNSOptions}
+}
+
+// resolve sets how a container resolves names. The option is that of the
+// servers.
+func resolve(option string, dns drivers.DNS, host *container.HostConfig) error {
+	for _, text := range dns.Servers {
+		ip, err := netip.ParseAddr(text)
+		if err != nil {
+			return fmt.Errorf("%s: invalid ip dns server: %q", option, text)
+		}
+		host.DNS = append(host.DNS, ip)
+	}
+	host.DNSSearch, host.DNSOptions = dns.Searches, dns.Options
+	return nil
+}
+
+// resolveInGroup gives a task that shares its group's network its own hosts and
+// resolv.conf files if it asks for names or servers. The engine refuses to do
+// that: it mounts the files of the group.
+func (c *Config) resolveInGroup(cfg *drivers.TaskConfig, host *container.HostConfig) error {
 	give := func(name, text string) error {
 		dir := filepath.Join(cfg.TaskDir(), "private")
 		file := filepath.Join(dir, "etc-"+name)
@@ -48,7 +70,7 @@ func (c *taskConfig) resolveInGroup(cfg *drivers.TaskConfig, host *container.Hos
 	return nil
 }
 
-// hostsFile is the text of a hosts(5) file with more names, each "name:address".
+// hostsFile returns a hosts(5) file with extra names, each "name:address".
 func hostsFile(n *drivers.NetworkIsolation, extra []string) (string, error) {
 	var b strings.Builder
 	b.WriteString("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n" +
@@ -71,7 +93,7 @@ func hostsFile(n *drivers.NetworkIsolation, extra []string) (string, error) {
 	return b.String(), nil
 }
 
-// resolvConf is the text of a resolv.conf(5) file.
+// resolvConf returns a resolv.conf(5) file.
 func resolvConf(dns drivers.DNS) string {
 	var b strings.Builder
 	for _, s := range dns.Servers {

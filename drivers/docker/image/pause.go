@@ -1,4 +1,4 @@
-package docker
+package image
 
 import (
 	"archive/tar"
@@ -8,12 +8,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/settings"
 )
 
 // pauseProgram is the only file of the image of a container that holds a
@@ -21,13 +22,13 @@ import (
 // may be no registry to ask for one.
 const pauseProgram = "/pause"
 
-// machine is what a program that waits forever is for a kind of machine.
+// machine is a program that waits forever, in machine code.
 type machine struct {
 	elf  elf.Machine
 	code []byte
 }
 
-// machines are the kinds of machines by the engine's names for them.
+// machines are the kinds of machines by their names in the engine's API.
 var machines = map[string]machine{
 	"amd64": {elf.EM_X86_64, []byte{
 		0xb8, 34, 0, 0, 0, // again: mov eax, SYS_pause
@@ -60,46 +61,43 @@ func (m machine) program() []byte {
 		headers = 64 + 56 // of the file, and of its one segment
 	)
 	size := uint64(headers + len(m.code))
-	var b bytes.Buffer
-	write := func(v any) { _ = binary.Write(&b, binary.LittleEndian, v) } // a buffer takes everything
 	h := elf.Header64{
 		Type: uint16(elf.ET_EXEC), Machine: uint16(m.elf), Version: uint32(elf.EV_CURRENT),
 		Entry: base + headers, Phoff: 64, Ehsize: 64, Phentsize: 56, Phnum: 1,
 	}
 	copy(h.Ident[:], elf.ELFMAG)
 	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
-	write(h)
-	write(elf.Prog64{
+	b, _ := binary.Append(nil, binary.LittleEndian, h) // sizes are fixed
+	b, _ = binary.Append(b, binary.LittleEndian, elf.Prog64{
 		Type: uint32(elf.PT_LOAD), Flags: uint32(elf.PF_R | elf.PF_X),
 		Vaddr: base, Paddr: base, Filesz: size, Memsz: size, Align: 0x1000,
 	})
-	b.Write(m.code)
-	return b.Bytes()
+	return append(b, m.code...)
 }
 
-// pause returns the image of a container that holds a network, and the
-// program in it, none if the image knows itself. The image is made when the
-// engine does not have it.
-func (i *images) pause(ctx context.Context, cli *client.Client, alloc string) (name string, program []string, err error) {
-	if i.options.InfraImage == "" {
-		name, err = i.makePause(ctx, cli)
+// Pause returns the image of a container that holds a network, and the program
+// to run in it; nil for the image's own. If the engine does not have the image,
+// Pause makes it.
+func (s *Store) Pause(ctx context.Context, cli *client.Client, alloc string) (name string, program []string, err error) {
+	if s.Options.InfraImage == "" {
+		name, err = s.makePause(ctx, cli)
 		return name, []string{pauseProgram}, err
 	}
-	c := &taskConfig{Image: i.options.InfraImage, ImagePullTimeout: i.options.InfraImagePullTimeout}
-	return c.Image, nil, i.provide(ctx, cli, &drivers.TaskConfig{AllocID: alloc}, c)
+	c := &settings.Config{Image: s.Options.InfraImage, ImagePullTimeout: s.Options.InfraImagePullTimeout}
+	return c.Image, nil, s.Provide(ctx, cli, &drivers.TaskConfig{AllocID: alloc}, c)
 }
 
-func (i *images) makePause(ctx context.Context, cli *client.Client) (string, error) {
+func (s *Store) makePause(ctx context.Context, cli *client.Client) (string, error) {
 	version, err := cli.ServerVersion(ctx, client.ServerVersionOptions{})
 	if err != nil {
-		return "", engineError("cannot ask the engine for its machine", err)
+		return "", daemon.Error("cannot ask the engine for its machine", err)
 	}
 	m, ok := machines[version.Arch]
 	if !ok {
 		return "", fmt.Errorf("cannot make the network of the group on a machine of kind %q: use network mode host", version.Arch)
 	}
 	name := "taskrun/pause:1-" + version.Arch
-	unlock, err := i.lock(ctx, name)
+	unlock, err := s.lock(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +105,7 @@ func (i *images) makePause(ctx context.Context, cli *client.Client) (string, err
 	if _, err := cli.ImageInspect(ctx, name); err == nil {
 		return name, nil
 	} else if !errdefs.IsNotFound(err) {
-		return "", engineError("cannot look for image "+name, err)
+		return "", daemon.Error("cannot look for image "+name, err)
 	}
 	var layer bytes.Buffer
 	w, program := tar.NewWriter(&layer), m.program()
@@ -118,10 +116,10 @@ func (i *images) makePause(ctx context.Context, cli *client.Client) (string, err
 	}
 	made, err := cli.ImageImport(ctx, client.ImageImportSource{Source: &layer, SourceName: "-"}, name, client.ImageImportOptions{})
 	if err != nil {
-		return "", engineError("cannot make image "+name, err)
+		return "", daemon.Error("cannot make image "+name, err)
 	}
 	defer made.Close()
-	if err := drainMessages(io.Reader(made)); err != nil {
+	if err := drainMessages(made); err != nil {
 		return "", fmt.Errorf("cannot make image %s: %w", name, err)
 	}
 	return name, nil

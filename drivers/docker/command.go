@@ -3,21 +3,26 @@ package docker
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
-// newMark returns a variable that no other command has.
-func newMark() string {
-	b := make([]byte, 8)
-	rand.Read(b)
-	return "TASKRUN_EXEC=" + hex.EncodeToString(b)
+// killed is the result of a command that was killed with SIGKILL.
+var killed = drivers.ExitResult{ExitCode: 128 + 9, Signal: 9}
+
+// command is a command that runs in a container.
+type command struct {
+	task *task
+	id   string // of the engine's exec
+	mark string // a variable that only its processes have
+	opts *drivers.ExecOptions
 }
 
 // killScript kills, in a container, every process that has the mark $0 in its
@@ -29,17 +34,17 @@ const killScript = `for p in /proc/[0-9]*; do
 done
 :`
 
-// killPatience is how long the end of a command that is killed may take.
+// killPatience is how long it may take to kill a command.
 const killPatience = 5 * time.Second
 
-// kill kills the command with all that it started. The engine has no means for
-// that: a shell in the container does it, or, where the image has none, this
-// program, if the command is a process that it can see and may kill.
-func (c *command) kill() {
+// end kills the command and all its descendants. The engine cannot do that, so a
+// shell in the container does. If the image has no shell, this program kills the
+// command if it can see its process and has the rights.
+func (c *command) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
 	if c.killInside(ctx) != nil {
-		_ = c.killOutside(ctx) // then it ends with its task
+		_ = c.killOutside(ctx) // otherwise it ends with its task
 	}
 }
 
@@ -66,7 +71,7 @@ func (c *command) killInside(ctx context.Context) error {
 }
 
 // killOutside kills the command's process from this machine. The engine may run
-// on another kernel, so the process must show the mark.
+// on another kernel, so the process must have the mark.
 func (c *command) killOutside(ctx context.Context) error {
 	info, err := c.task.cli.ExecInspect(ctx, c.id, client.ExecInspectOptions{})
 	if err != nil || !info.Running || info.PID <= 0 {
@@ -81,4 +86,26 @@ func (c *command) killOutside(ctx context.Context) error {
 		return err
 	}
 	return process.Kill()
+}
+
+// result asks the engine how the command ended, until it knows.
+func (c *command) result(ctx context.Context) *drivers.ExitResult {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), daemon.ReplyTime)
+	defer cancel()
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		info, err := c.task.cli.ExecInspect(ctx, c.id, client.ExecInspectOptions{})
+		switch {
+		case err != nil && !c.task.running():
+			return new(killed) // with its container
+		case err != nil:
+			return &drivers.ExitResult{ExitCode: codeUnknown, Err: err}
+		case !info.Running:
+			return &drivers.ExitResult{ExitCode: info.ExitCode}
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return &drivers.ExitResult{ExitCode: codeUnknown, Err: context.Cause(ctx)}
+		}
+	}
 }

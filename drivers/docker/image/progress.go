@@ -1,4 +1,4 @@
-package docker
+package image
 
 import (
 	"fmt"
@@ -12,17 +12,16 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// report tells how far a pull is until stop is called: live to who watches,
-// and as an event of the task now and then.
-func (e *emitter) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
+// report reports the progress of a pull until stop is called: several times a
+// second to live views, and now and then as an event of the task.
+func (s *Store) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
 	told := false
+	emit := func(now drivers.Progress) { s.Events.Tell(cfg, drivers.TaskEvent{Progress: &now}) }
 	live := func() {
 		told = true
-		e.emitLive(cfg, p.live())
+		emit(p.live())
 	}
-	word := func() {
-		e.emit(cfg, "Docker image pull progress: "+p.String(), map[string]string{"image": p.image})
-	}
+	word := func() { s.tell(cfg, p.image, "Docker image pull progress: "+p.String()) }
 	done := make(chan struct{})
 	var telling sync.WaitGroup
 	telling.Go(func() { event.TellProgress(done, live, word) })
@@ -30,12 +29,12 @@ func (e *emitter) report(cfg *drivers.TaskConfig, p *progress) (stop func()) {
 		close(done)
 		telling.Wait()
 		if told {
-			e.emitLive(cfg, drivers.Progress{What: p.image, Over: true})
+			emit(drivers.Progress{What: p.image, Over: true})
 		}
 	}
 }
 
-// progress is how far the layers of an image are.
+// progress counts what was pulled of the layers of an image.
 type progress struct {
 	image string
 
@@ -50,8 +49,8 @@ type layer struct {
 
 func newProgress(image string) *progress { return &progress{image: image, layers: map[string]layer{}} }
 
-// add takes in a message of the engine. Only those of downloads have sizes
-// that mean something.
+// add counts a message of the engine. Only those of downloads have meaningful
+// sizes.
 func (p *progress) add(m jsonstream.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -73,8 +72,8 @@ func (p *progress) add(m jsonstream.Message) {
 	p.layers[m.ID] = l
 }
 
-// count is how many layers are done, downloaded, and not begun, and the sizes of those
-// that are known.
+// count returns the sum of the known sizes, and how many layers are done, being
+// downloaded, and waiting.
 func (p *progress) count() (sum layer, done, pulling, waiting int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,14 +91,14 @@ func (p *progress) count() (sum layer, done, pulling, waiting int) {
 	return sum, done, pulling, waiting
 }
 
-// String returns Nomad's words for the event.
+// String returns the progress in Nomad's words.
 func (p *progress) String() string {
 	sum, done, pulling, waiting := p.count()
 	return fmt.Sprintf("Pulled %d/%d (%s/%s) layers: %d waiting/%d pulling", done, done+pulling+waiting,
 		units.BytesSize(float64(sum.current)), units.BytesSize(float64(sum.total)), waiting, pulling)
 }
 
-// live is the same for who watches.
+// live returns the progress for live views.
 func (p *progress) live() drivers.Progress {
 	sum, done, pulling, waiting := p.count()
 	out := drivers.Progress{What: p.image, Done: sum.current, Total: sum.total}

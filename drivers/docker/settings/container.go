@@ -1,66 +1,23 @@
-package docker
+package settings
 
 import (
-	"context"
-	"errors"
+	"cmp"
 	"fmt"
-	"maps"
+	"path"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
-// create makes the container of a task, which does not run yet.
-func (d *Driver) create(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) (string, error) {
-	opts, err := d.builder.containerOptions(cfg, c)
-	if err != nil {
-		return "", fmt.Errorf("Failed to create container configuration for image %q (%q): %w", c.Image, imageID(ctx, cli, c.Image), err) //nolint:staticcheck // Nomad's words
-	}
-	if err := c.checkMAC(ctx, cli); err != nil {
-		return "", err
-	}
-	d.use()
-	pause := 50 * time.Millisecond
-	for attempt := 1; ; attempt++ {
-		made, err := cli.ContainerCreate(ctx, opts)
-		switch {
-		case err == nil:
-			return made.ID, nil
-		case !errdefs.IsConflict(err) || attempt > c.ContainerExistsAttempts:
-			return "", engineError("failed to create container", err)
-		}
-		// The name holds the allocation's ID, so what has it is a leftover of
-		// an earlier start.
-		if err := removeContainer(ctx, cli, opts.Name); err != nil {
-			return "", engineError("Failed to purge container "+opts.Name, err)
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return "", context.Cause(ctx)
-		}
-		pause *= 2
-	}
-}
-
-// imageID returns the ID of an image that the engine has; empty when it does not
-// answer.
-func imageID(ctx context.Context, cli *client.Client, image string) string {
-	info, err := cli.ImageInspect(ctx, image)
-	if err != nil {
-		return ""
-	}
-	return info.ID
-}
-
-// containerName is Nomad's: the task and the allocation's ID.
+// containerName returns Nomad's name of a container: the task and the
+// allocation's ID.
 func containerName(task, alloc string) string {
 	name := strings.Map(func(r rune) rune {
 		switch {
@@ -72,14 +29,8 @@ func containerName(task, alloc string) string {
 	return strings.TrimLeft(name, "._-") + "-" + alloc
 }
 
-// builder describes containers to the engine.
-type builder struct {
-	options  *options
-	run      string                            // see Config.Run
-	hostPath func(path string) (string, error) // nil: the path itself
-}
-
-func (b *builder) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (client.ContainerCreateOptions, error) {
+// Container describes the container of a task.
+func (b *Builder) Container(cfg *drivers.TaskConfig, c *Config) (client.ContainerCreateOptions, error) {
 	switch {
 	case c.Isolation != "":
 		return client.ContainerCreateOptions{}, fmt.Errorf("Failed to create container configuration, cannot use isolation mode %q on %s", c.Isolation, runtime.GOOS) //nolint:staticcheck // Nomad's words
@@ -100,14 +51,12 @@ func (b *builder) containerOptions(cfg *drivers.TaskConfig, c *taskConfig) (clie
 	}, nil
 }
 
-// containerConfig is what of a container does not depend on this machine.
-func (b *builder) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *container.Config {
-	labels := merge(c.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	maps.Copy(labels, b.options.extraLabels(cfg))
-	maps.Copy(labels, b.labels(cfg))
+// containerConfig returns the part of a container that does not depend on this
+// machine.
+func (b *Builder) containerConfig(cfg *drivers.TaskConfig, c *Config) *container.Config {
+	labels := merge(append(slices.Clone(c.Labels), b.Options.extraLabels(cfg), map[string]string{
+		daemon.LabelAlloc: cfg.AllocID, daemon.LabelRun: b.Run, daemon.LabelTask: cfg.ID, daemon.LabelDir: cfg.AllocDir,
+	}))
 	config := &container.Config{
 		Image:      c.Image,
 		User:       cfg.User,
@@ -134,8 +83,9 @@ func (b *builder) containerConfig(cfg *drivers.TaskConfig, c *taskConfig) *conta
 	return config
 }
 
-// hostConfig is what of a container depends on this machine, but the network.
-func (b *builder) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container.HostConfig, error) {
+// hostConfig returns the part of a container that depends on this machine,
+// without the network.
+func (b *Builder) hostConfig(cfg *drivers.TaskConfig, c *Config) (*container.HostConfig, error) {
 	host := &container.HostConfig{
 		VolumeDriver:   c.VolumeDriver,
 		Privileged:     c.Privileged,
@@ -153,7 +103,7 @@ func (b *builder) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container
 		ShmSize:        c.ShmSize,
 		StorageOpt:     c.StorageOpt,
 		Sysctls:        merge(c.Sysctl),
-		LogConfig:      logConfig(c.Logging, b.options.logging()),
+		LogConfig:      logConfig(c.Logging, b.Options.logging()),
 	}
 	if c.Init {
 		host.Init = &c.Init
@@ -171,14 +121,14 @@ func (b *builder) hostConfig(cfg *drivers.TaskConfig, c *taskConfig) (*container
 	return host, nil
 }
 
-// logConfig returns where the engine keeps the output besides us. By default
-// that is a small file: it is read after this program was killed.
-func logConfig(task, plugin *loggingConfig) container.LogConfig {
-	for _, c := range []*loggingConfig{task, plugin} {
+// logConfig returns where the engine keeps the output besides taskrun. By
+// default that is a small file, which is read after this program was killed.
+func logConfig(task, plugin *Logging) container.LogConfig {
+	for _, c := range []*Logging{task, plugin} {
 		if c == nil {
 			continue
 		}
-		log := container.LogConfig{Type: orElse(c.Type, c.Driver), Config: merge(c.Config)}
+		log := container.LogConfig{Type: cmp.Or(c.Type, c.Driver), Config: merge(c.Config)}
 		if log.Type != "" || log.Config != nil {
 			return log
 		}
@@ -186,17 +136,45 @@ func logConfig(task, plugin *loggingConfig) container.LogConfig {
 	return container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
 }
 
-// mute reports whether the engine cannot give back the output of a container.
-// Nomad reads the output from there, so such a task has none.
-func mute(log container.LogConfig) bool {
+// Mute reports whether a task has no output: by disable_log_collection, or
+// because the engine cannot give back the output of its container. Nomad reads
+// the output from there.
+func (o *Options) Mute(log container.LogConfig) bool {
 	switch log.Type {
 	case "none":
 		return true
 	case "", "json-file", "local", "journald":
-		return false
+		return o.DisableLogCollection
 	}
 	disabled, _ := strconv.ParseBool(log.Config["cache-disabled"]) // the engine refuses other text
-	return disabled
+	return disabled || o.DisableLogCollection
 }
 
-var errNoDevice = errors.New("host path must be set in configuration for devices")
+// logging returns the block logging as a task would write it; nil for none.
+func (o *Options) logging() *Logging {
+	if o.Logging == nil {
+		return nil
+	}
+	c := &Logging{Type: o.Logging.Type}
+	if o.Logging.Config != nil {
+		c.Config = []map[string]string{o.Logging.Config}
+	}
+	return c
+}
+
+// extraLabels returns the labels of a task that match extra_labels.
+func (o *Options) extraLabels(cfg *drivers.TaskConfig) map[string]string {
+	labels := map[string]string{}
+	for name, value := range map[string]string{
+		"job_name": cfg.JobName, "job_id": cfg.JobID, "task_group_name": cfg.GroupName, "task_name": cfg.Name,
+		"namespace": cfg.Namespace, "node_name": cfg.NodeName, "node_id": cfg.NodeID, "short_alloc_id": cfg.AllocID[:min(8, len(cfg.AllocID))],
+	} {
+		if slices.ContainsFunc(o.ExtraLabels, func(pattern string) bool {
+			ok, err := path.Match(pattern, name)
+			return ok && err == nil
+		}) {
+			labels["com.hashicorp.nomad."+name] = value
+		}
+	}
+	return labels
+}

@@ -1,6 +1,7 @@
-package docker
+package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,8 +22,8 @@ const (
 	maxShares = 262144
 )
 
-// resources are the limits of a container, and its devices.
-func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, error) {
+// resources returns the limits of a container and its devices.
+func resources(cfg *drivers.TaskConfig, c *Config) (container.Resources, error) {
 	limit, reservation := memory(cfg.Resources, c.MemoryHardLimit)
 	r := container.Resources{
 		Memory:            limit,
@@ -34,7 +35,7 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 		return r, fmt.Errorf("task memory requirements exceed driver hard limit of %d MB", c.MemoryHardLimit)
 	}
 	if r.CpusetCpus == "" {
-		r.CpusetCpus = cpuset(cfg.Resources.Cores)
+		r.CpusetCpus = strings.Trim(strings.ReplaceAll(fmt.Sprint(cfg.Resources.Cores), " ", ","), "[]") // empty: any
 	}
 	node, cpu := taskenv.Fingerprint(), cfg.Resources.CPU
 	if cpu > 0 {
@@ -65,19 +66,9 @@ func resources(cfg *drivers.TaskConfig, c *taskConfig) (container.Resources, err
 	return r, err
 }
 
-// cpuset returns the CPUs with these numbers as the engine takes them; empty
-// for any.
-func cpuset(cores []int) string {
-	list := make([]string, len(cores))
-	for i, id := range cores {
-		list[i] = strconv.Itoa(id)
-	}
-	return strings.Join(list, ",")
-}
-
-// cpuShares returns the weight of a container that is to have so many MHz of
-// those of the machine: as many shares, or on a machine that has more MHz than
-// there can be shares, its part of them.
+// cpuShares returns the weight of a container with so many MHz of the machine's:
+// as many shares or, on a machine with more MHz than there are shares, in
+// proportion.
 func cpuShares(mhz, machine int) int64 {
 	if machine >= maxShares {
 		mhz = int(float64(mhz) / float64(machine) * maxShares)
@@ -88,14 +79,14 @@ func cpuShares(mhz, machine int) int64 {
 // minQuota is the least that the kernel takes, in microseconds.
 const minQuota = 1000
 
-// cpuQuota returns the part of each period, in microseconds, that is worth so
+// cpuQuota returns the part of each period, in microseconds, that amounts to so
 // many MHz on cores of a speed.
 func cpuQuota(mhz int, coreMHz float64, period int64) int64 {
 	return max(minQuota, int64(float64(mhz)/max(coreMHz, 1)*float64(period)))
 }
 
-// memory returns the limit and the reservation in bytes, 0 for none. With a
-// limit of its own, what the job asks for becomes the reservation.
+// memory returns the limit and the reservation in bytes, 0 for none. If there is
+// a hard limit, the memory of the job is the reservation.
 func memory(r drivers.Resources, hardMB int64) (limit, reservation int64) {
 	asked := int64(r.MemoryMB) << 20
 	switch hard := max(hardMB, int64(r.MemoryMaxMB)) << 20; {
@@ -108,36 +99,33 @@ func memory(r drivers.Resources, hardMB int64) (limit, reservation int64) {
 	}
 }
 
-func devices(cfg *drivers.TaskConfig, c *taskConfig) (list []container.DeviceMapping, err error) {
+// devicePermissions are Nomad's default.
+const devicePermissions = "rwm"
+
+// devices returns those of the config block, then those of device hooks.
+func devices(cfg *drivers.TaskConfig, c *Config) (list []container.DeviceMapping, err error) {
 	for _, d := range c.Devices {
 		if d.HostPath == "" {
-			return nil, errNoDevice
+			return nil, errors.New("host path must be set in configuration for devices")
 		}
 		list = append(list, container.DeviceMapping{
 			PathOnHost:        d.HostPath,
-			PathInContainer:   orElse(d.ContainerPath, d.HostPath),
-			CgroupPermissions: orElse(d.CgroupPermissions, defaultDevicePermissions),
+			PathInContainer:   cmp.Or(d.ContainerPath, d.HostPath),
+			CgroupPermissions: cmp.Or(d.CgroupPermissions, devicePermissions),
 		})
 	}
 	for _, d := range cfg.Devices {
 		list = append(list, container.DeviceMapping{
 			PathOnHost:        d.HostPath,
 			PathInContainer:   d.TaskPath,
-			CgroupPermissions: orElse(d.Permissions, defaultDevicePermissions),
+			CgroupPermissions: cmp.Or(d.Permissions, devicePermissions),
 		})
 	}
 	return list, nil
 }
 
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
-// securityOptions puts the text of a seccomp profile in the place of its file,
-// as the docker command does: the engine cannot read it.
+// securityOptions replaces the file of a seccomp profile by its text, as the
+// docker command does: the engine cannot read the file.
 func securityOptions(options []string) ([]string, error) {
 	var all []string
 	for _, o := range options {
@@ -159,11 +147,3 @@ func securityOptions(options []string) ([]string, error) {
 	}
 	return all, nil
 }
-
-var _ drivers.MemoryEnforcer = (*Driver)(nil)
-
-// EnforceMemory does nothing: the engine enforces the limits of all containers.
-func (d *Driver) EnforceMemory() error { return nil }
-
-// EnforcesMemory reports that it does.
-func (d *Driver) EnforcesMemory() bool { return true }

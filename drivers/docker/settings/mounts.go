@@ -1,6 +1,7 @@
-package docker
+package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,8 +23,8 @@ const (
 	insideSecrets = "/secrets"
 )
 
-// mount gives a container its directories and volumes.
-func (b *builder) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.HostConfig) error {
+// mount adds the directories of the task and its volumes to a container.
+func (b *Builder) mount(cfg *drivers.TaskConfig, c *Config, host *container.HostConfig) error {
 	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
 	for _, dir := range []struct {
 		source, target string
@@ -34,10 +35,10 @@ func (b *builder) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.
 		{own.Local, insideLocal, false},
 		{own.Secrets, insideSecrets, false},
 	} {
-		if err := os.MkdirAll(dir.source, 0o777); err != nil { // a hook makes them, but in tests
+		if err := os.MkdirAll(dir.source, 0o777); err != nil { // hooks made them, except in tests
 			return fmt.Errorf("cannot make directory %q: %w", dir.source, err)
 		}
-		if label := b.options.Volumes.SELinuxLabel; label != "" { // which only binds can have
+		if label := b.Options.Volumes.SELinuxLabel; label != "" { // only binds can have one
 			mode := map[bool]string{false: "rw", true: "ro"}[dir.readonly]
 			host.Binds = append(host.Binds, strings.Join([]string{dir.source, dir.target, mode + "," + label}, ":"))
 			continue
@@ -69,15 +70,15 @@ func (b *builder) mount(cfg *drivers.TaskConfig, c *taskConfig, host *container.
 	return nil
 }
 
-// propagations are the engine's words for those of a volume_mount.
+// propagations maps the modes of a volume_mount to the engine's.
 var propagations = map[string]mount.Propagation{
 	"private":       mount.PropagationRPrivate,
 	"host-to-task":  mount.PropagationRSlave,
 	"bidirectional": mount.PropagationRShared,
 }
 
-// volume adds one of the option volumes, "source:target[:mode]".
-func (b *builder) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, host *container.HostConfig) error {
+// volume adds a volume of the option volumes, "source:target[:mode]".
+func (b *Builder) volume(cfg *drivers.TaskConfig, c *Config, text string, host *container.HostConfig) error {
 	parts := strings.Split(text, ":")
 	if len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
 		return fmt.Errorf("invalid docker volume %q: not <src>:<destination> format", text)
@@ -94,7 +95,7 @@ func (b *builder) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, ho
 			return err
 		}
 		parts[0] = source
-		if label := b.options.Volumes.SELinuxLabel; label != "" {
+		if label := b.Options.Volumes.SELinuxLabel; label != "" {
 			parts = append(parts[:2], strings.Join(append(parts[2:], label), ","))
 		}
 	}
@@ -102,9 +103,10 @@ func (b *builder) volume(cfg *drivers.TaskConfig, c *taskConfig, text string, ho
 	return nil
 }
 
-// mountBlock is a mount block; nil when there is nothing to mount.
-func (b *builder) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Mount, error) {
-	out := &mount.Mount{Type: mount.Type(orElse(m.Type, string(mount.TypeVolume))), Source: m.Source, Target: m.Target, ReadOnly: m.Readonly}
+// mountBlock returns the mount of a mount block; nil if there is nothing to
+// mount.
+func (b *Builder) mountBlock(cfg *drivers.TaskConfig, m Mount) (*mount.Mount, error) {
+	out := &mount.Mount{Type: mount.Type(cmp.Or(m.Type, string(mount.TypeVolume))), Source: m.Source, Target: m.Target, ReadOnly: m.Readonly}
 	switch out.Type {
 	case mount.TypeBind:
 		var err error
@@ -125,7 +127,7 @@ func (b *builder) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Mou
 		if o := m.VolumeOptions; o != nil {
 			out.VolumeOptions = &mount.VolumeOptions{NoCopy: o.NoCopy, Labels: merge(o.Labels)}
 			if o.DriverConfig != nil {
-				out.VolumeOptions.DriverConfig = &mount.Driver{Name: o.DriverConfig.Name, Options: merge(o.DriverConfig.Options)}
+				out.VolumeOptions.DriverConfig = &mount.Driver{Name: o.DriverConfig.Name, Options: merge(o.DriverConfig.Opts)}
 			}
 		}
 	default:
@@ -134,10 +136,10 @@ func (b *builder) mountBlock(cfg *drivers.TaskConfig, m mountConfig) (*mount.Mou
 	return out, nil
 }
 
-// source returns the path on this machine of what a job wants mounted:
-// relative ones lie in the task's directory, and those of the task's own
-// directories, by the names inside, where they are here. "" is nothing.
-func (b *builder) source(cfg *drivers.TaskConfig, path string) (string, error) {
+// source returns the path on this machine of a source in the job file. A relative
+// path is in the task's directory; /alloc, /local and /secrets are the task's own
+// directories. The result "" means that nothing is mounted.
+func (b *Builder) source(cfg *drivers.TaskConfig, path string) (string, error) {
 	own, shared := allocdir.TaskOf(cfg.AllocDir, cfg.Name), allocdir.SharedOf(cfg.AllocDir)
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(own.Dir, path)
@@ -151,13 +153,13 @@ func (b *builder) source(cfg *drivers.TaskConfig, path string) (string, error) {
 	if _, ok := below(cfg.AllocDir, path); ok {
 		return path, nil
 	}
-	if !b.options.Volumes.Enabled {
+	if !b.Options.Volumes.Enabled {
 		return "", fmt.Errorf("volumes are not enabled; cannot mount host paths: %q", path)
 	}
-	if b.hostPath == nil {
+	if b.HostPath == nil {
 		return path, nil
 	}
-	return b.hostPath(path)
+	return b.HostPath(path)
 }
 
 // below returns the part of a path below a directory.
@@ -168,8 +170,8 @@ func below(dir, path string) (rest string, ok bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// makeSource makes the directory that a volume mounts if it is missing in the
-// allocation, as the engine would, but so that it can be removed again.
+// makeSource makes a missing source directory in the allocation. The engine would
+// make it too, but owned by root.
 func makeSource(cfg *drivers.TaskConfig, path string) error {
 	rest, ok := below(cfg.AllocDir, path)
 	if !ok || rest == "" {

@@ -1,4 +1,4 @@
-package docker
+package settings
 
 import (
 	"os"
@@ -12,17 +12,18 @@ import (
 	"github.com/moby/moby/api/types/mount"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
 )
 
 // TestContainerConfig checks every option that is passed on as it is. No
 // engine is needed.
 func TestContainerConfig(t *testing.T) {
 	t.Parallel()
-	d := New(Config{Run: "run"})
+	b := &Builder{Options: &Options{}, Run: "run"}
 	cfg := &drivers.TaskConfig{ID: "id", Name: "task", AllocID: "alloc", AllocDir: "/dir", User: "1000:100", Env: map[string]string{"B": "2", "A": "1"}}
-	c := &taskConfig{
+	c := &Config{
 		Image: "image:1", WorkDir: "/work", Hostname: "box", Entrypoint: []string{"/entry", "-x"},
-		TTY: true, Interactive: true, Labels: []map[string]string{{"tier": "front", labelAlloc: "forged"}},
+		TTY: true, Interactive: true, Labels: []map[string]string{{"tier": "front", daemon.LabelAlloc: "forged"}},
 	}
 	want := &container.Config{
 		Image: "image:1", User: "1000:100", WorkingDir: "/work", Hostname: "box", Entrypoint: []string{"/entry", "-x"},
@@ -32,8 +33,17 @@ func TestContainerConfig(t *testing.T) {
 			"taskrun.run": "run", "taskrun.task": "id", "taskrun.alloc_dir": "/dir",
 		},
 	}
-	if diff := cmp.Diff(want, d.builder.containerConfig(cfg, c)); diff != "" {
+	if diff := cmp.Diff(want, b.containerConfig(cfg, c)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestContainerName(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"a.b-c_D9": "a.b-c_D9-x", "_.-web": "web-x", "azAZ09 b/ü": "azAZ09_b__-x"} {
+		if got := containerName(name, "x"); got != want {
+			t.Errorf("task %q has container %q", name, got)
+		}
 	}
 }
 
@@ -41,19 +51,19 @@ func TestContainerConfig(t *testing.T) {
 // replaces.
 func TestContainerCommand(t *testing.T) {
 	t.Parallel()
-	d := New(Config{})
+	b := &Builder{Options: &Options{}}
 	for _, c := range []struct {
-		config          taskConfig
+		config          Config
 		entrypoint, cmd []string
 	}{
-		{taskConfig{}, nil, nil},
-		{taskConfig{Command: "c"}, nil, []string{"c"}},
-		{taskConfig{Args: []string{"a", "b"}}, nil, []string{"a", "b"}},
-		{taskConfig{Command: "c", Args: []string{"a"}}, nil, []string{"c", "a"}},
-		{taskConfig{Entrypoint: []string{"e"}}, []string{"e"}, nil},
-		{taskConfig{Entrypoint: []string{"e"}, Command: "c", Args: []string{"a"}}, []string{"e"}, []string{"c", "a"}},
+		{Config{}, nil, nil},
+		{Config{Command: "c"}, nil, []string{"c"}},
+		{Config{Args: []string{"a", "b"}}, nil, []string{"a", "b"}},
+		{Config{Command: "c", Args: []string{"a"}}, nil, []string{"c", "a"}},
+		{Config{Entrypoint: []string{"e"}}, []string{"e"}, nil},
+		{Config{Entrypoint: []string{"e"}, Command: "c", Args: []string{"a"}}, []string{"e"}, []string{"c", "a"}},
 	} {
-		got := d.builder.containerConfig(&drivers.TaskConfig{}, &c.config)
+		got := b.containerConfig(&drivers.TaskConfig{}, &c.config)
 		if !slices.Equal(got.Entrypoint, c.entrypoint) || !slices.Equal(got.Cmd, c.cmd) {
 			t.Errorf("%+v: entrypoint %q, command %q", c.config, got.Entrypoint, got.Cmd)
 		}
@@ -64,7 +74,7 @@ func TestContainerCommand(t *testing.T) {
 func TestCommandWithBlanks(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{" true", "true ", " "} {
-		_, err := New(Config{}).builder.containerOptions(&drivers.TaskConfig{}, &taskConfig{Command: command})
+		_, err := new(Builder).Container(&drivers.TaskConfig{}, &Config{Command: command})
 		if err == nil || !strings.Contains(err.Error(), "command contains extra white space") {
 			t.Errorf("%q: %v", command, err)
 		}
@@ -88,7 +98,7 @@ func TestCapabilities(t *testing.T) {
 		{allow: slices.Concat(ordinaryCaps, []string{"sys_time"})},
 		{allow: ordinaryCaps[:len(ordinaryCaps)-1], want: []string{"SYS_CHROOT"}},
 	} {
-		o := options{AllowCaps: c.allow}
+		o := Options{AllowCaps: c.allow}
 		if got := append(slices.Clone(c.drop), o.deniedCaps(c.add)...); !slices.Equal(got, c.want) {
 			t.Errorf("allow %q, add %q, drop %q: dropped %q, want %q", c.allow, c.add, c.drop, got, c.want)
 		}
@@ -103,7 +113,7 @@ func TestFilesInAGroup(t *testing.T) {
 		Name: "task", AllocDir: t.TempDir(),
 		Network: &drivers.NetworkIsolation{ID: "pause", IP: "172.17.0.2", Gateway: "172.17.0.1", Hostname: "web"},
 	}
-	c := &taskConfig{
+	c := &Config{
 		ExtraHosts: []string{"db:10.0.0.2", "six:[fd00::1]", "host:host-gateway"},
 		DNSServers: []string{"10.0.0.53", "10.0.1.53"}, DNSSearchDomains: []string{"example.com", "example.org"},
 		DNSOptions: []string{"ndots:2", "rotate"},
@@ -139,16 +149,16 @@ func TestFilesOfTheGroup(t *testing.T) {
 	t.Parallel()
 	cfg := &drivers.TaskConfig{AllocDir: t.TempDir(), Network: &drivers.NetworkIsolation{ID: "pause"}}
 	host := &container.HostConfig{}
-	if err := new(taskConfig).resolveInGroup(cfg, host); err != nil || len(host.Mounts) > 0 {
+	if err := new(Config).resolveInGroup(cfg, host); err != nil || len(host.Mounts) > 0 {
 		t.Errorf("without options: %+v, %v", host.Mounts, err)
 	}
 	cfg.DNS = &drivers.DNS{Servers: []string{"10.0.0.1"}}
-	c := &taskConfig{DNSServers: []string{"10.0.0.2"}}
+	c := &Config{DNSServers: []string{"10.0.0.2"}}
 	if err := c.resolveInGroup(cfg, host); err != nil || len(host.Mounts) > 0 {
 		t.Errorf("with the group's DNS: %+v, %v", host.Mounts, err)
 	}
 	for _, entry := range []string{"alone", ":10.0.0.1", "name:", "gateway:host-gateway"} {
-		c := &taskConfig{ExtraHosts: []string{entry}}
+		c := &Config{ExtraHosts: []string{entry}}
 		if err := c.resolveInGroup(cfg, host); err == nil || !strings.Contains(err.Error(), entry) {
 			t.Errorf("%q: %v", entry, err)
 		}
@@ -170,32 +180,32 @@ func TestLogging(t *testing.T) {
 	t.Parallel()
 	standard := container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
 	size := []map[string]string{{"max-size": "1m"}}
-	local := &loggingConfig{Type: "local", Config: size}
+	local := &Logging{Type: "local", Config: size}
 	for _, c := range []struct {
-		task, plugin *loggingConfig
+		task, plugin *Logging
 		want         container.LogConfig
 		mute         bool
 	}{
 		{want: standard},
-		{task: &loggingConfig{}, want: standard},
-		{task: &loggingConfig{}, plugin: local, want: container.LogConfig{Type: "local", Config: size[0]}},
-		{task: &loggingConfig{Type: "json-file"}, plugin: local, want: container.LogConfig{Type: "json-file"}},
-		{task: &loggingConfig{Config: size}, want: container.LogConfig{Config: size[0]}}, // the engine's own type
-		{task: &loggingConfig{Driver: "syslog"}, want: container.LogConfig{Type: "syslog"}},
-		{task: &loggingConfig{Type: "none", Driver: "local"}, want: container.LogConfig{Type: "none"}, mute: true},
-		{plugin: &loggingConfig{Type: "none"}, want: container.LogConfig{Type: "none"}, mute: true},
+		{task: &Logging{}, want: standard},
+		{task: &Logging{}, plugin: local, want: container.LogConfig{Type: "local", Config: size[0]}},
+		{task: &Logging{Type: "json-file"}, plugin: local, want: container.LogConfig{Type: "json-file"}},
+		{task: &Logging{Config: size}, want: container.LogConfig{Config: size[0]}}, // the engine's own type
+		{task: &Logging{Driver: "syslog"}, want: container.LogConfig{Type: "syslog"}},
+		{task: &Logging{Type: "none", Driver: "local"}, want: container.LogConfig{Type: "none"}, mute: true},
+		{plugin: &Logging{Type: "none"}, want: container.LogConfig{Type: "none"}, mute: true},
 		{
-			task: &loggingConfig{Type: "gelf", Config: []map[string]string{{"cache-disabled": "true"}}},
+			task: &Logging{Type: "gelf", Config: []map[string]string{{"cache-disabled": "true"}}},
 			want: container.LogConfig{Type: "gelf", Config: map[string]string{"cache-disabled": "true"}}, mute: true,
 		},
 		{
-			task: &loggingConfig{Type: "local", Config: []map[string]string{{"cache-disabled": "true"}}},
+			task: &Logging{Type: "local", Config: []map[string]string{{"cache-disabled": "true"}}},
 			want: container.LogConfig{Type: "local", Config: map[string]string{"cache-disabled": "true"}},
 		},
 	} {
 		got := logConfig(c.task, c.plugin)
-		if diff := cmp.Diff(c.want, got); diff != "" || mute(got) != c.mute {
-			t.Errorf("%+v, %+v: mute %t (-want +got):\n%s", c.task, c.plugin, mute(got), diff)
+		if diff := cmp.Diff(c.want, got); diff != "" || new(Options).Mute(got) != c.mute {
+			t.Errorf("%+v, %+v: mute %t (-want +got):\n%s", c.task, c.plugin, new(Options).Mute(got), diff)
 		}
 	}
 }
@@ -219,7 +229,7 @@ func TestResources(t *testing.T) {
 		"hard limit too low":  {drivers.Resources{MemoryMB: 20}, 10, 10, 20, "task memory requirements exceed driver hard limit of 10 MB"},
 		"but memory_max does": {drivers.Resources{MemoryMB: 20, MemoryMaxMB: 20}, 10, 20, 20, ""},
 	} {
-		r, err := resources(&drivers.TaskConfig{Resources: c.granted}, &taskConfig{MemoryHardLimit: c.hard})
+		r, err := resources(&drivers.TaskConfig{Resources: c.granted}, &Config{MemoryHardLimit: c.hard})
 		if c.err != "" {
 			if err == nil || err.Error() != c.err {
 				t.Errorf("%s: the error is %v", name, err)
@@ -231,10 +241,10 @@ func TestResources(t *testing.T) {
 		}
 	}
 	cfg := &drivers.TaskConfig{Resources: drivers.Resources{CPU: 3000, Cores: []int{1, 3}}}
-	if r, err := resources(cfg, &taskConfig{}); err != nil || r.CpusetCpus != "1,3" || r.CPUQuota != 0 {
+	if r, err := resources(cfg, &Config{}); err != nil || r.CpusetCpus != "1,3" || r.CPUQuota != 0 {
 		t.Errorf("with cores: %q, quota %d, %v", r.CpusetCpus, r.CPUQuota, err)
 	}
-	if r, err := resources(cfg, &taskConfig{CpusetCPUs: "0"}); err != nil || r.CpusetCpus != "0" {
+	if r, err := resources(cfg, &Config{CpusetCPUs: "0"}); err != nil || r.CpusetCpus != "0" {
 		t.Errorf("with cores and cpuset_cpus: %q, %v", r.CpusetCpus, err)
 	}
 }

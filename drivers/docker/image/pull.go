@@ -1,4 +1,4 @@
-package docker
+package image
 
 import (
 	"context"
@@ -12,23 +12,24 @@ import (
 	"github.com/moby/moby/client"
 
 	"taskrun/drivers"
+	"taskrun/drivers/docker/settings"
 )
 
-// pull fetches the task's image from its registry.
-func (i *images) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *taskConfig) error {
+// pull downloads the task's image from its registry.
+func (s *Store) pull(ctx context.Context, cli *client.Client, cfg *drivers.TaskConfig, c *settings.Config) error {
 	failed := func(err error) error {
 		return drivers.Recoverable(fmt.Errorf("Failed to pull `%s`: %w", c.Image, err)) //nolint:staticcheck // Nomad's words
 	}
 	pullCtx, cancel := context.WithTimeoutCause(ctx, c.ImagePullTimeout, fmt.Errorf("it took longer than the image_pull_timeout of %v", c.ImagePullTimeout))
 	defer cancel()
-	auth, err := i.options.authFor(pullCtx, c)
+	auth, err := authFor(pullCtx, s.Options.Auth, c)
 	if err != nil {
 		return drivers.Recoverable(fmt.Errorf("Failed to find docker auth for repo %q: %w", c.Image, causeOr(pullCtx, err))) //nolint:staticcheck // Nomad's words
 	}
-	i.events.emit(cfg, "Downloading image", map[string]string{"image": c.Image})
+	s.tell(cfg, c.Image, "Downloading image")
 	pullCtx, stalled := context.WithCancelCause(pullCtx)
 	defer stalled(nil)
-	patience := i.options.PullActivityTimeout
+	patience := s.Options.PullActivityTimeout
 	stall := time.AfterFunc(patience, func() { stalled(fmt.Errorf("nothing arrived for the pull_activity_timeout of %v", patience)) })
 	defer stall.Stop()
 
@@ -38,7 +39,7 @@ func (i *images) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 	}
 	defer stream.Close()
 	progress := newProgress(c.Image)
-	defer i.events.report(cfg, progress)()
+	defer s.report(cfg, progress)()
 	for message, err := range stream.JSONMessages(pullCtx) {
 		if err == nil && message.Error != nil {
 			err = message.Error
@@ -55,7 +56,7 @@ func (i *images) pull(ctx context.Context, cli *client.Client, cfg *drivers.Task
 	return nil
 }
 
-// causeOr returns why ctx has ended, or err when it has not.
+// causeOr returns the cause if ctx has ended, otherwise err.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -63,7 +64,7 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// drainMessages reads what the engine says until the end, or an error.
+// drainMessages reads messages of the engine until their end or an error.
 func drainMessages(r io.Reader) error {
 	for decoder := json.NewDecoder(r); ; {
 		var m jsonstream.Message

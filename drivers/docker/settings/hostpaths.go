@@ -1,4 +1,4 @@
-package docker
+package settings
 
 import (
 	"path/filepath"
@@ -7,28 +7,23 @@ import (
 	"taskrun/drivers"
 )
 
-var _ drivers.HostPathUser = (*Driver)(nil)
-
-// SetHostPaths has find say what is mounted for a path of this machine.
-func (d *Driver) SetHostPaths(find func(path string) (string, error)) { d.builder.hostPath = find }
-
 // HostPaths returns the sources of volumes and bind mounts outside of the
-// allocation.
-func (d *Driver) HostPaths(config map[string]any) (found []drivers.HostPath) {
+// allocation, in a config block that is not evaluated yet.
+func HostPaths(config map[string]any) (found []drivers.HostPath) {
 	add := func(option, path string) {
 		if isHostPath(path) {
 			found = append(found, drivers.HostPath{Option: option, Path: path})
 		}
 	}
 	if config["volume_driver"] == nil {
-		for _, v := range list(config["volumes"]) {
+		for _, v := range elements(config["volumes"]) {
 			text, _ := v.(string)
 			source, _, _ := strings.Cut(text, ":")
 			add("volumes", source)
 		}
 	}
 	for _, option := range []string{"mount", "mounts"} {
-		for _, v := range list(config[option]) {
+		for _, v := range elements(config[option]) {
 			block, _ := v.(map[string]any)
 			if block["type"] == "bind" {
 				source, _ := block["source"].(string)
@@ -39,8 +34,8 @@ func (d *Driver) HostPaths(config map[string]any) (found []drivers.HostPath) {
 	return found
 }
 
-// isHostPath reports whether a path that is not evaluated yet lies, or may lie,
-// outside of the allocation.
+// isHostPath reports whether a path that is not evaluated yet may lie outside of
+// the allocation.
 func isHostPath(path string) bool {
 	for _, own := range []string{
 		insideAlloc, insideLocal, insideSecrets, "${NOMAD_ALLOC_DIR}", "${NOMAD_TASK_DIR}", "${NOMAD_SECRETS_DIR}",
@@ -52,8 +47,8 @@ func isHostPath(path string) bool {
 	return filepath.IsAbs(path) || strings.HasPrefix(path, "${") || strings.HasPrefix(filepath.Clean(path), "../..")
 }
 
-// list returns the elements of what may be a list of any kind, or one element.
-func list(v any) []any {
+// elements returns the elements of a list, or a single value as a list.
+func elements(v any) []any {
 	switch v := v.(type) {
 	case []any:
 		return v

@@ -1,26 +1,20 @@
-package docker
+package settings
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/zclconf/go-cty/cty"
-
-	"taskrun/jobspec/taskenv"
 )
 
-// taskConfig is a config block. Of maps that may be written as several blocks
-// there is a list.
-type taskConfig struct {
-	Image            string        `cty:"image"`
+// Config is the config block of a task; see
+// https://developer.hashicorp.com/nomad/docs/drivers/docker#task-configuration.
+// A map that may be written as several blocks is a list here.
+type Config struct {
+	Image            string        `cty:"image" required:"true"`
 	ImagePullTimeout time.Duration `cty:"image_pull_timeout"`
 	ForcePull        bool          `cty:"force_pull"`
 	Load             string        `cty:"load"` // path of an archive below the task's directory
-	Auth             *authConfig   `cty:"auth"`
+	Auth             *Auth         `cty:"auth"`
 	AuthSoftFail     bool          `cty:"auth_soft_fail"`
 
 	Command     string   `cty:"command"`
@@ -47,9 +41,9 @@ type taskConfig struct {
 
 	Volumes        []string          `cty:"volumes"`
 	VolumeDriver   string            `cty:"volume_driver"`
-	Mount          []mountConfig     `cty:"mount"`
-	Mounts         []mountConfig     `cty:"mounts"`
-	Devices        []deviceConfig    `cty:"devices"`
+	Mount          []Mount           `cty:"mount"`
+	Mounts         []Mount           `cty:"mounts"`
+	Devices        []Device          `cty:"devices"`
 	StorageOpt     map[string]string `cty:"storage_opt"`
 	ReadonlyRootfs bool              `cty:"readonly_rootfs"`
 	ShmSize        int64             `cty:"shm_size"` // bytes
@@ -77,7 +71,7 @@ type taskConfig struct {
 	Ulimit          []map[string]string `cty:"ulimit"`
 
 	Labels       []map[string]string `cty:"labels"`
-	Logging      *loggingConfig      `cty:"logging"`
+	Logging      *Logging            `cty:"logging"`
 	Healthchecks *struct {
 		Disable bool `cty:"disable"`
 	} `cty:"healthchecks"`
@@ -85,26 +79,30 @@ type taskConfig struct {
 	ContainerExistsAttempts int `cty:"container_exists_attempts"`
 }
 
-type authConfig struct {
+// Auth is the block auth: credentials for the image's registry.
+type Auth struct {
 	Username      string `cty:"username"`
 	Password      string `cty:"password"`
 	Email         string `cty:"email"` // registries have long ceased to ask for it
 	ServerAddress string `cty:"server_address"`
 }
 
-type loggingConfig struct {
+// Logging is the block logging: where the engine keeps the output.
+type Logging struct {
 	Type   string              `cty:"type"`
 	Driver string              `cty:"driver"` // the same by another name
 	Config []map[string]string `cty:"config"`
 }
 
-type deviceConfig struct {
+// Device is one block of devices.
+type Device struct {
 	HostPath          string `cty:"host_path"`
 	ContainerPath     string `cty:"container_path"`
 	CgroupPermissions string `cty:"cgroup_permissions"`
 }
 
-type mountConfig struct {
+// Mount is a block mount.
+type Mount struct {
 	Type        string `cty:"type"`
 	Target      string `cty:"target"`
 	Source      string `cty:"source"`
@@ -123,56 +121,12 @@ type volumeOptions struct {
 	NoCopy       bool                `cty:"no_copy"`
 	Labels       []map[string]string `cty:"labels"`
 	DriverConfig *struct {
-		Name    string              `cty:"name"`
-		Options []map[string]string `cty:"options"`
+		Name string              `cty:"name"`
+		Opts []map[string]string `cty:"options"`
 	} `cty:"driver_config"`
 }
 
-// The defaults of options, as in Nomad.
-const (
-	defaultCFSPeriod         = 100_000 // microseconds
-	defaultDevicePermissions = "rwm"
-)
-
-// decodeConfig decodes the config block of a task.
-func (o *options) decodeConfig(val cty.Value) (*taskConfig, error) {
-	if val == cty.NilVal {
-		return nil, errors.New("failed to decode driver config: it is missing")
-	}
-	c := taskConfig{
-		ImagePullTimeout:        o.ImagePullTimeout,
-		CPUCFSPeriod:            defaultCFSPeriod,
-		ContainerExistsAttempts: o.ContainerExistsAttempts,
-	}
-	if err := taskenv.Decode(val, &c); err != nil {
-		return nil, fmt.Errorf("failed to decode driver config: %w", err)
-	}
-	c.Image = strings.TrimPrefix(c.Image, "https://")
-	c.Mount = append(c.Mount, c.Mounts...)
-	c.PIDMode, c.IPCMode, c.UTSMode = strings.TrimSpace(c.PIDMode), strings.TrimSpace(c.IPCMode), strings.TrimSpace(c.UTSMode)
-	if err := errors.Join(c.validate(), o.permit(&c)); err != nil {
-		return nil, err
-	}
-	if c.PidsLimit <= 0 {
-		c.PidsLimit = o.PidsLimit
-	}
-	c.CapDrop = append(c.CapDrop, o.deniedCaps(c.CapAdd)...)
-	return &c, nil
-}
-
-func (c *taskConfig) validate() error {
-	switch {
-	case c.Image == "":
-		return errors.New("image name required for docker driver")
-	case c.MemoryHardLimit < 0:
-		return errors.New("memory_hard_limit must not be negative")
-	case len(c.Ports) > 0 && len(c.PortMap) > 0:
-		return errors.New("ports and port_map cannot be used together")
-	}
-	return nil
-}
-
-// merge joins maps; later ones win.
+// merge joins maps. For the same key the last one counts.
 func merge[V any](list []map[string]V) map[string]V {
 	if len(list) == 0 {
 		return nil
@@ -184,5 +138,4 @@ func merge[V any](list []map[string]V) map[string]V {
 	return whole
 }
 
-// sortedKeys makes what comes from a map come in one order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

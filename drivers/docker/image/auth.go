@@ -1,13 +1,11 @@
-package docker
+package image
 
 import (
 	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,53 +15,24 @@ import (
 	"github.com/distribution/reference"
 	"github.com/moby/moby/api/pkg/authconfig"
 	"github.com/moby/moby/api/types/registry"
+
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/settings"
 )
 
-// hubAddress is the name under which credentials of Docker Hub are kept.
+// hubAddress is the key of Docker Hub's credentials.
 const hubAddress = "https://index.docker.io/v1/"
 
-// configFile is the part of the docker command's config.json that matters; see
-// https://docs.docker.com/reference/cli/docker/#configuration-files.
-type configFile struct {
-	Auths          map[string]fileAuth
-	CredsStore     string            // helper for all registries
-	CredHelpers    map[string]string // helper by registry
-	CurrentContext string
-}
-
-type fileAuth struct {
-	Auth          string // base64 of name:password
-	Username      string
-	Password      string
-	IdentityToken string
-}
-
-// readConfigFile reads a config.json; one that does not exist is empty.
-func readConfigFile(name string) (*configFile, error) {
-	config := &configFile{}
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return config, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, config); err != nil {
-		return nil, fmt.Errorf("cannot read %q: %w", name, err)
-	}
-	return config, nil
-}
-
 // authFor returns the credentials for the registry of a task's image, encoded
-// as the engine takes them; "" when there are none. Those of the task come
-// first, then those that the options of the driver name, or else those of the
+// for the engine; "" if there are none. Those of the task take precedence over
+// those of the driver's options. Without options, authFor takes those of the
 // docker command: its helpers, then its file.
-func (o *options) authFor(ctx context.Context, c *taskConfig) (string, error) {
+func authFor(ctx context.Context, options *settings.AuthOptions, c *settings.Config) (string, error) {
 	var auth registry.AuthConfig
 	if a := c.Auth; a != nil && a.Username != "" {
 		auth = registry.AuthConfig{Username: a.Username, Password: a.Password, ServerAddress: a.ServerAddress}
 	} else {
-		found, err := o.findAuth(ctx, c.Image)
+		found, err := findAuth(ctx, options, c.Image)
 		if err != nil && !c.AuthSoftFail {
 			return "", err
 		}
@@ -76,8 +45,8 @@ func (o *options) authFor(ctx context.Context, c *taskConfig) (string, error) {
 }
 
 // findAuth looks up the credentials for the registry of an image.
-func (o *options) findAuth(ctx context.Context, image string) (registry.AuthConfig, error) {
-	config, err := o.authConfig()
+func findAuth(ctx context.Context, options *settings.AuthOptions, image string) (registry.AuthConfig, error) {
+	config, err := authConfig(options)
 	if err != nil {
 		return registry.AuthConfig{}, err
 	}
@@ -101,71 +70,70 @@ func (o *options) findAuth(ctx context.Context, image string) (registry.AuthConf
 	}
 	for name, entry := range config.Auths {
 		if name == server || hostOf(name) == server {
-			return entry.decode(server)
+			return decode(entry, server)
 		}
 	}
 	return registry.AuthConfig{}, nil
 }
 
-// authConfig says where credentials are.
-func (o *options) authConfig() (*configFile, error) {
-	if o.Auth == nil || *o.Auth == (authOptions{}) {
-		return readConfigFile(filepath.Join(configDir(os.Getenv), "config.json"))
+// authConfig returns where to look for credentials.
+func authConfig(o *settings.AuthOptions) (*daemon.Config, error) {
+	if o == nil || *o == (settings.AuthOptions{}) {
+		return daemon.ReadConfig(filepath.Join(daemon.ConfigDir(os.Getenv), "config.json"))
 	}
-	config := &configFile{}
-	if o.Auth.Config != "" {
-		_, err := os.Stat(o.Auth.Config)
+	config := &daemon.Config{}
+	if o.Config != "" {
+		_, err := os.Stat(o.Config)
 		if err == nil {
-			config, err = readConfigFile(o.Auth.Config)
+			config, err = daemon.ReadConfig(o.Config)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if o.Auth.Helper != "" {
-		config.CredsStore = o.Auth.Helper
+	if o.Helper != "" {
+		config.CredsStore = o.Helper
 	}
 	return config, nil
 }
 
 // hostOf returns the host of a registry that may be written as a URL.
 func hostOf(name string) string {
-	_, rest, ok := strings.Cut(name, "://")
-	if !ok {
-		rest = name
+	if _, rest, ok := strings.Cut(name, "://"); ok {
+		name = rest
 	}
-	host, _, _ := strings.Cut(rest, "/")
+	host, _, _ := strings.Cut(name, "/")
 	return host
 }
 
-func (a fileAuth) decode(server string) (registry.AuthConfig, error) {
-	auth := registry.AuthConfig{
-		Username: a.Username, Password: a.Password, IdentityToken: a.IdentityToken, ServerAddress: server,
-	}
-	if a.Auth == "" {
+// decode returns the credentials of an entry of config.json, whose field auth is
+// the base64 of name:password.
+func decode(auth registry.AuthConfig, server string) (registry.AuthConfig, error) {
+	auth.ServerAddress = server
+	if auth.Auth == "" {
 		return auth, nil
 	}
-	text, err := base64.StdEncoding.DecodeString(a.Auth)
+	text, err := base64.StdEncoding.DecodeString(auth.Auth)
 	name, password, ok := strings.Cut(strings.TrimRight(string(text), "\x00"), ":")
 	if err != nil || !ok {
 		return auth, fmt.Errorf("the docker command's config.json has unreadable credentials for %q", server)
 	}
-	auth.Username, auth.Password = name, password
+	auth.Username, auth.Password, auth.Auth = name, password, ""
 	return auth, nil
 }
 
 // askHelper asks a credential helper; see
-// https://github.com/docker/docker-credential-helpers. No credentials are no
-// error.
+// https://github.com/docker/docker-credential-helpers. Without credentials it
+// returns a zero value.
 func askHelper(ctx context.Context, helper, server string) (registry.AuthConfig, error) {
 	cmd := exec.CommandContext(ctx, "docker-credential-"+helper, "get")
 	cmd.Stdin = strings.NewReader(server)
-	cmd.WaitDelay = time.Second // for what it has left behind
+	cmd.WaitDelay = time.Second // for processes that it has left behind
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		said := strings.TrimSpace(stderr.String())
-		if !bytes.Contains(stdout.Bytes(), []byte("{")) { // credentials are nobody else's business
+		if !bytes.Contains(stdout.Bytes(), []byte("{")) { // never show credentials
 			said = strings.TrimSpace(stdout.String() + said)
 		}
 		if strings.Contains(said, "credentials not found") {

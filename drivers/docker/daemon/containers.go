@@ -1,0 +1,72 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+)
+
+// The labels of all containers of taskrun. The first is Nomad's.
+const (
+	LabelAlloc = "com.hashicorp.nomad.alloc_id"
+	LabelRun   = "taskrun.run"
+	LabelTask  = "taskrun.task"      // drivers.TaskConfig.ID
+	LabelDir   = "taskrun.alloc_dir" // directory of the allocation
+)
+
+// RemoveRun removes the containers of a run. It looks again until it finds
+// none, since a start may be in progress.
+func RemoveRun(ctx context.Context, cli *client.Client, run string) (removed int, err error) {
+	for {
+		list, err := List(ctx, cli, LabelRun+"="+run)
+		if err != nil {
+			return removed, fmt.Errorf("cannot list the containers of run %s: %w", run, err)
+		}
+		if len(list) == 0 {
+			return removed, nil
+		}
+		var failures []error
+		for _, c := range list {
+			if err := Remove(ctx, cli, c.ID); err != nil {
+				failures = append(failures, err)
+			} else {
+				removed++
+			}
+		}
+		if len(failures) > 0 {
+			return removed, errors.Join(failures...)
+		}
+	}
+}
+
+// List returns the containers with a label ("name" or "name=value"), running or
+// not.
+func List(ctx context.Context, cli *client.Client, label string) ([]container.Summary, error) {
+	list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: client.Filters{}.Add("label", label)})
+	return list.Items, err
+}
+
+// Remove kills a container and removes it. A container that does not exist is
+// no error. If the engine is already removing it, Remove waits for that.
+func Remove(ctx context.Context, cli *client.Client, id string) error {
+	_, err := cli.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	if errdefs.IsConflict(err) {
+		wait := cli.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
+		select {
+		case <-wait.Result:
+			return nil
+		case err = <-wait.Error:
+		}
+	}
+	if err == nil || errdefs.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("cannot remove container %s: %w", ShortID(id), err)
+}
+
+// ShortID returns the part of a container's ID that the docker command shows.
+func ShortID(id string) string { return id[:min(12, len(id))] }

@@ -1,0 +1,150 @@
+// Package daemon reaches a Docker engine: where it is, what its errors mean,
+// and the containers in it that belong to taskrun.
+package daemon
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/docker/go-connections/tlsconfig"
+	"github.com/moby/moby/api/types/registry"
+	"github.com/moby/moby/client"
+)
+
+// ReplyTime is how long an engine may take to answer a simple request.
+const ReplyTime = 15 * time.Second
+
+// Endpoint is the address of an engine, and how to talk to it.
+type Endpoint struct {
+	Host   string `json:"host"`
+	TLS    *TLS   `json:"tls,omitempty"`    // nil for an engine without TLS
+	Verify bool   `json:"verify,omitempty"` // the engine's own certificate
+	API    string `json:"api,omitempty"`    // version; empty: negotiated
+}
+
+// TLS are paths of files.
+type TLS struct {
+	Cert string `cty:"cert" json:"cert,omitempty"`
+	Key  string `cty:"key" json:"key,omitempty"`
+	CA   string `cty:"ca" json:"ca,omitempty"`
+}
+
+// Find returns the engine at host. If host is empty, it looks where the docker
+// command does; without tls it takes the certificates of the docker command.
+func Find(host string, tls *TLS, env func(string) string) Endpoint {
+	if host == "" {
+		host = findHost(env)
+	}
+	e := Endpoint{Host: host, TLS: tls, Verify: true, API: env(client.EnvOverrideAPIVersion)}
+	if dir := env(client.EnvOverrideCertPath); tls == nil && dir != "" {
+		e.TLS = &TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
+		e.Verify = env(client.EnvTLSVerify) != ""
+	}
+	return e
+}
+
+// Client returns a client of the engine. It sends nothing yet.
+func (e Endpoint) Client() (*client.Client, error) {
+	if strings.HasPrefix(e.Host, "ssh://") {
+		return nil, fmt.Errorf("cannot use the Docker engine at %q: the volumes of a task must be on this machine", e.Host)
+	}
+	opts := []client.Opt{client.WithHost(e.Host), client.WithAPIVersion(e.API)}
+	if e.TLS != nil {
+		config, err := tlsconfig.Client(tlsconfig.Options{
+			CAFile: e.TLS.CA, CertFile: e.TLS.Cert, KeyFile: e.TLS.Key, InsecureSkipVerify: !e.Verify,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("cannot use the certificates for the Docker engine at %q: %w", e.Host, err)
+		}
+		opts = append([]client.Opt{client.WithHTTPClient(&http.Client{Transport: &http.Transport{TLSClientConfig: config}})}, opts...)
+	}
+	cli, err := client.New(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the Docker engine at %q: %w", e.Host, err)
+	}
+	return cli, nil
+}
+
+// findHost returns the address of the engine that the docker command uses; see
+// https://docs.docker.com/engine/manage-resources/contexts/.
+func findHost(env func(string) string) string {
+	if host := env(client.EnvOverrideHost); host != "" {
+		return host
+	}
+	if host, err := contextHost(env); err == nil && host != "" {
+		return host
+	}
+	return client.DefaultDockerHost
+}
+
+// contextHost returns the address in the current context of the docker
+// command, or "".
+func contextHost(env func(string) string) (string, error) {
+	dir := ConfigDir(env)
+	name := env("DOCKER_CONTEXT")
+	if name == "" {
+		config, err := ReadConfig(filepath.Join(dir, "config.json"))
+		if err != nil {
+			return "", err
+		}
+		name = config.CurrentContext
+	}
+	if name == "" || name == "default" {
+		return "", nil
+	}
+	sum := sha256.Sum256([]byte(name))
+	text, err := os.ReadFile(filepath.Join(dir, "contexts", "meta", hex.EncodeToString(sum[:]), "meta.json"))
+	if err != nil {
+		return "", err
+	}
+	var meta struct {
+		Endpoints map[string]struct{ Host string }
+	}
+	if err := json.Unmarshal(text, &meta); err != nil {
+		return "", err
+	}
+	return meta.Endpoints["docker"].Host, nil
+}
+
+// ConfigDir returns the directory where the docker command keeps its
+// configuration.
+func ConfigDir(env func(string) string) string {
+	if dir := env("DOCKER_CONFIG"); dir != "" {
+		return dir
+	}
+	return filepath.Join(env("HOME"), ".docker")
+}
+
+// Config is the part of the docker command's config.json that matters here; see
+// https://docs.docker.com/reference/cli/docker/#configuration-files.
+type Config struct {
+	Auths          map[string]registry.AuthConfig
+	CredsStore     string            // helper for all registries
+	CredHelpers    map[string]string // helper by registry
+	CurrentContext string
+}
+
+// ReadConfig reads a config.json. A missing file is empty.
+func ReadConfig(name string) (*Config, error) {
+	config := &Config{}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, config); err != nil {
+		return nil, fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	return config, nil
+}

@@ -1,0 +1,49 @@
+package docker
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker/settings"
+	"taskrun/drivers/schema"
+)
+
+var (
+	_ drivers.Configurable   = (*Driver)(nil)
+	_ drivers.Unheeder       = (*Driver)(nil)
+	_ drivers.HostPathUser   = (*Driver)(nil)
+	_ drivers.MemoryEnforcer = (*Driver)(nil)
+)
+
+// ConfigSchema describes the options of the driver.
+func (d *Driver) ConfigSchema() hcldec.Spec { return schema.Of[settings.Options]() }
+
+// SetConfig takes the options of the driver.
+func (d *Driver) SetConfig(config cty.Value) error {
+	o, err := settings.DecodeOptions(config)
+	if err != nil {
+		return fmt.Errorf("cannot configure docker: %w", err)
+	}
+	d.options = o
+	return nil
+}
+
+// Unheeded returns the options that have no effect.
+func (d *Driver) Unheeded(config cty.Value) []drivers.Unheeded { return settings.Unheeded(config) }
+
+// SetHostPaths sets how a path of this machine is found.
+func (d *Driver) SetHostPaths(find func(path string) (string, error)) { d.builder.HostPath = find }
+
+// HostPaths returns the paths of this machine in a config block.
+func (d *Driver) HostPaths(config map[string]any) []drivers.HostPath {
+	return settings.HostPaths(config)
+}
+
+// EnforceMemory does nothing: the engine enforces the limits of all containers.
+func (d *Driver) EnforceMemory() error { return nil }
+
+// EnforcesMemory returns true.
+func (d *Driver) EnforcesMemory() bool { return true }

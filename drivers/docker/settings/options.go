@@ -1,0 +1,148 @@
+// Package settings is what a job asks of a Docker engine: the options of the
+// driver, the config block of a task, and the container that both describe. It
+// talks to no engine.
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"time"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/jobspec/taskenv"
+)
+
+// Options are the options of the driver, for all its tasks; see
+// https://developer.hashicorp.com/nomad/docs/deploy/task-driver/docker#plugin-options.
+// Nomad forbids some things unless an option allows them. Here they are allowed
+// unless an option forbids them, since the engine is the user's own.
+type Options struct {
+	Endpoint string       `cty:"endpoint"`
+	TLS      *daemon.TLS  `cty:"tls"`
+	Auth     *AuthOptions `cty:"auth"`
+
+	ImagePullTimeout        time.Duration `cty:"image_pull_timeout"`
+	PullActivityTimeout     time.Duration `cty:"pull_activity_timeout"`
+	InfraImage              string        `cty:"infra_image"` // empty: made by this program
+	InfraImagePullTimeout   time.Duration `cty:"infra_image_pull_timeout"`
+	ContainerExistsAttempts int           `cty:"container_exists_attempts"`
+
+	AllowPrivileged bool     `cty:"allow_privileged"`
+	AllowCaps       []string `cty:"allow_caps"`     // nil: all
+	AllowRuntimes   []string `cty:"allow_runtimes"` // nil: all
+	PidsLimit       int64    `cty:"pids_limit"`     // 0: none
+	Volumes         struct {
+		Enabled      bool   `cty:"enabled"`
+		SELinuxLabel string `cty:"selinuxlabel"`
+	} `cty:"volumes"`
+
+	ExtraLabels          []string `cty:"extra_labels"`
+	DisableLogCollection bool     `cty:"disable_log_collection"`
+	Logging              *struct {
+		Type   string            `cty:"type"`
+		Config map[string]string `cty:"config"`
+	} `cty:"logging"`
+
+	// The following have no effect; see Unheeded.
+	GC struct {
+		Image      bool   `cty:"image"`
+		Container  *bool  `cty:"container"`
+		ImageDelay string `cty:"image_delay"`
+		Dangling   *struct {
+			Enabled       bool   `cty:"enabled"`
+			DryRun        bool   `cty:"dry_run"`
+			Period        string `cty:"period"`
+			CreationGrace string `cty:"creation_grace"`
+		} `cty:"dangling_containers"`
+	} `cty:"gc"`
+	AllowedModes           []string `cty:"allowed_modes"`
+	NvidiaRuntime          *string  `cty:"nvidia_runtime"`
+	WindowsAllowInsecureCA *bool    `cty:"windows_allow_insecure_container_admin"`
+}
+
+// AuthOptions say where credentials are, instead of the docker command's.
+type AuthOptions struct {
+	Config string `cty:"config"` // path of a file like the docker command's
+	Helper string `cty:"helper"` // for all registries
+}
+
+// Defaults returns the options of a driver that is not configured.
+func Defaults() Options {
+	o := Options{
+		ImagePullTimeout:        5 * time.Minute,
+		PullActivityTimeout:     2 * time.Minute,
+		InfraImagePullTimeout:   5 * time.Minute,
+		ContainerExistsAttempts: 5,
+		AllowPrivileged:         true,
+	}
+	o.Volumes.Enabled = true
+	return o
+}
+
+// DecodeOptions decodes the options of the driver and checks them.
+func DecodeOptions(config cty.Value) (Options, error) {
+	o := Defaults()
+	err := taskenv.Decode(config, &o)
+	if err == nil {
+		err = o.validate()
+	}
+	return o, err
+}
+
+func (o *Options) validate() error {
+	switch {
+	case o.ImagePullTimeout <= 0:
+		return errors.New("image_pull_timeout must be more than 0")
+	case o.PullActivityTimeout <= 0:
+		return errors.New("pull_activity_timeout must be more than 0")
+	case o.InfraImagePullTimeout <= 0:
+		return errors.New("infra_image_pull_timeout must be more than 0")
+	case o.PidsLimit < 0:
+		return errors.New("pids_limit must not be negative")
+	}
+	if l := o.Volumes.SELinuxLabel; l != "" && l != "z" && l != "Z" {
+		return fmt.Errorf("volumes: selinuxlabel %q is not one of z, Z", l)
+	}
+	for _, name := range o.ExtraLabels {
+		if _, err := path.Match(name, ""); err != nil {
+			return fmt.Errorf("extra_labels: %q is no pattern", name)
+		}
+	}
+	return nil
+}
+
+// Unheeded returns the options among the given ones that have no effect.
+func Unheeded(config cty.Value) (list []drivers.Unheeded) {
+	var o Options
+	if taskenv.Decode(config, &o) != nil {
+		return nil // SetConfig reports the error
+	}
+	for _, u := range []struct {
+		given           bool
+		option, instead string
+	}{
+		{o.AllowedModes != nil, "allowed_modes", "the engine allows or refuses modes"},
+		{o.GC.Container != nil && !*o.GC.Container, "gc.container", "containers are removed with their tasks"},
+		{o.GC.Dangling != nil, "gc.dangling_containers", "the keeper of a killed run, or taskrun clean, removes its containers"},
+		{o.GC.Image, "gc.image", "images stay"},
+		{o.NvidiaRuntime != nil, "nvidia_runtime", "tasks get no GPU; set runtime in their config block"},
+		{o.Volumes.Enabled, "volumes.enabled", "--host-paths, or host-paths = true in the config file, gives tasks the paths of this machine"},
+		{o.WindowsAllowInsecureCA != nil, "windows_allow_insecure_container_admin", "only Linux containers are supported"},
+	} {
+		if u.given {
+			list = append(list, drivers.Unheeded{Option: u.option, Instead: u.instead})
+		}
+	}
+	return list
+}
+
+// Builder describes containers to the engine.
+type Builder struct {
+	Options  *Options
+	Run      string                            // label of the run
+	HostPath func(path string) (string, error) // see drivers.HostPathUser; nil: the path itself
+}

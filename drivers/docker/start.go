@@ -1,0 +1,150 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+	"github.com/moby/moby/client/pkg/versions"
+
+	"taskrun/drivers"
+	"taskrun/drivers/docker/daemon"
+	"taskrun/drivers/docker/settings"
+)
+
+// StartTask starts a container. The network is nil unless the container has an
+// address of its own.
+func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
+	if err := d.tasks.Reserve(cfg.ID); err != nil {
+		return nil, nil, err
+	}
+	t, err := d.start(ctx, cfg)
+	if err != nil {
+		d.tasks.Remove(cfg.ID)
+		return nil, nil, err
+	}
+	d.tasks.Put(cfg.ID, t)
+	return t.handle(cfg), t.network, nil
+}
+
+// start starts the container of a task. Nothing is left behind when it fails.
+func (d *Driver) start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
+	c, err := d.options.Decode(cfg.Config)
+	if err != nil {
+		return nil, err
+	}
+	cli, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.images.Provide(ctx, cli, cfg, c); err != nil {
+		return nil, err
+	}
+	opts, err := d.builder.Container(cfg, c)
+	if err != nil {
+		info, _ := cli.ImageInspect(ctx, c.Image)                                                                       // without an answer the ID is empty
+		return nil, fmt.Errorf("Failed to create container configuration for image %q (%q): %w", c.Image, info.ID, err) //nolint:staticcheck // Nomad's words
+	}
+	id, err := d.create(ctx, cli, c, opts)
+	if err != nil {
+		return nil, err
+	}
+	t := d.newTask(cli, cfg, id)
+	t.tty, t.mute = c.TTY, d.options.Mute(opts.HostConfig.LogConfig)
+	if err := t.launch(ctx, c); err != nil {
+		_ = t.remove() // the first error counts
+		return nil, err
+	}
+	return t, nil
+}
+
+// create makes the container of a task, which does not run yet.
+func (d *Driver) create(ctx context.Context, cli *client.Client, c *settings.Config, opts client.ContainerCreateOptions) (string, error) {
+	if err := checkMAC(ctx, cli, c); err != nil {
+		return "", err
+	}
+	d.use()
+	pause := 50 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		made, err := cli.ContainerCreate(ctx, opts)
+		switch {
+		case err == nil:
+			return made.ID, nil
+		case !errdefs.IsConflict(err) || attempt > c.ContainerExistsAttempts:
+			return "", daemon.Error("failed to create container", err)
+		}
+		// The name contains the allocation's ID, so the other container is left
+		// over from an earlier start.
+		if err := daemon.Remove(ctx, cli, opts.Name); err != nil {
+			return "", daemon.Error("Failed to purge container "+opts.Name, err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		pause *= 2
+	}
+}
+
+// macAPI is the first version of the engine's API with the MAC address of an
+// endpoint. Older ones ignore it.
+const macAPI = "1.44"
+
+// checkMAC returns an error if the engine would ignore mac_address.
+func checkMAC(ctx context.Context, cli *client.Client, c *settings.Config) error {
+	if c.MACAddress == "" {
+		return nil
+	}
+	if _, err := cli.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return daemon.Error("cannot ask the engine for its version", err)
+	}
+	if v := cli.ClientVersion(); versions.LessThan(v, macAPI) {
+		return fmt.Errorf("mac_address needs Docker 25 or later: the engine speaks version %s of the API, not %s", v, macAPI)
+	}
+	return nil
+}
+
+// launch starts the container and watches it.
+func (t *task) launch(ctx context.Context, c *settings.Config) (err error) {
+	if t.output, err = openOutput(t.cfg, false); err != nil {
+		return err
+	}
+	if !t.mute {
+		if err := t.attach(ctx); err != nil {
+			return daemon.Error("cannot attach to container "+daemon.ShortID(t.container), err)
+		}
+	}
+	// Waiting begins before the start, so that no end is missed.
+	wait := t.cli.ContainerWait(t.interest, t.container, client.ContainerWaitOptions{Condition: container.WaitConditionNextExit})
+	t.startedAt = time.Now() // it may end before the answer arrives
+	t.watching.Go(func() { t.watch(wait) })
+	_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
+	if err != nil && c.Joins(t.cfg) && revive(ctx, t.cli, t.cfg.Network) {
+		_, err = t.cli.ContainerStart(ctx, t.container, client.ContainerStartOptions{})
+	}
+	if err != nil {
+		return startError(t.container, err)
+	}
+	t.started = true
+	info, err := t.cli.ContainerInspect(ctx, t.container, client.ContainerInspectOptions{})
+	if err != nil && !errdefs.IsNotFound(err) { // it may have ended and been removed
+		return daemon.Error("cannot inspect container "+daemon.ShortID(t.container), err)
+	}
+	t.network = c.NetworkOf(t.cfg, info.Container)
+	return nil
+}
+
+// startError returns the error of a container that did not start. It is
+// recoverable if the engine is the cause, such as a port in use or the state of
+// another container, and not if the container itself is.
+func startError(id string, err error) error {
+	wrapped := fmt.Errorf("Failed to start container %s: %w", id, err) //nolint:staticcheck // Nomad's words
+	if daemon.Unreachable(err) || errdefs.IsConflict(err) || errdefs.IsInternal(err) && !errdefs.IsNotFound(err) {
+		return drivers.Recoverable(wrapped)
+	}
+	return wrapped
+}
