@@ -59,7 +59,7 @@ func (a *app) check(entry preflight.Entry, files []jobfile.File, diagnostics job
 	c, done := a.preflight(entry, files, opts, machine)
 	defer done()
 	c.Prepare()
-	return opts.strictly(sorted(diagnostics, c.Check()))
+	return opts.wanted(sorted(diagnostics, c.Check()))
 }
 
 // sorted joins diagnostics in the order of the files.

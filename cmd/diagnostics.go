@@ -135,7 +135,11 @@ func annotation(p jobspec.Diagnostic) string {
 		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(visible.String(p.Range.File)),
 			p.Range.Start.Line, p.Range.Start.Column, p.Range.End.Line, p.Range.End.Column)
 	}
-	return fmt.Sprintf("::%s%s::%s", p.Severity, place, escapeData(message))
+	level := p.Severity.String()
+	if p.Severity == jobspec.Hint {
+		level = "notice" // the least that GitHub knows
+	}
+	return fmt.Sprintf("::%s%s::%s", level, place, escapeData(message))
 }
 
 // escapeData and property write text so that it cannot end a workflow command.

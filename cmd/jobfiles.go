@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/pflag"
@@ -23,6 +24,7 @@ left out if the folder has exactly one *.nomad.hcl, *.nomad or job.hcl.`
 type jobOptions struct {
 	jobfile.Options
 	strict       bool
+	hints        bool
 	stubs, local string // the values of --stubs and its old spelling
 	flags        *pflag.FlagSet
 	maxAllocs    allocLimit
@@ -59,10 +61,14 @@ func (l *allocLimit) Set(text string) error {
 
 func (l *allocLimit) Type() string { return "count" }
 
-// strictly turns warnings into errors when the user wants that.
-func (o *jobOptions) strictly(diagnostics jobspec.Diagnostics) jobspec.Diagnostics {
-	if o.strict {
-		for i := range diagnostics {
+// wanted turns warnings into errors with --strict, and drops hints without
+// --hints.
+func (o *jobOptions) wanted(diagnostics jobspec.Diagnostics) jobspec.Diagnostics {
+	if !o.hints {
+		diagnostics = slices.DeleteFunc(diagnostics, func(d jobspec.Diagnostic) bool { return d.Severity == jobspec.Hint })
+	}
+	for i, d := range diagnostics {
+		if o.strict && d.Severity == jobspec.Warning {
 			diagnostics[i].Severity = jobspec.Error
 		}
 	}

@@ -31,6 +31,7 @@ var samples = map[string][3]string{
 	"diff":              {"true", "false", "true"},
 	"driver":            {"a=file", "b=env", "c=flag"},
 	"enforce-memory":    {"true", "false", "true"},
+	"hints":             {"true", "false", "true"},
 	"host-paths":        {"true", "false", "true"},
 	"escape":            {"x", "none", "~"},
 	"exit-code-from":    {"file", "env", "flag"},

@@ -28,7 +28,7 @@ func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataD
 	if stage != nil {
 		stage.admit(c.Files)
 	}
-	diagnostics = opts.strictly(sorted(diagnostics, c.Check()))
+	diagnostics = opts.wanted(sorted(diagnostics, c.Check()))
 	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
 		return nil, nil, err
 	}

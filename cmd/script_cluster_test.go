@@ -72,7 +72,7 @@ func clusterRules(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 	}
 	job.Canonicalize()
 	jobspec.Register(job)
-	return validate.Job(job)
+	return validate.Job(job, nil)
 }
 
 // clusterd CA DIR is that process. SIGUSR1 breaks off the connections that

@@ -29,7 +29,8 @@ Nothing is started. The exit code is 2 if there are errors. Everything that
 its drivers, its attributes, and what runs on it.
 
 With --strict every warning of "taskrun up" is an error as well, such as blocks
-and options that have no effect here.
+and options that have no effect here. With --hints deprecated forms and other
+advice are shown too; hints are never errors.
 
 ` + fileHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return runValidate(cmd.Context(), a, args, opts) },
@@ -38,6 +39,7 @@ and options that have no effect here.
 	opts.machineOptions.bind(cmd.Flags())
 	opts.bindStubs(cmd.Flags())
 	opts.bindStrict(cmd.Flags())
+	cmd.Flags().BoolVar(&opts.hints, "hints", false, "show advice as well, such as deprecated forms")
 	opts.bindMaxAllocs(cmd.Flags())
 	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")
 	complete(cmd, "output", string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet))
@@ -75,18 +77,27 @@ func runValidate(ctx context.Context, a *app, args []string, opts validateOption
 	return err
 }
 
-// valid says that files are in order.
+// valid says that files are in order, and how many warnings and hints they have.
 func valid(files []jobfile.File, diagnostics jobspec.Diagnostics) string {
 	text := fmt.Sprintf("%d job files are valid", len(files))
 	if len(files) == 1 {
 		text = fmt.Sprintf("%s is valid", visible.String(files[0].Name))
 	}
-	switch n := len(diagnostics); n {
-	case 0:
-		return text
-	case 1:
-		return text + ", with 1 warning"
-	default:
-		return fmt.Sprintf("%s, with %d warnings", text, n)
+	count := map[jobspec.Severity]int{}
+	for _, d := range diagnostics {
+		count[d.Severity]++
 	}
+	joint := ", with "
+	for _, s := range []jobspec.Severity{jobspec.Warning, jobspec.Hint} {
+		switch n := count[s]; {
+		case n == 1:
+			text += joint + "1 " + s.String()
+		case n > 1:
+			text += fmt.Sprintf("%s%d %ss", joint, n, s)
+		default:
+			continue
+		}
+		joint = " and "
+	}
+	return text
 }

@@ -41,7 +41,7 @@ func diagnosticsOf(text string, opts jobspec.Options) jobspec.Diagnostics {
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, opts)
 	if file.Job != nil {
 		file.Job.Canonicalize()
-		found := validate.Job(file.Job)
+		found := validate.Job(file.Job, file.Positions)
 		file.Place(found)
 		diagnostics = append(diagnostics, found...)
 	}

@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// Severity tells whether a Diagnostic keeps a job from running.
+// Severity is how much a Diagnostic matters.
 type Severity int
 
 const (
 	// Error keeps the job from running.
 	Error Severity = iota
-	// Warning is shown and, but for --strict, does no more.
+	// Warning marks what is likely not meant: it is ignored, or works otherwise
+	// than it reads. With --strict it keeps the job from running.
 	Warning
+	// Hint is an opinion about a job that does what it says, such as a
+	// deprecated form. It is shown on request and never refuses a job.
+	Hint
 )
 
-// String returns the word used in output: "error" or "warning".
-func (s Severity) String() string {
-	if s == Warning {
-		return "warning"
-	}
-	return "error"
-}
+// String returns the word used in output: "error", "warning" or "hint".
+func (s Severity) String() string { return [...]string{"error", "warning", "hint"}[s] }
 
 // Pos is a place in a source text.
 type Pos struct {

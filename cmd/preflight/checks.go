@@ -69,7 +69,7 @@ func withStubs(find func(*Case) jobspec.Diagnostics) func(*Case) jobspec.Diagnos
 	}
 }
 
-func rules(_ *Case, f File) jobspec.Diagnostics { return validate.Job(f.Job) }
+func rules(_ *Case, f File) jobspec.Diagnostics { return validate.Job(f.Job, f.Positions) }
 
 func size(c *Case, f File) jobspec.Diagnostics {
 	if c.MaxAllocs == 0 {

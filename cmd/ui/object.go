@@ -29,7 +29,7 @@ type Run struct {
 
 // Diagnostic is what an object of type "diagnostic" says besides.
 type Diagnostic struct {
-	Severity string `json:"severity"` // error or warning
+	Severity string `json:"severity"` // error, warning or hint
 	Summary  string `json:"summary"`
 	Detail   string `json:"detail"`
 	File     string `json:"file"`

@@ -85,7 +85,7 @@ func rules(node *taskenv.Node) func(httpapi.Order, *api.Job) jobspec.Diagnostics
 		for i := range limits {
 			limits[i].Summary += ". Update the Scheduler Configuration to allow oversubscription."
 		}
-		return slices.Concat(validate.Job(job), validate.Allocations(job, 10_000), limits)
+		return slices.Concat(validate.Job(job, nil), validate.Allocations(job, 10_000), limits)
 	}
 }
 

@@ -17,7 +17,7 @@ type Kind int
 const (
 	// Failure is the severity and the summary of an error.
 	Failure Kind = iota
-	// Caution is the severity and the summary of a warning.
+	// Caution is the severity and the summary of a warning or a hint.
 	Caution
 	// Location is the file and line.
 	Location
@@ -57,9 +57,9 @@ func (Plain) Paint(_ Kind, text string) string { return text }
 //	  did you mean "driver"?
 func Render(w io.Writer, p jobspec.Diagnostic, sources map[string][]byte, style Style) error {
 	var b strings.Builder
-	kind := Failure
-	if p.Severity == jobspec.Warning {
-		kind = Caution
+	kind := Caution
+	if p.Severity == jobspec.Error {
+		kind = Failure
 	}
 	for i, line := range wrap(fmt.Sprintf("%s: %s", p.Severity, p.Summary), style.Width()-len(indent)) {
 		if i > 0 {

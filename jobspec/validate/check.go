@@ -37,7 +37,7 @@ func (c *checker) check(s *api.Service, k *api.ServiceCheck, at jobspec.Path) {
 		c.refuse(at, "check has no port", "neither has its service", "add port = … to the check or its service")
 	}
 	if k.Advertise != "" {
-		c.warn(at.Attr("advertise"), "advertise has no effect", "", "remove it")
+		c.hint(at.Attr("advertise"), "advertise has no effect", "", "remove it")
 	}
 	switch s.Provider {
 	case providerConsul:

@@ -33,13 +33,13 @@ func FuzzJob(f *testing.F) {
 		if json.Unmarshal(text, &outer) != nil || outer.Job == nil || !canonicalize(outer.Job) {
 			t.Skip()
 		}
-		diagnostics := validate.Job(outer.Job)
+		diagnostics := validate.Job(outer.Job, nil)
 		for _, p := range diagnostics {
 			if p.Path != jobspec.Root && !strings.HasPrefix(string(p.Path), string(jobspec.Root)+".") || p.Summary == "" {
 				t.Errorf("diagnostic without path or summary: %+v", p)
 			}
 		}
-		if diff := cmp.Diff(diagnostics, validate.Job(outer.Job)); diff != "" {
+		if diff := cmp.Diff(diagnostics, validate.Job(outer.Job, nil)); diff != "" {
 			t.Errorf("the second answer differs (-first +second):\n%s", diff)
 		}
 	})

@@ -97,7 +97,7 @@ func check(t *testing.T, path string) jobspec.Diagnostics {
 		t.Fatalf("cannot parse: %v", diagnostics)
 	}
 	file.Job.Canonicalize()
-	found := validate.Job(file.Job)
+	found := validate.Job(file.Job, file.Positions)
 	file.Place(found)
 	found.Sort()
 	return found
@@ -113,4 +113,31 @@ func render(diagnostics jobspec.Diagnostics) string {
 		}
 	}
 	return b.String()
+}
+
+// A shutdown_delay of 0 is an answer where it is written.
+func TestWrittenShutdownDelayIsAnAnswer(t *testing.T) {
+	t.Parallel()
+	for written, want := range map[string]int{"": 1, `shutdown_delay = "0s"`: 0, `shutdown_delay = "5s"`: 0} {
+		text := `job "j" {
+			group "g" {
+				task "t" {
+					driver = "raw_exec"
+					` + written + `
+					service {
+						name     = "s"
+						provider = "nomad"
+					}
+				}
+			}
+		}`
+		file, diagnostics := jobspec.Parse(jobspec.Source{Name: "j.nomad.hcl", Text: []byte(text)}, jobspec.Options{})
+		if diagnostics.HasErrors() {
+			t.Fatal(diagnostics)
+		}
+		file.Job.Canonicalize()
+		if got := validate.Job(file.Job, file.Positions); len(got) != want || want > 0 && got[0].Severity != jobspec.Hint {
+			t.Errorf("%q: %v, want %d hints", written, got, want)
+		}
+	}
 }

@@ -75,13 +75,13 @@ func (g *group) basics() {
 // ignoredDisconnect warns of the attributes that the disconnect block replaced.
 func (g *group) ignoredDisconnect() {
 	if g.tg.MaxClientDisconnect != nil {
-		g.warn(g.at.Attr("max_client_disconnect"), "max_client_disconnect has no effect", "", "write disconnect { lost_after = … }")
+		g.hint(g.at.Attr("max_client_disconnect"), "max_client_disconnect has no effect", "", "write disconnect { lost_after = … }")
 	}
 	if g.tg.StopAfterClientDisconnect != nil {
-		g.warn(g.at.Attr("stop_after_client_disconnect"), "stop_after_client_disconnect has no effect", "", "write disconnect { stop_on_client_after = … }")
+		g.hint(g.at.Attr("stop_after_client_disconnect"), "stop_after_client_disconnect has no effect", "", "write disconnect { stop_on_client_after = … }")
 	}
 	if g.tg.PreventRescheduleOnLost != nil {
-		g.warn(g.at.Attr("prevent_reschedule_on_lost"), "prevent_reschedule_on_lost has no effect", "", "write disconnect { replace = … }")
+		g.hint(g.at.Attr("prevent_reschedule_on_lost"), "prevent_reschedule_on_lost has no effect", "", "write disconnect { replace = … }")
 	}
 }
 

@@ -66,12 +66,12 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
 	switch n := len(id.Audience); {
 	case n == 0:
-		c.warn(at, "identity has no audience", "whoever gets the token can use it anywhere", `add aud = ["NAME"]`)
+		c.hint(at, "identity has no audience", "whoever gets the token can use it anywhere", `add aud = ["NAME"]`)
 	case n > 1:
-		c.warn(at.Attr("aud"), "identity has several audiences", "each of them can use the token with the others", "write an identity for each")
+		c.hint(at.Attr("aud"), "identity has several audiences", "each of them can use the token with the others", "write an identity for each")
 	}
 	if !isDefault(id) && id.TTL == 0 {
-		c.warn(at, "identity does not expire", "", `add ttl = "1h" or the like`)
+		c.hint(at, "identity does not expire", "", `add ttl = "1h" or the like`)
 	}
 	if id.Env && id.ChangeMode != "restart" {
 		c.warn(at.Attr("env"), "a renewed token does not reach the task", "a running process cannot get new environment variables", `add change_mode = "restart"`)

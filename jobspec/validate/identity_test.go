@@ -37,12 +37,12 @@ func TestIdentityRules(t *testing.T) {
 		{
 			name: "advice", task: named(func(id *api.WorkloadIdentity) { id.Audience, id.TTL, id.Env = nil, 0, true }),
 			want: []string{
-				"warning " + at + "[0]: identity has no audience",
-				"warning " + at + "[0]: identity does not expire",
+				"hint " + at + "[0]: identity has no audience",
+				"hint " + at + "[0]: identity does not expire",
 				"warning " + at + "[0].env: a renewed token does not reach the task",
 			},
 		},
-		{name: "several audiences", task: named(func(id *api.WorkloadIdentity) { id.Audience = []string{"a", "b"} }), want: []string{"warning " + at + "[0].aud: identity has several audiences"}},
+		{name: "several audiences", task: named(func(id *api.WorkloadIdentity) { id.Audience = []string{"a", "b"} }), want: []string{"hint " + at + "[0].aud: identity has several audiences"}},
 		{name: "default", task: identities(&api.WorkloadIdentity{Env: true})},
 		{name: "default with ttl", task: identities(&api.WorkloadIdentity{Name: "default", TTL: time.Hour}), want: []string{"error " + at + ".ttl: the default identity does not expire"}},
 		{name: "two defaults", task: identities(&api.WorkloadIdentity{}, &api.WorkloadIdentity{Name: "default"})},
@@ -66,7 +66,7 @@ func TestVaultAndSecretRules(t *testing.T) {
 		{name: "vault", task: vault(api.Vault{Role: "r"})},
 		{name: "vault change mode", task: vault(api.Vault{ChangeMode: new("script")}), want: []string{inTask + ".vault.change_mode: unknown change mode"}},
 		{name: "vault without signal", task: vault(api.Vault{ChangeMode: new("signal"), ChangeSignal: new("")}), want: []string{inTask + ".vault: change_signal is missing"}},
-		{name: "vault policies", task: vault(api.Vault{Policies: []string{"p"}}), want: []string{"warning job.group[0].task[0].vault.policies: policies has no effect"}},
+		{name: "vault policies", task: vault(api.Vault{Policies: []string{"p"}}), want: []string{"hint job.group[0].task[0].vault.policies: policies has no effect"}},
 
 		{name: "nomad", task: secrets(&api.Secret{Name: "a", Provider: "nomad", Path: "p", Config: map[string]any{"namespace": "n"}})},
 		{name: "plugin", task: secrets(&api.Secret{Name: "a", Provider: "1password", Path: "p", Env: some})},

@@ -63,11 +63,11 @@ func TestPeriodicRules(t *testing.T) {
 		{name: "sysbatch", job: periodic("sysbatch", &api.PeriodicConfig{Specs: []string{"@hourly"}})},
 		{name: "disabled", job: periodic("service", &api.PeriodicConfig{Enabled: new(false), Specs: []string{"@reboot"}})},
 		{name: "service", job: periodic("service", &api.PeriodicConfig{Specs: []string{"@daily"}}), want: []string{"error job.periodic: periodic is for batch jobs"}},
-		{name: "cron", job: periodic("batch", &api.PeriodicConfig{Spec: new("@daily")}), want: []string{"warning job.periodic.cron: cron is deprecated"}},
+		{name: "cron", job: periodic("batch", &api.PeriodicConfig{Spec: new("@daily")}), want: []string{"hint job.periodic.cron: cron is deprecated"}},
 		{
 			name: "cron and crons",
 			job:  periodic("batch", &api.PeriodicConfig{Spec: new("@daily"), Specs: []string{"@daily"}}),
-			want: []string{"warning job.periodic.cron: cron is deprecated", "error job.periodic: cron and crons exclude each other"},
+			want: []string{"hint job.periodic.cron: cron is deprecated", "error job.periodic: cron and crons exclude each other"},
 		},
 		{name: "neither", job: periodic("batch", &api.PeriodicConfig{}), want: []string{"error job.periodic: periodic has no cron expression"}},
 		{name: "time zone", job: periodic("batch", &api.PeriodicConfig{Specs: []string{"@daily"}, TimeZone: new("Mars/Base")}), want: []string{"error job.periodic.time_zone: unknown time zone"}},
@@ -226,9 +226,9 @@ func TestGroupRules(t *testing.T) {
 				g.MaxClientDisconnect, g.StopAfterClientDisconnect, g.PreventRescheduleOnLost = new(time.Hour), new(time.Hour), new(true)
 			},
 			want: []string{
-				"warning job.group[0].max_client_disconnect: max_client_disconnect has no effect",
-				"warning job.group[0].stop_after_client_disconnect: stop_after_client_disconnect has no effect",
-				"warning job.group[0].prevent_reschedule_on_lost: prevent_reschedule_on_lost has no effect",
+				"hint job.group[0].max_client_disconnect: max_client_disconnect has no effect",
+				"hint job.group[0].stop_after_client_disconnect: stop_after_client_disconnect has no effect",
+				"hint job.group[0].prevent_reschedule_on_lost: prevent_reschedule_on_lost has no effect",
 			},
 		},
 		{name: "no task", group: func(g *api.TaskGroup) { g.Tasks = nil }, want: []string{"error job.group[0]: group has no task"}},

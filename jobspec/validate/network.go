@@ -38,7 +38,7 @@ func (g *group) networks() {
 		}
 		for j, n := range t.Resources.Networks {
 			at := g.at.Index("task", i).Attr("resources").Index("network", j)
-			g.warn(at, "a network in a task is deprecated", "", "move it to the group")
+			g.hint(at, "a network in a task is deprecated", "", "move it to the group")
 			g.taskNetwork(orEmpty(n), t.Name, at, claims)
 		}
 	}
@@ -96,9 +96,9 @@ func (g *group) cniArgs(cni *api.CNIConfig, seen map[string]bool, at jobspec.Pat
 
 func (c *checker) ignoredNetwork(n *api.NetworkResource, at jobspec.Path) {
 	if n.Device != "" {
-		c.warn(at.Attr("device"), "device has no effect", "", "remove it; host_network of a port chooses the interface")
+		c.hint(at.Attr("device"), "device has no effect", "", "remove it; host_network of a port chooses the interface")
 	}
 	if n.MBits != nil {
-		c.warn(at.Attr("mbits"), "mbits has no effect", "", "remove it")
+		c.hint(at.Attr("mbits"), "mbits has no effect", "", "remove it")
 	}
 }

@@ -17,7 +17,7 @@ func TestNetworkRules(t *testing.T) {
 	inTask := func(n api.NetworkResource) func(*api.Task) {
 		return func(t *api.Task) { t.Resources = &api.Resources{Networks: []*api.NetworkResource{&n}} }
 	}
-	const deprecated = "warning job.group[0].task[0].resources.network[0]: a network in a task is deprecated"
+	const deprecated = "hint job.group[0].task[0].resources.network[0]: a network in a task is deprecated"
 	checkFaults(t, []fault{
 		{name: "to the same number", group: network(dynamic(api.Port{Label: "a", To: -1}, api.Port{Label: "b", To: 65535}))},
 		{
@@ -61,7 +61,7 @@ func TestNetworkRules(t *testing.T) {
 		{name: "hostname with a blank", group: network(api.NetworkResource{Hostname: "a b"}), want: []string{"warning job.group[0].network[0].hostname: hostname is not a DNS name"}},
 		{
 			name: "no effect", group: network(api.NetworkResource{Device: "eth0", MBits: new(10)}),
-			want: []string{"warning job.group[0].network[0].device: device has no effect", "warning job.group[0].network[0].mbits: mbits has no effect"},
+			want: []string{"hint job.group[0].network[0].device: device has no effect", "hint job.group[0].network[0].mbits: mbits has no effect"},
 		},
 		{name: "network of a task", task: inTask(dynamic(api.Port{Label: "admin"})), want: []string{deprecated}},
 		{

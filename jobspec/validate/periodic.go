@@ -20,7 +20,7 @@ func (w *whole) periodic() {
 	at := jobspec.Root.Attr("periodic")
 	spec := deref(p.Spec)
 	if spec != "" {
-		w.warn(at.Attr("cron"), "cron is deprecated", "", fmt.Sprintf("write crons = [%q]", spec))
+		w.hint(at.Attr("cron"), "cron is deprecated", "", fmt.Sprintf("write crons = [%q]", spec))
 	}
 	if p.Enabled != nil && !*p.Enabled {
 		return

@@ -16,7 +16,7 @@ func TestReferencesToPortsAndMeta(t *testing.T) {
 	}
 	meta := func(j *api.Job) { j.Meta = map[string]string{"my-key": "v"} }
 	const inEnv = "warning job.group[0].task[0].env.A: "
-	const legacy = "warning job.group[0].task[0].resources.network[0]: a network in a task is deprecated"
+	const legacy = "hint job.group[0].task[0].resources.network[0]: a network in a task is deprecated"
 	checkFaults(t, []fault{
 		{name: "each family", group: ports, task: env("$NOMAD_PORT_http ${NOMAD_IP_http} NOMAD_ADDR_http NOMAD_HOST_PORT_http NOMAD_HOST_IP_http NOMAD_HOST_ADDR_http NOMAD_ALLOC_PORT_http NOMAD_ALLOC_IP_http NOMAD_ALLOC_ADDR_http NOMAD_ALLOC_INTERFACE_http")},
 		{name: "raw and clean label", group: ports, task: env("${NOMAD_PORT_my-port} ${NOMAD_PORT_my_port} ${NOMAD_PORT_a.b}")},

@@ -33,10 +33,10 @@ func (t *task) resources() {
 	t.memory(r, at)
 	t.devices(r, at)
 	if deref(r.DiskMB) != 0 {
-		t.warn(at.Attr("disk"), "disk has no effect", "", "write ephemeral_disk { size = … } in the group")
+		t.hint(at.Attr("disk"), "disk has no effect", "", "write ephemeral_disk { size = … } in the group")
 	}
 	if deref(r.IOPS) != 0 {
-		t.warn(at.Attr("iops"), "iops has no effect", "", "remove it")
+		t.hint(at.Attr("iops"), "iops has no effect", "", "remove it")
 	}
 }
 

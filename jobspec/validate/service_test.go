@@ -44,7 +44,7 @@ func TestServiceRules(t *testing.T) {
 		{name: "kind", group: group(func(s *api.Service) { s.Provider, s.Kind = "consul", "gateway" }), want: []string{"error job.group[0].service[0].kind: unknown service kind"}},
 		{
 			name: "identity", group: group(func(s *api.Service) { s.Identity = &api.WorkloadIdentity{Name: "x", TTL: time.Hour} }),
-			want: []string{"error job.group[0].service[0].identity: identity of a service has no audience", "warning job.group[0].service[0].identity: identity has no audience"},
+			want: []string{"error job.group[0].service[0].identity: identity of a service has no audience", "hint job.group[0].service[0].identity: identity has no audience"},
 		},
 		{name: "driver mode in a group", group: group(func(s *api.Service) { s.AddressMode = "driver" }), want: []string{"error job.group[0].service[0].address_mode: address_mode driver is for services of a task"}},
 		{name: "unknown task", group: group(func(s *api.Service) { s.TaskName = "tt" }), want: []string{`warning job.group[0].service[0].task: task "tt" is not defined`}},
@@ -79,7 +79,7 @@ func TestServiceRules(t *testing.T) {
 				t.Resources = &api.Resources{Networks: []*api.NetworkResource{{ReservedPorts: []api.Port{{Label: "own", Value: 80}}}}}
 				task(func(s *api.Service) { s.PortLabel = "own" })(t)
 			},
-			want: []string{"warning job.group[0].task[0].resources.network[0]: a network in a task is deprecated"},
+			want: []string{"hint job.group[0].task[0].resources.network[0]: a network in a task is deprecated"},
 		},
 	})
 }
@@ -107,7 +107,7 @@ func TestServicesOfAGroup(t *testing.T) {
 			name:  "no shutdown_delay in the group",
 			group: func(g *api.TaskGroup) { g.ShutdownDelay, g.Services = nil, []*api.Service{nomadService()} },
 			task:  func(t *api.Task) { t.ShutdownDelay = 0 },
-			want:  []string{"warning job.group[0]: group with a service has no shutdown_delay"},
+			want:  []string{"hint job.group[0]: group with a service has no shutdown_delay"},
 		},
 		{
 			name:  "one shutdown_delay is enough for the group",
@@ -120,12 +120,12 @@ func TestServicesOfAGroup(t *testing.T) {
 				g.Services[0].TaskName = "t"
 			},
 			task: func(t *api.Task) { t.ShutdownDelay = 0 },
-			want: []string{"warning job.group[0].task[0]: task with a service has no shutdown_delay"},
+			want: []string{"hint job.group[0].task[0]: task with a service has no shutdown_delay"},
 		},
 		{
 			name: "no shutdown_delay in a task with a service",
 			task: func(t *api.Task) { t.ShutdownDelay, t.Services = 0, []*api.Service{nomadService()} },
-			want: []string{"warning job.group[0].task[0]: task with a service has no shutdown_delay"},
+			want: []string{"hint job.group[0].task[0]: task with a service has no shutdown_delay"},
 		},
 	})
 }
@@ -185,7 +185,7 @@ func TestCheckRules(t *testing.T) {
 		{name: "script without task", group: consul(func(k *api.ServiceCheck) { k.Type, k.Command = "script", "/bin/true" }), want: []string{at + ": script check names no task"}},
 		{name: "unknown task", group: nomad(func(k *api.ServiceCheck) { k.TaskName = "tt" }), want: []string{at + `.task: task "tt" is not defined`}},
 		{name: "driver mode in a group", group: consul(func(k *api.ServiceCheck) { k.AddressMode, k.TaskName = "driver", "t" }), want: []string{at + ".address_mode: address_mode driver is for services of a task"}},
-		{name: "advertise", group: consul(func(k *api.ServiceCheck) { k.Advertise = "a" }), want: []string{"warning job.group[0].service[0].check[0].advertise: advertise has no effect"}},
+		{name: "advertise", group: consul(func(k *api.ServiceCheck) { k.Advertise = "a" }), want: []string{"hint job.group[0].service[0].check[0].advertise: advertise has no effect"}},
 		{name: "expose tcp", group: consul(func(k *api.ServiceCheck) { k.Type, k.Expose = "tcp", true }), want: []string{at + ".expose: expose is for http and grpc checks"}},
 		{
 			name: "threshold of a script",

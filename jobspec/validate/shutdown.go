@@ -6,11 +6,12 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// shutdownDelays warns of services whose tasks are stopped at the moment in which
-// they are taken out of the catalog: requests that are on their way fail.
+// shutdownDelays advises on services whose tasks stop at the moment in which they
+// leave the catalog: requests that are on their way fail. A delay of 0 that is
+// written is an answer.
 func (g *group) shutdownDelays() {
 	named := map[string]bool{}
-	anyTask, delayed := false, deref(g.tg.ShutdownDelay) > 0
+	anyTask, delayed := false, g.tg.ShutdownDelay != nil
 	for i, s := range g.tg.Services {
 		s := orEmpty(s)
 		switch {
@@ -18,7 +19,7 @@ func (g *group) shutdownDelays() {
 			named[s.TaskName] = true
 		case s.Connect != nil && s.Connect.SidecarTask != nil:
 			if s.Connect.SidecarTask.ShutdownDelay == nil {
-				g.warn(g.at.Index("service", i).Attr("connect").Attr("sidecar_task"), "sidecar has no shutdown_delay",
+				g.hint(g.at.Index("service", i).Attr("connect").Attr("sidecar_task"), "sidecar has no shutdown_delay",
 					fmt.Sprintf("service %q may lose requests when it stops", s.Name), shutdownHint)
 			}
 		default:
@@ -27,14 +28,16 @@ func (g *group) shutdownDelays() {
 	}
 	for i, t := range g.tg.Tasks {
 		t := orEmpty(t)
-		delayed = delayed || t.ShutdownDelay > 0
-		if t.ShutdownDelay == 0 && (named[t.Name] || len(t.Services) > 0) {
-			g.warn(g.at.Index("task", i), "task with a service has no shutdown_delay",
+		_, own := g.written[g.at.Index("task", i).Attr("shutdown_delay")]
+		own = own || t.ShutdownDelay != 0
+		delayed = delayed || own
+		if !own && (named[t.Name] || len(t.Services) > 0) {
+			g.hint(g.at.Index("task", i), "task with a service has no shutdown_delay",
 				fmt.Sprintf("%s may lose requests when task %q stops", servicesOf(t, named), t.Name), shutdownHint)
 		}
 	}
 	if anyTask && !delayed {
-		g.warn(g.at, "group with a service has no shutdown_delay", fmt.Sprintf("its services may lose requests when group %q stops", g.name), shutdownHint)
+		g.hint(g.at, "group with a service has no shutdown_delay", fmt.Sprintf("its services may lose requests when group %q stops", g.name), shutdownHint)
 	}
 }
 

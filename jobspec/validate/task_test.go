@@ -124,7 +124,7 @@ func TestResourceRules(t *testing.T) {
 		{name: "secrets", task: resources(api.Resources{MemoryMB: new(20), SecretsMB: new(21)}), want: []string{at + ".secrets: secrets exceeds memory"}},
 		{
 			name: "no effect", task: resources(api.Resources{DiskMB: new(5), IOPS: new(5)}),
-			want: []string{"warning job.group[0].task[0].resources.disk: disk has no effect", "warning job.group[0].task[0].resources.iops: iops has no effect"},
+			want: []string{"hint job.group[0].task[0].resources.disk: disk has no effect", "hint job.group[0].task[0].resources.iops: iops has no effect"},
 		},
 		{
 			name: "devices",

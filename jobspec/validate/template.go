@@ -62,7 +62,7 @@ func (t *template) check() {
 		t.task.refuse(t.at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %s and max is %s", plain(*w.Min), plain(*w.Max)), "lower min or raise max")
 	}
 	if deref(t.VaultGrace) != 0 {
-		t.task.warn(t.at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
+		t.task.hint(t.at.Attr("vault_grace"), "vault_grace has no effect", "", "remove it")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestTemplateRules(t *testing.T) {
 			want: []string{at + ".wait: wait.min is above wait.max"},
 		},
 		{name: "wait.min alone", task: template(func(k *api.Template) { k.Wait = &api.WaitConfig{Min: new(10 * time.Second)} })},
-		{name: "vault_grace", task: template(func(k *api.Template) { k.VaultGrace = new(time.Second) }), want: []string{"warning job.group[0].task[0].template[0].vault_grace: vault_grace has no effect"}},
+		{name: "vault_grace", task: template(func(k *api.Template) { k.VaultGrace = new(time.Second) }), want: []string{"hint job.group[0].task[0].template[0].vault_grace: vault_grace has no effect"}},
 		{
 			name: "one destination twice", task: func(t *api.Task) {
 				t.Templates = []*api.Template{{EmbeddedTmpl: new("x"), DestPath: new("local/x")}, {EmbeddedTmpl: new("y"), DestPath: new("local/x")}}

@@ -22,10 +22,15 @@ import (
 // File.Place adds. The job is not changed.
 //
 // An Error is what a Nomad server refuses, or what it accepts and what is then
-// certain to fail. A Warning is what it accepts and drops, ignores or advises
-// against.
-func Job(job *api.Job) jobspec.Diagnostics {
-	c := &checker{job: job, kind: deref(job.Type), seen: map[jobspec.Diagnostic]bool{}}
+// certain to fail. A Warning is what it accepts and drops, ignores or resolves
+// otherwise than it reads. A Hint is advice: Nomad runs the job as it is written,
+// and a newer form or an attribute more would serve it better.
+//
+// Written are the positions of the job in its source. They tell an attribute
+// that is written from one that is not; without them the latter is assumed of
+// those that are zero.
+func Job(job *api.Job, written jobspec.Positions) jobspec.Diagnostics {
+	c := &checker{job: job, written: written, kind: deref(job.Type), seen: map[jobspec.Diagnostic]bool{}}
 	w := &whole{c}
 	w.identification()
 	w.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
@@ -43,6 +48,7 @@ type whole struct{ *checker }
 // checker walks one job and collects what it finds.
 type checker struct {
 	job         *api.Job
+	written     jobspec.Positions
 	kind        string // the job's type
 	diagnostics jobspec.Diagnostics
 	seen        map[jobspec.Diagnostic]bool // a fault of a job's block shows in every group that inherits it
@@ -54,6 +60,10 @@ func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
 
 func (c *checker) warn(at jobspec.Path, summary, detail, remedy string) {
 	c.report(jobspec.Diagnostic{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+func (c *checker) hint(at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Diagnostic{Severity: jobspec.Hint, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
 }
 
 func (c *checker) report(p jobspec.Diagnostic) {

@@ -37,7 +37,7 @@ func checkFaults(t *testing.T, faults []fault) {
 				f.task(job.TaskGroups[0].Tasks[0])
 			}
 			job.Canonicalize()
-			diagnostics := Job(job)
+			diagnostics := Job(job, nil)
 			if diff := cmp.Diff(f.want, outline(diagnostics)); diff != "" {
 				t.Errorf("diagnostics (-want +got):\n%s\n%s", diff, diagnostics.Error())
 			}
@@ -78,7 +78,7 @@ func TestValidJobHasNoDiagnostic(t *testing.T) {
 		job := validJob()
 		job.Type = new(kind)
 		job.Canonicalize()
-		if diagnostics := Job(job); len(diagnostics) > 0 {
+		if diagnostics := Job(job, nil); len(diagnostics) > 0 {
 			t.Errorf("%s job:\n%v", kind, diagnostics.Error())
 		}
 	}
@@ -119,7 +119,7 @@ func TestRemediesNameWhatWasMeant(t *testing.T) {
 			job := validJob()
 			c.edit(job, job.TaskGroups[0], job.TaskGroups[0].Tasks[0])
 			job.Canonicalize()
-			diagnostics := Job(job)
+			diagnostics := Job(job, nil)
 			if len(diagnostics) != 1 || diagnostics[0].Remedy != c.want {
 				t.Errorf("got %+v, want one diagnostic with the remedy %q", diagnostics, c.want)
 			}
@@ -144,7 +144,7 @@ func TestInheritedFaultIsReportedOnceWhereItWasWritten(t *testing.T) {
 		"error job.migrate.health_check: unknown health check",
 		"error job.group[1].migrate.max_parallel: max_parallel is negative",
 	}
-	if diff := cmp.Diff(want, outline(Job(job))); diff != "" {
+	if diff := cmp.Diff(want, outline(Job(job, nil))); diff != "" {
 		t.Errorf("diagnostics (-want +got):\n%s", diff)
 	}
 }
@@ -167,7 +167,7 @@ func TestNullBlocksAreReported(t *testing.T) {
 		"error job.group[0].task[0].action[0]: action has no command",
 		"error job.group[0].task[0].action[0]: invalid action name",
 	}
-	if diff := cmp.Diff(want, outline(Job(job))); diff != "" {
+	if diff := cmp.Diff(want, outline(Job(job, nil))); diff != "" {
 		t.Errorf("diagnostics (-want +got):\n%s", diff)
 	}
 }
@@ -198,7 +198,7 @@ func BenchmarkJob(b *testing.B) {
 	job := manyTasks(10_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if diagnostics := Job(job); len(diagnostics) > 0 {
+		if diagnostics := Job(job, nil); len(diagnostics) > 0 {
 			b.Fatal(diagnostics.Error())
 		}
 	}

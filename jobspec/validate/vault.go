@@ -10,6 +10,6 @@ func (t *task) vault() {
 	t.choice(at.Attr("change_mode"), "change mode", mode, "", "noop", "restart", "signal")
 	t.changeSignal(at, mode, deref(v.ChangeSignal))
 	if len(v.Policies) > 0 {
-		t.warn(at.Attr("policies"), "policies has no effect", "a token gets the policies of its role", "write role = …")
+		t.hint(at.Attr("policies"), "policies has no effect", "a token gets the policies of its role", "write role = …")
 	}
 }

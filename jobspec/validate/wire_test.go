@@ -99,7 +99,7 @@ func TestJobIsValidatedAsRecorded(t *testing.T) {
 		t.Fatal(diagnostics)
 	}
 	file.Job.Canonicalize()
-	diagnostics = append(diagnostics, validate.Job(file.Job)...)
+	diagnostics = append(diagnostics, validate.Job(file.Job, nil)...)
 	if diagnostics.HasErrors() != (len(answer.ValidationErrors) > 0) {
 		t.Errorf("got %v, want %v", diagnostics, answer.ValidationErrors)
 	}
