@@ -21,6 +21,7 @@ type attachOptions struct {
 	connection
 	mode    ui.Mode
 	time    ui.TimeFormat
+	verbose bool
 	history bool
 	dataDir string
 }
@@ -61,6 +62,7 @@ Exit codes:
 	opts.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
+	bindVerbose(flags, &opts.verbose)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
@@ -102,7 +104,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 		began = submitted
 	}
 	options := view.Options{
-		Mode: opts.mode, Color: a.color, Time: opts.time, Jobs: jobs, Begin: began,
+		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Jobs: jobs, Begin: began,
 		Version: d.Self.Version, DataDir: d.Self.DataDir, Socket: d.Server.Socket, PID: d.Self.PID,
 	}
 	if !opts.history && opts.mode != ui.JSON {
@@ -123,7 +125,7 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 	if err != nil {
 		return nil, err
 	}
-	display.End(view.Result{ExitCode: summary.ExitCode, Cause: summary.Cause, Time: summary.Ended()})
+	display.End(view.Result{ExitCode: summary.ExitCode, Cause: summary.Cause, User: summary.User, Time: summary.Ended()})
 	return summary, nil
 }
 

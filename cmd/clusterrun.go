@@ -97,7 +97,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	if err := r.unplaced(v); err != nil {
 		return err
 	}
-	display.End(view.Result{ExitCode: v.Code(), Cause: v.Cause.Text, Time: time.Now()})
+	display.End(resultOf(v))
 	select {
 	case err := <-display.Broken():
 		return err

@@ -17,7 +17,6 @@ import (
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/source"
-	"taskrun/cmd/verdict"
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
@@ -266,8 +265,7 @@ func (r *run) remember() {
 		return
 	}
 	r.remembered = r.verdict.Cause
-	c := r.remembered
-	text, err := json.Marshal(heldVerdict(c))
+	text, err := json.Marshal(r.remembered)
 	if err == nil {
 		_, err = r.memory.WriteAt(text, 0)
 	}
@@ -276,23 +274,15 @@ func (r *run) remember() {
 	}
 }
 
-type heldVerdict struct {
-	Text string
-	Code int
-	Own  bool
-}
-
 // recall is the opposite.
 func (r *run) recall() {
 	if r.memory == nil {
 		return
 	}
-	var v heldVerdict
-	err := json.NewDecoder(io.NewSectionReader(r.memory, 0, 1<<20)).Decode(&v)
+	err := json.NewDecoder(io.NewSectionReader(r.memory, 0, 1<<20)).Decode(&r.verdict.Cause)
 	if err != nil && !errors.Is(err, io.EOF) {
 		r.display.Say(fmt.Sprintf("cannot read why the run ends: %v", err))
 	}
-	r.verdict.Cause = verdict.Cause(v)
 	r.remembered = r.verdict.Cause
 }
 

@@ -145,6 +145,6 @@ func showEvents(ctx context.Context, a *app, s source.Source, jobs []*api.Job, b
 	streams := *a.streams
 	streams.Err, streams.ErrTerm = streams.Out, streams.OutTerm // here they are what is asked for
 	return follow(ctx, outside(s, view.New(&streams, view.Options{
-		Mode: opts.mode, Color: a.color, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true,
+		Mode: opts.mode, Color: a.color, Time: opts.time, Begin: begin, Jobs: jobs, Bare: true, Verbose: true,
 	}), false))
 }

@@ -27,6 +27,10 @@ func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
 	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
 }
 
+func bindVerbose(flags *pflag.FlagSet, verbose *bool) {
+	flags.BoolVar(verbose, "verbose", false, "show every task event, also where the task's state says the same")
+}
+
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""

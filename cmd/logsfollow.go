@@ -97,5 +97,8 @@ func (s *logsScreen) fail(err error) {
 // Say warns of something.
 func (s *logsScreen) Say(text string) { s.session.warn(errors.New(text)) }
 
+// SayAfter warns of something at once.
+func (s *logsScreen) SayAfter(_ uint64, text string) { s.Say(text) }
+
 // Broken gets the error with which showing ended.
 func (s *logsScreen) Broken() <-chan error { return s.broken }

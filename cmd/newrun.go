@@ -113,7 +113,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		r.say(warnings)
 	} else {
 		r.display = view.New(a.streams, view.Options{
-			Mode: opts.mode, Color: a.color, Time: opts.time,
+			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
 			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings),
 			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: socket,
 		})

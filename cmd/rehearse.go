@@ -48,5 +48,6 @@ Exit codes:
 	opts.bindTimeout(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
+	bindVerbose(flags, &opts.verbose)
 	return cmd
 }

@@ -66,6 +66,7 @@ var samples = map[string][3]string{
 	"all-tasks":         {"true", "false", "true"},
 	"kill":              {"true", "false", "true"},
 	"detach":            {"true", "false", "true"},
+	"verbose":           {"true", "false", "true"},
 	"wait":              {"true", "false", "true"},
 	"payload":           {"file", "env", "flag"},
 	"meta":              {"[a=file]", "[b=env]", "[c=flag]"},

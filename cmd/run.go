@@ -95,10 +95,15 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	if loop.Shown(ctx) { // nothing runs any more: only a reader of stdout may have taken time
 		r.lookAtStdout()
-		r.display.End(view.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()})
+		r.display.End(resultOf(r.verdict))
 		r.lookAtStdout()
 	}
 	return r.verdict.Code(), nil
+}
+
+// resultOf is how a run ends now.
+func resultOf(v *verdict.Verdict) view.Result {
+	return view.Result{ExitCode: v.Code(), Cause: v.Cause.Text, User: v.Cause.User, Time: time.Now()}
 }
 
 // close ends what was not begun.

@@ -28,6 +28,9 @@ func (n notices) Run(ctx context.Context, events *event.Subscription) {
 // Say says a text.
 func (n notices) Say(text string) { n(text) }
 
+// SayAfter says a text at once: events are not shown.
+func (n notices) SayAfter(_ uint64, text string) { n(text) }
+
 // Broken gets nothing: nothing is written to stdout.
 func (n notices) Broken() <-chan error { return nil }
 

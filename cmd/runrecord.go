@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -20,7 +19,7 @@ import (
 func (r *run) record(jobs []*api.Job) error {
 	dirs := r.engine.RunDirs()
 	maps.Copy(dirs, r.dirs)
-	result := view.Result{ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text, Time: time.Now()}
+	result := resultOf(r.verdict)
 	var errs []error
 	for _, j := range jobs {
 		dir := dirs[*j.ID]
@@ -28,7 +27,7 @@ func (r *run) record(jobs []*api.Job) error {
 			continue // it was not begun
 		}
 		s := view.Summarise(r.verdict.Run, *j.ID, r.began, result)
-		s.Cause = result.Cause
+		s.Cause, s.User = result.Cause, result.User
 		if err := writeSummary(dir, &s); err != nil {
 			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))
 		}

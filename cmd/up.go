@@ -76,6 +76,7 @@ completed does not count as failed.`,
 	opts.at.bindCluster(flags)
 	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
 	bindTime(cmd, &opts.time)
+	bindVerbose(flags, &opts.verbose)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")
 	flags.BoolVar(&opts.noRestart, "no-restart", false, "never restart or reschedule what fails")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "run in the background; return once the run has started")

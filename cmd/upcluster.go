@@ -73,7 +73,7 @@ func upCluster(ctx context.Context, a *app, args []string, opts upOptions) error
 		return detachCluster(context.WithoutCancel(ctx), a, r, warnings, past, opts)
 	}
 	return r.show(context.WithoutCancel(ctx), past, p, view.Options{
-		Mode: opts.mode, Color: a.color, Time: opts.time, Warnings: warnings, Begin: began,
+		Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose, Warnings: warnings, Begin: began,
 	})
 }
 

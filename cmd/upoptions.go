@@ -20,6 +20,7 @@ type upOptions struct {
 	at       connection
 	mode     ui.Mode
 	time     ui.TimeFormat
+	verbose  bool
 	timeout  time.Duration
 	until    verdict.Until
 	failFast bool

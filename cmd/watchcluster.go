@@ -49,7 +49,7 @@ func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) e
 			withHint("what it did is shown by: taskrun events%s %s", opts.words(), id)
 	}
 	r := &clusterRun{app: a, words: opts.words(), alone: true, jobs: []target{t}}
-	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time}
+	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose}
 	var past []event.Event
 	if err == nil {
 		options.Begin = time.Unix(0, *t.job.SubmitTime)

@@ -21,6 +21,8 @@ type Screen interface {
 	Run(ctx context.Context, events *event.Subscription)
 	// Say tells the user something at once.
 	Say(text string)
+	// SayAfter tells the user something behind the event of a number.
+	SayAfter(seq uint64, text string)
 	// Broken gets the error of a stdout that cannot be written to any more.
 	Broken() <-chan error
 }
@@ -166,7 +168,7 @@ func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure 
 			if l.Seen != nil {
 				l.Seen(e)
 			}
-			l.obey(ctx, l.Decider.Observe(e))
+			l.obeyAfter(ctx, e.Seq, l.Decider.Observe(e))
 		case failure = <-ended:
 			ended = nil
 		case now := <-due.C:
@@ -194,7 +196,11 @@ func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure 
 }
 
 // obey carries out a decision.
-func (l *Loop) obey(ctx context.Context, d verdict.Decision) {
+func (l *Loop) obey(ctx context.Context, d verdict.Decision) { l.obeyAfter(ctx, 0, d) }
+
+// obeyAfter carries out a decision to which the event of a number has led; 0:
+// none has.
+func (l *Loop) obeyAfter(ctx context.Context, seq uint64, d verdict.Decision) {
 	if l.Decided != nil {
 		l.Decided()
 	}
@@ -207,7 +213,11 @@ func (l *Loop) obey(ctx context.Context, d verdict.Decision) {
 	case verdict.Stop, verdict.Kill:
 		go l.order(ctx, d.Action == verdict.Kill) // which may take its time, and must not hold up a signal
 	}
-	if d.Say != "" && l.Say != nil {
+	switch {
+	case d.Say == "" || l.Say == nil:
+	case seq > 0 && l.Screen != nil:
+		l.Screen.SayAfter(seq, d.Say)
+	default:
 		l.Say(d.Say)
 	}
 }

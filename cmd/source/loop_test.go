@@ -112,6 +112,8 @@ func (s *seen) Say(text string) {
 	s.lines = append(s.lines, text)
 }
 
+func (s *seen) SayAfter(_ uint64, text string) { s.Say(text) }
+
 func (s *seen) Broken() <-chan error { return s.broken }
 
 // asked is a question whose answer comes after a while.

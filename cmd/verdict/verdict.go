@@ -68,6 +68,7 @@ type Cause struct {
 	Text string // empty: it is not
 	Code int
 	Own  bool // no failure changes the code
+	User bool // the user stops it, which is no failure
 }
 
 // Verdict decides about a run. It sees what happens in the order in which it
@@ -206,7 +207,7 @@ func (v *Verdict) Signal(sig os.Signal, code int) Decision {
 	case v.signals > 1:
 		return Decision{Kill, "killing"}
 	}
-	v.stop(Cause{Text: sig.String(), Code: code})
+	v.stop(Cause{Text: sig.String(), Code: code, User: true})
 	return Decision{Stop, "stopping, again to kill"}
 }
 
@@ -219,7 +220,7 @@ func (v *Verdict) Answer(answer string) Decision {
 	v.asked = false
 	switch strings.ToLower(answer) {
 	case "s", "stop":
-		v.stop(Cause{Text: "interrupt", Code: Interrupt})
+		v.stop(Cause{Text: "interrupt", Code: Interrupt, User: true})
 		return Decision{Stop, "stopping, Ctrl-C to leave"}
 	case "l", "leave":
 		return v.leave(Interrupt)
@@ -240,7 +241,7 @@ func (v *Verdict) Left() int { return v.left }
 
 // Ordered takes in that a client stops the run, or kills it.
 func (v *Verdict) Ordered(kill bool) Decision {
-	v.stop(Cause{Text: "it was told to stop"})
+	v.stop(Cause{Text: "it was told to stop", User: true})
 	if kill {
 		return Decision{Kill, "killing: a client wants it"}
 	}

@@ -57,8 +57,43 @@ func (a *Alloc) Ended() bool {
 	return a.Status == api.AllocClientStatusComplete || a.Status == api.AllocClientStatusFailed
 }
 
+// Stopped reports whether the allocation is complete because it was told to end.
+func (a *Alloc) Stopped() bool {
+	return a.Status == api.AllocClientStatusComplete && slices.ContainsFunc(a.Tasks, (*Task).Stopped)
+}
+
 // Awaits reports whether another allocation is yet to run in its place.
 func (a *Alloc) Awaits() bool { return a.Ended() && a.Retry >= 0 && a.Replacement == nil }
+
+// FailingCheck is a check that keeps allocations from being healthy.
+type FailingCheck struct {
+	event.Check
+	Allocs []*Alloc // in which it did not pass
+}
+
+// FailingChecks returns the checks that do not pass in allocations whose
+// deployment waits for them or has failed, each once.
+func (r *Run) FailingChecks() (failing []*FailingCheck) {
+	for _, a := range r.Final() {
+		d := r.Deployment(a.Job)
+		if d == nil || d.Status == api.DeploymentStatusSuccessful || a.Healthy != nil && *a.Healthy {
+			continue
+		}
+		for _, c := range a.Checks {
+			i := slices.IndexFunc(failing, func(f *FailingCheck) bool {
+				return f.Service == c.Service && f.Check.Check == c.Check && f.Allocs[0].Job == a.Job
+			})
+			switch {
+			case c.Status == "success":
+			case i < 0:
+				failing = append(failing, &FailingCheck{c, []*Alloc{a}})
+			default:
+				failing[i].Allocs = append(failing[i].Allocs, a)
+			}
+		}
+	}
+	return failing
+}
 
 // offers takes in that a service is registered, or is no more.
 func (a *Alloc) offers(s event.Service) {

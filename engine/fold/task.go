@@ -95,6 +95,22 @@ func (t *Task) Stopping() bool {
 	return false
 }
 
+// Stopped reports whether the task was told to end before its work was done: it
+// was killed, and not because what it accompanies had ended.
+func (t *Task) Stopped() (killed bool) {
+	for _, e := range slices.Backward(t.Events) {
+		switch e.Type {
+		case api.TaskKilling:
+			killed = true
+		case api.TaskLeaderDead, event.TaskMainDead, api.TaskSiblingFailed:
+			return false
+		case api.TaskStarted:
+			return killed
+		}
+	}
+	return killed
+}
+
 // Poststop reports whether the task runs only when all others have ended.
 func (t *Task) Poststop() bool {
 	hook, _ := t.lifecycle()

@@ -159,17 +159,24 @@ func (a *alloc) stopped(task string) {
 	delete(a.running, task)
 }
 
-// found takes in what a check says.
-func (a *alloc) found(key checkKey, c *check.Check, r check.Result) {
+// found takes in what a check says, and reports whether that was published: its
+// output alone may differ each time.
+func (a *alloc) found(key checkKey, c *check.Check, r check.Result) (published bool) {
 	now := time.Now()
 	before := a.hooks.catalog.SetCheck(a.info.Alloc.ID, api.AllocCheckStatus{
 		ID: c.ID, Check: c.Name, Group: c.Group, Mode: c.Mode(), Output: r.Output, Service: c.Service,
 		Task: c.Task, Status: r.Status, StatusCode: r.Code, Timestamp: now.Unix(),
 	})
-	if before == nil || before.Status != r.Status {
-		a.info.Publish(now, event.Check{Service: c.Service, Check: c.Name, Status: r.Status, Output: r.Output})
+	published = before == nil || before.Status != r.Status
+	if published {
+		a.publish(now, c, r)
 	}
 	a.tally.count(key, c, r)
+	return published
+}
+
+func (a *alloc) publish(at time.Time, c *check.Check, r check.Result) {
+	a.info.Publish(at, event.Check{Service: c.Service, Check: c.Name, Status: r.Status, Output: r.Output, Target: c.Target()})
 }
 
 // network is where the services of a task are reached, or those of the group.

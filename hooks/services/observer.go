@@ -22,6 +22,7 @@ type observer struct {
 
 	// Of observe alone.
 	last   check.Result
+	told   string // output that was published last
 	seen   string // by the latest probe
 	streak int    // how many probes in a row saw that
 }
@@ -29,7 +30,17 @@ type observer struct {
 // report tells what the check says.
 func (o *observer) report(r check.Result) {
 	o.last = r
-	o.alloc.found(o.key, o.check, r)
+	if o.alloc.found(o.key, o.check, r) {
+		o.told = r.Output
+	}
+}
+
+// conclude publishes why the check fails at its end, if that has changed.
+func (o *observer) conclude() {
+	if o.last.Status == check.Failure && o.last.Output != o.told {
+		o.told = o.last.Output
+		o.alloc.publish(time.Now(), o.check, o.last)
+	}
 }
 
 // observe probes until ctx ends: first after half an interval, scripts at

@@ -179,6 +179,9 @@ func (o *offer) withdraw() {
 		stop()
 	}
 	o.running.Wait()
+	for _, ob := range o.observers {
+		ob.conclude()
+	}
 }
 
 // forget drops what the checks of a withdrawn offer said: they are not those of

@@ -11,8 +11,8 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// maxRows is how many tasks the closing table lists; of more, those that ended
-// well are only counted.
+// maxRows is how many tasks the closing table lists; of more, those that did not
+// fail are only counted.
 const maxRows = 60
 
 // closing is what is shown when a run has ended.
@@ -44,6 +44,7 @@ func (c *closing) table() []string {
 	}
 	var tasks []*fold.Task
 	final := c.run.Final()
+	slices.SortStableFunc(final, func(a, b *fold.Alloc) int { return c.labels.compare(a.Alloc, b.Alloc) })
 	for _, a := range final {
 		tasks = append(tasks, a.Tasks...)
 	}
@@ -65,7 +66,7 @@ func (c *closing) table() []string {
 	}
 	lines := table.Lines()
 	if left > 0 {
-		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that ended well", ui.Count(left, "task"))))
+		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail", ui.Count(left, "task"))))
 	}
 	return lines
 }
@@ -77,7 +78,7 @@ func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) 
 	case t.Failed:
 		paint = c.errStyle.Bad
 		state += ", failed"
-	case t.State == "dead" && t.ExitCode != nil && *t.ExitCode == 0:
+	case t.State == "dead" && t.ExitCode != nil && *t.ExitCode == 0 && !t.Stopped():
 		paint = c.errStyle.Good
 	}
 	if t.ExitCode != nil {
@@ -100,19 +101,24 @@ func (c *closing) verdict() string {
 		text = strings.TrimSuffix("job "+strings.Join(jobs, ", "), " ")
 	}
 	took := "after " + ui.Duration(c.result.Time.Sub(c.Begin))
-	code := fmt.Sprintf("exit code %d", c.result.ExitCode)
 	switch {
 	case c.result.Cause != "":
 		text = fmt.Sprintf("%s stopped %s: %s", text, took, c.result.Cause)
 	case c.result.ExitCode == 0:
-		return c.errStyle.Good(fmt.Sprintf("✓ %s complete %s", text, took))
+		text = fmt.Sprintf("%s complete %s", text, took)
 	case c.run.FirstFailure() != nil:
 		text = fmt.Sprintf("%s failed %s", text, took)
 	default:
 		text = fmt.Sprintf("%s ended %s", text, took)
 	}
-	if c.result.ExitCode == 0 {
+	if c.result.ExitCode != 0 {
+		text += fmt.Sprintf(", exit code %d", c.result.ExitCode)
+	}
+	switch {
+	case c.result.User && c.run.FirstFailure() == nil:
+		return c.errStyle.Quiet("■ " + text)
+	case c.result.ExitCode == 0:
 		return c.errStyle.Good("✓ " + text)
 	}
-	return c.errStyle.Bad("✗ " + text + ", " + code)
+	return c.errStyle.Bad("✗ " + text)
 }

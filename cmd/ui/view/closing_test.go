@@ -33,6 +33,10 @@ func TestVerdict(t *testing.T) {
 		{[]string{"a"}, true, Result{ExitCode: 1}, "✗ job a failed after 5s, exit code 1"},
 		{[]string{"a"}, false, Result{ExitCode: 2}, "✗ job a ended after 5s, exit code 2"},
 		{[]string{"a"}, true, Result{}, "✓ job a complete after 5s"},
+		{[]string{"a"}, false, Result{Cause: "interrupt", ExitCode: 130, User: true}, "■ job a stopped after 5s: interrupt, exit code 130"},
+		{[]string{"a"}, false, Result{Cause: "it was told to stop", User: true}, "■ job a stopped after 5s: it was told to stop"},
+		{[]string{"a"}, true, Result{Cause: "interrupt", ExitCode: 1, User: true}, "✗ job a stopped after 5s: interrupt, exit code 1"},
+		{[]string{"a"}, false, Result{Cause: "the timeout of 1s has passed", ExitCode: 124}, "✗ job a stopped after 5s: the timeout of 1s has passed, exit code 124"},
 	} {
 		var jobs []*api.Job
 		for _, id := range c.jobs {
@@ -56,7 +60,7 @@ func TestLargeClosingTable(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
 		maxRows:     "",
-		maxRows + 1: fmt.Sprintf("and %d tasks that ended well", maxRows-1),
+		maxRows + 1: fmt.Sprintf("and %d tasks that did not fail", maxRows-1),
 	} {
 		var tasks []*api.Task
 		for i := range n {
@@ -79,6 +83,106 @@ func TestLargeClosingTable(t *testing.T) {
 		}
 		if want != "" && (len(lines) != 3 || !strings.HasPrefix(lines[0], "t0 ") || !strings.HasPrefix(lines[1], "t1 ") || lines[2] != want) {
 			t.Errorf("%d tasks: %q", n, lines)
+		}
+	}
+}
+
+// The closing table has allocations in the order of the job, also those that it
+// got later, whose tasks are named alike.
+func TestClosingTableOfAGrownGroup(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 1, task("a"))}})
+	allocs := []*event.Alloc{alloc("j", 0, "11111111"), alloc("j", 2, "33333333"), alloc("j", 1, "22222222")}
+	s.running(allocs[0], "a", 0)
+	s.writes(allocs[0], "a", event.Stdout, "alone\n")
+	for _, a := range allocs[1:] {
+		s.running(a, "a", 0)
+	}
+	s.writes(allocs[0], "a", event.Stdout, "with others\n")
+	for _, a := range allocs {
+		s.dies(a, "a", 0, 0, "")
+	}
+	s.ends(Result{})
+	if got, want := s.out.String(), "a │ alone\napp[0]/a │ with others\n"; got != want {
+		t.Errorf("output %q, want %q", got, want)
+	}
+	_, got, _ := strings.Cut(s.err.String(), "DURATION\n")
+	for i, line := range strings.Split(got, "\n")[:3] {
+		if !strings.HasPrefix(line, fmt.Sprintf("app[%d]/a  dead", i)) {
+			t.Errorf("row %d is %q", i, line)
+		}
+	}
+}
+
+// When a deployment fails, the last screen begins with the check that did not
+// pass: its target, its status and its last output.
+func TestLastScreenNamesTheCheck(t *testing.T) {
+	t.Parallel()
+	fails := event.Check{Service: "web", Check: "alive", Status: "failure", Output: "refused\n", Target: "http://127.0.0.1:1/health"}
+	ready := event.Check{Service: "web", Check: "ready", Status: "pending"}
+	want := "✗ check \"alive\" of service \"web\" in j.app[0], j.app[1]: failure\n" +
+		"  target: http://127.0.0.1:1/health\n  last output: it was refused\n  and 1 more check did not pass\n"
+	for name, c := range map[string]struct {
+		deployment string
+		result     Result
+		want       string
+	}{
+		"a failed deployment":            {"failed", Result{ExitCode: 1, Cause: "c"}, want},
+		"a timeout":                      {"running", Result{ExitCode: 124, Cause: "c"}, want},
+		"a successful deployment":        {"successful", Result{ExitCode: 1, Cause: "c"}, ""},
+		"no deployment":                  {"", Result{ExitCode: 1, Cause: "c"}, ""},
+		"the user stops it":              {"running", Result{ExitCode: 130, Cause: "c", User: true}, ""},
+		"all that was wanted is reached": {"running", Result{Cause: "c"}, ""},
+	} {
+		s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 3, task("a"))}})
+		if c.deployment != "" {
+			s.say(nil, "", event.Deployment{ID: "d", Job: "j", Status: c.deployment})
+		}
+		for i := range 3 {
+			a := alloc("j", i, strings.Repeat(fmt.Sprint(i), 8))
+			s.say(a, "", fails)
+			s.say(a, "", ready)
+			if i == 2 {
+				s.say(a, "", event.AllocHealth{Healthy: true})
+				continue
+			}
+			latest := fails
+			latest.Output = "it was\nrefused"
+			s.say(a, "", latest)
+			s.say(a, "", event.AllocHealth{Healthy: false})
+		}
+		s.ends(c.result)
+		_, table, _ := strings.Cut(s.err.String(), "DURATION")
+		_, verdict, _ := strings.Cut(table, "\n\n")
+		if _, got, _ := strings.Cut(verdict, "\n"); got != c.want {
+			t.Errorf("%s (-want +got):\n%s", name, cmp.Diff(c.want, got))
+		}
+	}
+}
+
+// Tasks that failed alike are named together, and the others with their reasons.
+func TestTheSameFailureIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 8, task("a"))}})
+	for i, code := range []int{3, 3, 4, 3, 3, 3, 3, 0} {
+		reason := ""
+		if code != 0 {
+			reason = "no more"
+		}
+		a := alloc("j", i, strings.Repeat(fmt.Sprint(i), 8))
+		s.dies(a, "a", code, 0, reason)
+		if code != 0 {
+			s.say(a, "", event.AllocStatus{Status: "failed", Retry: -1})
+		}
+	}
+	s.ends(Result{ExitCode: 1})
+	_, got, _ := strings.Cut(s.err.String(), "exit code 1\n")
+	for _, want := range []string{
+		"✗ app[0]/a, app[1]/a, app[3]/a, app[4]/a and 2 more failed first: exit code 3\n",
+		"  failed as well: app[2]/a: exit code 4\n",
+	} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("no %q in:\n%s", want, got)
 		}
 	}
 }

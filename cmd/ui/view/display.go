@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
+	"sync"
 	"time"
 
 	"taskrun/cmd/ui"
@@ -33,7 +35,7 @@ type view interface {
 	said(at time.Time, text string) string
 }
 
-// Display shows a run. One goroutine calls Run and then End; Say and Broken
+// Display shows a run. One goroutine calls Run and then End; the other methods
 // are for any.
 type Display struct {
 	*common
@@ -41,6 +43,18 @@ type Display struct {
 	piece  []byte
 	broken chan error
 	gap    event.Event // that is not shown yet: more may be left out; without Body for none
+
+	seen uint64 // number of the latest event that is shown or about to be
+
+	mu      sync.Mutex
+	written uint64 // seen, when all was written last
+	later   []saying
+}
+
+// saying is what is to be said when an event has been shown.
+type saying struct {
+	after uint64
+	text  string
 }
 
 // New returns a display that has shown nothing yet.
@@ -73,12 +87,45 @@ func (d *Display) Run(ctx context.Context, sub *event.Subscription) {
 			break
 		}
 		d.show(e)
+		d.seen = e.Seq
 		if !sub.Ready() {
 			d.view.idle()
 			d.rest()
+		} else if d.due() {
+			d.rest()
 		}
 	}
+	d.seen = math.MaxUint64
 	d.rest()
+}
+
+// SayAfter is Say for what an event has led to: it comes behind that.
+func (d *Display) SayAfter(seq uint64, text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if seq > d.written {
+		d.later = append(d.later, saying{seq, text})
+		return
+	}
+	d.Say(text)
+}
+
+// due reports whether something is to be said now.
+func (d *Display) due() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.later) > 0 && d.later[0].after <= d.seen
+}
+
+// sayLater says what was to come behind what is written now.
+func (d *Display) sayLater() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.written = d.seen
+	for len(d.later) > 0 && d.later[0].after <= d.seen {
+		d.Say(d.later[0].text)
+		d.later = d.later[1:]
+	}
 }
 
 func (d *Display) show(e event.Event) {
@@ -149,6 +196,7 @@ func (d *Display) rest() {
 		default:
 		}
 	}
+	d.sayLater()
 }
 
 // Broken gets the error of stdout when it cannot be written to any more; what

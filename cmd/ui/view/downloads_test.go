@@ -37,7 +37,7 @@ func TestDownloadsOnATerminal(t *testing.T) {
 		{"it stays", func() { s.say(a, "b", event.Progress{What: "https://x/y", Done: mib}) }, ""},
 		{"until its end", func() { s.writes(a, "a", event.Stdout, "x\n") }, "x\nb ▸ https://x/y 1.0 MiB so far"},
 		{"the last word was lost", func() { s.happens(a, "b", event.Driver("still", nil), event.Started()) }, eraseLine +
-			"b · Driver: still\nb · Started: Task started by client\n"},
+			"b · Driver: still\n"},
 	} {
 		s.screen.Reset()
 		step.do()

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -74,6 +75,77 @@ func TestEventsAsLines(t *testing.T) {
 	}
 }
 
+// What a state says is said once: the event that says the same has no line, and
+// the state tells what the event would.
+func TestAStateSaysWhatItsEventSays(t *testing.T) {
+	t.Parallel()
+	code := func(n int) *int { return &n }
+	happens := func(e *api.TaskEvent) event.Body { return event.TaskEvent{TaskEvent: e} }
+	for name, c := range map[string]struct {
+		bodies []event.Body
+		want   string
+	}{
+		"a start":            {[]event.Body{happens(event.Started()), event.TaskState{State: "running"}}, "a ● running\n"},
+		"an end":             {[]event.Body{happens(event.Terminated(0, 0, false, nil)), event.TaskState{State: "dead", ExitCode: code(0)}}, "a ✓ dead, exit code 0\n"},
+		"a restart":          {[]event.Body{happens(event.Terminated(3, 0, false, nil)), happens(event.Restarting(time.Second, "", true)), event.TaskState{State: "pending"}}, "a ↻ Restarting: Task restarting in 1s (exit code 3)\n"},
+		"a failure":          {[]event.Body{happens(event.Terminated(137, 9, true, errors.New("odd"))), event.TaskState{State: "dead", Failed: true, ExitCode: code(137)}}, "a ✗ dead, exit code 137, signal 9, out of memory, odd, failed\n"},
+		"a stop":             {[]event.Body{happens(event.Started()), happens(event.Killing(time.Second)), happens(event.Terminated(0, 0, false, nil)), happens(event.Killed(nil)), event.TaskState{State: "dead", ExitCode: code(0)}}, "a · Killing: Sent interrupt. Waiting 1s before force killing\na ■ dead, exit code 0\n"},
+		"a stop that failed": {[]event.Body{happens(event.Killed(errors.New("no"))), event.TaskState{State: "dead"}}, "a · Killed: no\na ■ dead, never started\n"},
+	} {
+		s, a := pair(t, 0, Options{Time: ui.TimeNone})
+		for _, body := range c.bodies {
+			s.say(a, "a", body)
+		}
+		s.shows()
+		if got := s.err.String(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// An allocation that was told to end is not complete.
+func TestStoppedAllocation(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		events []*api.TaskEvent
+		want   string
+	}{
+		"by itself":      {[]*api.TaskEvent{event.Started()}, "  ✓ j.app[0] complete: fine\n"},
+		"stopped":        {[]*api.TaskEvent{event.Started(), event.Killing(0)}, "  ■ j.app[0] stopped\n"},
+		"its leader":     {[]*api.TaskEvent{event.Started(), event.LeaderDead(), event.Killing(0)}, "  ✓ j.app[0] complete: fine\n"},
+		"its main tasks": {[]*api.TaskEvent{event.Started(), event.MainTasksDead(), event.Killing(0)}, "  ✓ j.app[0] complete: fine\n"},
+		"started again":  {[]*api.TaskEvent{event.Started(), event.Killing(0), event.Started()}, "  ✓ j.app[0] complete: fine\n"},
+		"not yet begun":  {[]*api.TaskEvent{event.Received(), event.Killing(0)}, "  ■ j.app[0] stopped\n"},
+	} {
+		s, a := pair(t, 0, Options{Time: ui.TimeNone})
+		s.happens(a, "a", c.events...)
+		s.shows()
+		s.err.Reset()
+		s.say(a, "", event.AllocStatus{Status: "complete", Description: "fine", Retry: -1})
+		s.shows()
+		if got := s.err.String(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What an event has led to is said behind it, however late the display is.
+func TestSayAfter(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 0, Options{Time: ui.TimeNone, Bare: true})
+	s.say(nil, "", event.Notice{Text: "cause"})
+	s.say(nil, "", event.Notice{Text: "later"})
+	s.d.SayAfter(1, "effect")
+	s.d.SayAfter(1, "another")
+	s.d.SayAfter(3, "never shown")
+	s.bus.Close()
+	s.d.Run(t.Context(), s.sub)
+	s.d.SayAfter(2, "at once")
+	if got, want := s.err.String(), " ▸ cause\n▸ effect\n▸ another\n ▸ later\n▸ never shown\n▸ at once\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // An end with an exit code is alarming unless the task was told to end.
 func TestExitCodeOfATaskToldToEndIsNoAlarm(t *testing.T) {
 	t.Parallel()
@@ -87,7 +159,7 @@ func TestExitCodeOfATaskToldToEndIsNoAlarm(t *testing.T) {
 		{"killed before its restart", []*api.TaskEvent{event.Started(), event.Killing(time.Second), event.Started()}, "!"},
 	} {
 		for _, end := range []*api.TaskEvent{event.Terminated(1, 0, false, nil), event.Terminated(0, 9, false, nil)} {
-			s, a := pair(t, 0, Options{})
+			s, a := pair(t, 0, Options{Verbose: true})
 			s.happens(a, "a", append(c.events, end)...)
 			s.shows()
 			lines := strings.Split(strings.TrimSpace(s.err.String()), "\n")

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,24 +19,27 @@ const (
 	maxFailureEvents = 4
 	maxFailureOutput = 6
 	maxFailureWaits  = 2
+	maxFailureNames  = 4 // of tasks that failed alike
 )
 
-// failure returns the last screen of a run in which something failed: what
-// failed first and why, and what to do. It is empty when nothing did.
+// failure returns the last screen of a run in which something failed: the check
+// that kept it from being healthy, what failed first and why, and what to do. It
+// is empty when nothing failed.
 func (c *closing) failure() []string {
+	lines := c.checks()
 	f := c.run.FirstFailure()
 	if f == nil {
-		return nil
+		return lines
 	}
+	maxOutput := max(1, maxFailureOutput-len(lines))
 	t, s, cause := f.Task, c.errStyle, f.Task.Cause()
-	others := c.alsoFailed(t)
-	what := "failed: "
-	if len(others) > 0 {
-		what = "failed first: "
+	same, others := c.failed(t)
+	what := " failed: "
+	if others != "" {
+		what = " failed first: "
 	}
 	label := c.labels.of(t.Alloc.Name, t.Name)
-	var lines []string
-	for i, text := range wrap(label+" "+what+reason(cause), c.width-2, 2) {
+	for i, text := range wrap(listed(same)+what+reason(cause), c.width-2, 2) {
 		if i == 0 {
 			lines = append(lines, s.Bad("✗")+" "+s.Strong(label)+s.Bad(strings.TrimPrefix(text, label)))
 		} else {
@@ -51,7 +55,7 @@ func (c *closing) failure() []string {
 		}
 		lines = append(lines, "    "+ansi.Truncate(text, c.width-4, "…"))
 	}
-	if output := c.tails.last(t.Alloc.ID, t.Name, maxFailureOutput, c.width-6); len(output) > 0 {
+	if output := c.tails.last(t.Alloc.ID, t.Name, maxOutput, c.width-6); len(output) > 0 {
 		lines = append(lines, s.Quiet("  its last output"))
 		for _, line := range output {
 			lines = append(lines, "    "+s.Quiet(markStdout)+" "+line)
@@ -60,11 +64,36 @@ func (c *closing) failure() []string {
 		lines = append(lines, s.Quiet("  it wrote nothing"))
 	}
 	lines = append(lines, c.waits(f)...)
-	if len(others) > 0 {
-		lines = append(lines, ansi.Truncate("  failed as well: "+strings.Join(others, ", "), c.width, "…"))
+	if others != "" {
+		lines = append(lines, ansi.Truncate("  failed as well: "+others, c.width, "…"))
 	}
 	for _, text := range wrap(hint(cause), c.width-2, 2) {
 		lines = append(lines, "  "+s.Note(text))
+	}
+	return lines
+}
+
+// checks names the first check that kept allocations from being healthy when the
+// run ended for that, and counts the others.
+func (c *closing) checks() []string {
+	failing := c.run.FailingChecks()
+	if len(failing) == 0 || c.result.ExitCode == 0 || c.result.User {
+		return nil
+	}
+	first, s := failing[0], c.errStyle
+	allocs := make([]string, len(first.Allocs))
+	for i, a := range first.Allocs {
+		allocs[i] = visible.String(a.Name)
+	}
+	head := fmt.Sprintf("check %q of service %q in %s: %s", first.Check.Check, first.Service, listed(allocs), first.Status)
+	lines := []string{s.Bad("✗ " + ansi.Truncate(head, c.width-2, "…"))}
+	for _, detail := range []struct{ name, text string }{{"target", first.Target}, {"last output", first.Output}} {
+		if text := ui.OneLine(detail.text); text != "" {
+			lines = append(lines, ansi.Truncate("  "+detail.name+": "+text, c.width, "…"))
+		}
+	}
+	if n := len(failing) - 1; n > 0 {
+		lines = append(lines, fmt.Sprintf("  and %s did not pass", ui.Count(n, "more check")))
 	}
 	return lines
 }
@@ -76,8 +105,12 @@ func (c *closing) waits(f *fold.Failure) []string {
 			lines = append(lines, fmt.Sprintf("  and %d more waited", len(f.Waiting)-i))
 			break
 		}
-		lines = append(lines, ansi.Truncate(fmt.Sprintf("  %s had not run: it waited for %s",
-			c.labels.of(w.Task.Alloc.Name, w.Task.Name), visible.String(awaited(w))), c.width, "…"))
+		state := "had not run"
+		if !w.Task.Started.IsZero() {
+			state = "was not running"
+		}
+		lines = append(lines, ansi.Truncate(fmt.Sprintf("  %s %s: it waited for %s",
+			c.labels.of(w.Task.Alloc.Name, w.Task.Name), state, visible.String(awaited(w))), c.width, "…"))
 	}
 	return lines
 }
@@ -107,18 +140,46 @@ func awaited(w fold.Wait) string {
 	return what + " " + strings.Join(quoted, ", ")
 }
 
-// alsoFailed names the other tasks that failed and were not replaced.
-func (c *closing) alsoFailed(first *fold.Task) []string {
-	var names []string
+// failed names the tasks that failed as the first one did, with it, and says why
+// the others did. Those that were replaced do not count.
+func (c *closing) failed(first *fold.Task) (same []string, others string) {
+	names := make(map[fold.Cause][]string)
+	var causes []fold.Cause
+	add := func(t *fold.Task) {
+		cause, label := t.Cause(), c.labels.of(t.Alloc.Name, t.Name)
+		if len(causes) > 0 && label == names[causes[0]][0] {
+			return // what it replaced failed first
+		}
+		if names[cause] == nil {
+			causes = append(causes, cause)
+		}
+		if !slices.Contains(names[cause], label) {
+			names[cause] = append(names[cause], label)
+		}
+	}
+	add(first)
 	for _, a := range c.run.Final() {
 		for _, t := range a.Tasks {
-			label := c.labels.of(a.Name, t.Name)
-			if t.Failed && t != first && label != c.labels.of(first.Alloc.Name, first.Name) {
-				names = append(names, label)
+			if t.Failed {
+				add(t)
 			}
 		}
 	}
-	return names
+	for _, cause := range causes[1:] {
+		others += "; " + listed(names[cause])
+		if cause.Reason != fold.Untold {
+			others += ": " + reason(cause)
+		}
+	}
+	return names[causes[0]], strings.TrimPrefix(others, "; ")
+}
+
+// listed joins names, and counts those beyond the first few.
+func listed(names []string) string {
+	if n := len(names) - maxFailureNames; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxFailureNames], ", "), n)
+	}
+	return strings.Join(names, ", ")
 }
 
 // wrap breaks a text into lines of a width, at spaces where there are any. What

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/visible"
 )
 
@@ -21,18 +23,68 @@ const maxLabel = 24
 type labels struct {
 	byTask map[labelKey]string
 	width  int // of the column
+
+	jobs    []*api.Job
+	columns int
+	counts  map[groupKey]int // how many allocations groups have
 }
+
+type groupKey struct{ job, group string }
 
 type labelKey struct{ alloc, task string } // alloc is <job>.<group>[<index>]
 
-// newLabels names the tasks of canonicalised jobs. On a terminal of so many
-// columns long names are shortened; with 0 columns they are not.
+// newLabels names the tasks of canonical jobs. On a terminal of so many columns
+// long names are shortened; with 0 columns they are not.
 func newLabels(jobs []*api.Job, columns int) *labels {
+	l := &labels{jobs: jobs, columns: columns, counts: make(map[groupKey]int)}
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			l.counts[groupKey{*j.ID, *g.Name}] = *g.Count
+		}
+	}
+	l.name()
+	return l
+}
+
+// learn takes in an allocation, and reports whether labels have changed because
+// its group has more of them than before.
+func (l *labels) learn(a *event.Alloc) (changed bool) {
+	key := groupKey{a.Job, a.Group}
+	count, known := l.counts[key]
+	if !known || a.Index() < count {
+		return false
+	}
+	l.counts[key] = a.Index() + 1
+	l.name()
+	return true
+}
+
+// compare orders allocations as their jobs have them.
+func (l *labels) compare(a, b *event.Alloc) int {
+	return cmp.Or(cmp.Compare(l.rank(a), l.rank(b)), cmp.Compare(a.Index(), b.Index()))
+}
+
+// rank is the position of a group in its job, and of that in the run.
+func (l *labels) rank(a *event.Alloc) (rank int) {
+	for _, j := range l.jobs {
+		for _, g := range j.TaskGroups {
+			if *j.ID == a.Job && *g.Name == a.Group {
+				return rank
+			}
+			rank++
+		}
+	}
+	return rank
+}
+
+// name gives each task its label.
+func (l *labels) name() {
+	jobs := l.jobs
 	groups := make(map[[2]string]int) // by job and task: in how many groups
 	each(jobs, func(j *api.Job, _ *api.TaskGroup, t *api.Task) { groups[[2]string{*j.ID, t.Name}]++ })
 	inJob := func(j *api.Job, g *api.TaskGroup, t *api.Task, index int) string {
 		switch {
-		case *g.Count > 1:
+		case l.counts[groupKey{*j.ID, *g.Name}] > 1:
 			return fmt.Sprintf("%s[%d]/%s", *g.Name, index, t.Name)
 		case groups[[2]string{*j.ID, t.Name}] > 1:
 			return *g.Name + "/" + t.Name
@@ -44,32 +96,31 @@ func newLabels(jobs []*api.Job, columns int) *labels {
 		each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) { owners[inJob(j, g, t, 0)]++ })
 	}
 
-	byTask := make(map[labelKey]string)
+	l.byTask = make(map[labelKey]string)
 	each(jobs, func(j *api.Job, g *api.TaskGroup, t *api.Task) {
-		for i := range *g.Count {
+		for i := range l.counts[groupKey{*j.ID, *g.Name}] {
 			label := inJob(j, g, t, i)
 			if owners[inJob(j, g, t, 0)] > 1 {
 				label = *j.ID + "/" + label
 			}
-			byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label
+			l.byTask[labelKey{fmt.Sprintf("%s.%s[%d]", *j.ID, *g.Name, i), t.Name}] = label
 		}
 	})
-	return fitLabels(byTask, columns)
+	l.fit()
 }
 
-// fitLabels makes labels fit into a terminal of so many columns.
-func fitLabels(byTask map[labelKey]string, columns int) *labels {
-	l := &labels{byTask: byTask}
+// fit makes the labels fit into the terminal.
+func (l *labels) fit() *labels {
 	limit := maxLabel
-	if columns > 0 {
-		limit = min(limit, max(8, columns/4))
+	if l.columns > 0 {
+		limit = min(limit, max(8, l.columns/4))
 	}
-	for key, label := range byTask {
+	for key, label := range l.byTask {
 		label = visible.String(label)
-		if columns > 0 {
+		if l.columns > 0 {
 			label = ui.Shorten(label, limit)
 		}
-		byTask[key] = label
+		l.byTask[key] = label
 		l.width = max(l.width, min(limit, ansi.StringWidth(label)))
 	}
 	return l

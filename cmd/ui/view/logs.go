@@ -37,7 +37,7 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 		colors.give(t.Task)
 	}
 	l := &Logs{printer: &printer{
-		common: newCommon(s, Options{}), labels: fitLabels(byTask, s.TableWidth()), style: s.OutStyle(color), colors: colors,
+		common: newCommon(s, Options{}), labels: (&labels{byTask: byTask, columns: s.TableWidth()}).fit(), style: s.OutStyle(color), colors: colors,
 		bare: len(byTask) == 1 || mode == ui.Quiet, whole: len(byTask) == 1, terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
 		tasks: make(map[streamKey]*printed),
 	}}

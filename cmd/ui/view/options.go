@@ -25,6 +25,7 @@ type Options struct {
 	Address  string // of the cluster that has the jobs; empty: they are here
 	PID      int    // of the run; 0: it is this program's
 	Bare     bool   // nothing is said before the first event
+	Verbose  bool   // every task event has a line, also where its state says the same
 	// Past is what has happened before, and is not shown any more; Said tells
 	// of it, if it is not empty.
 	Past []event.Event
@@ -44,6 +45,7 @@ type Result struct {
 	// Cause tells in a few words why the run was stopped, and is empty when it
 	// ended by itself.
 	Cause string
+	User  bool // the user stopped it
 	Time  time.Time
 }
 

@@ -24,7 +24,7 @@ func newPlain(c *common) *plain {
 	if c.Time != ui.TimeNone {
 		times = &clock{c.Time, c.Begin, c.streams.Narrow()}
 	}
-	return &plain{printer: newPrinter(c, times), words: words{c.errStyle, c.run}}
+	return &plain{printer: newPrinter(c, times), words: words{c.errStyle, c.run, c.Verbose}}
 }
 
 func (v *plain) begin() {

@@ -49,6 +49,8 @@ type streamKey struct {
 // printed is one stream of one task.
 type printed struct {
 	lines
+	task         labelKey
+	mark         string
 	label, again []byte // what stands before a line, and before the rest of one
 	time         []byte // of the latest piece
 	listed       bool   // in printer.held
@@ -82,15 +84,20 @@ func (p *printer) stream(e event.Event, stream event.Stream) *printed {
 		if stream == event.Stderr {
 			mark = markStderr
 		}
-		s = &printed{lines: lines{limit: maxHeld}}
-		if !p.bare {
-			label := p.label(p.style, e.Alloc.Name, e.Task) + " "
-			s.label = []byte(label + p.style.Quiet(mark) + " ")
-			s.again = []byte(label + p.style.Quiet(markContinue) + " ")
-		}
+		s = &printed{lines: lines{limit: maxHeld}, task: labelKey{e.Alloc.Name, e.Task}, mark: mark}
 		p.tasks[key] = s
+		p.name(s)
 	}
 	return s
+}
+
+// name gives a stream its label.
+func (p *printer) name(s *printed) {
+	if !p.bare {
+		label := p.label(p.style, s.task.alloc, s.task.task) + " "
+		s.label = []byte(label + p.style.Quiet(s.mark) + " ")
+		s.again = []byte(label + p.style.Quiet(markContinue) + " ")
+	}
 }
 
 // label returns a task's label in its color, as wide as the column.
@@ -218,8 +225,14 @@ func (p *printer) releaseAll() {
 	p.held = p.held[:0]
 }
 
-// event ends the lines of a task whose process has ended.
+// event ends the lines of a task whose process has ended, and renames the tasks
+// of a group that grows.
 func (p *printer) event(e event.Event) {
+	if e.Alloc != nil && p.labels.learn(e.Alloc) {
+		for _, s := range p.tasks {
+			p.name(s)
+		}
+	}
 	if ends(e) {
 		p.ended(e.Alloc.ID, e.Task)
 	}

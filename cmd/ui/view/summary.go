@@ -16,8 +16,10 @@ type Summary struct {
 	ExitCode   int            `json:"exit_code"`
 	DurationMS int64          `json:"duration_ms"`
 	Allocs     []AllocSummary `json:"allocs"`
-	// Cause is why the run was stopped, for those that are kept.
+	// Cause is why the run was stopped, and User that the user stopped it, for
+	// those that are kept.
 	Cause string `json:"cause,omitempty"`
+	User  bool   `json:"stopped_by_user,omitempty"`
 }
 
 // AllocSummary is how an allocation ended.

@@ -116,6 +116,8 @@ func TestViewsOfARun(t *testing.T) {
 		{"plain-80", 80, Options{}, success},
 		{"plain-40", 40, Options{}, success},
 		{"plain-color", 80, Options{Color: ui.ColorAuto}, success},
+		{"plain-verbose", 80, Options{Verbose: true}, success},
+		{"failure-verbose", 80, Options{Verbose: true}, failure},
 		{"plain-pipe", 0, Options{}, success},
 		{"plain-elapsed", 80, Options{Time: ui.TimeElapsed}, success},
 		{"plain-iso", 80, Options{Time: ui.TimeISO}, success},

@@ -19,7 +19,8 @@ import (
 // symbol, where another line says it.
 type words struct {
 	*ui.Style
-	run *fold.Run
+	run     *fold.Run
+	verbose bool // another line may say it as well
 }
 
 func (w words) of(e event.Event) (symbol, text string) {
@@ -61,9 +62,15 @@ func (w words) of(e event.Event) (symbol, text string) {
 }
 
 func (w words) taskEvent(t *fold.Task, e event.TaskEvent) (symbol, text string) {
+	if !w.verbose && stated(e) {
+		return "", ""
+	}
 	text = visible.String(e.Type)
 	if e.DisplayMessage != "" {
 		text += ": " + e.DisplayMessage
+	}
+	if cause := t.Cause(); e.Type == api.TaskRestarting && cause.Reason == fold.Exited && !w.verbose {
+		text += " (" + reason(cause) + ")"
 	}
 	switch weight := t.Weigh(e.TaskEvent); {
 	case weight == fold.Trouble:
@@ -76,25 +83,60 @@ func (w words) taskEvent(t *fold.Task, e event.TaskEvent) (symbol, text string) 
 	return w.Quiet("·"), w.Quiet(text)
 }
 
+// stated reports whether the state of a task, which follows, says what an event
+// says.
+func stated(e event.TaskEvent) bool {
+	switch e.Type {
+	case api.TaskStarted, api.TaskTerminated:
+		return true
+	case api.TaskKilled:
+		return e.Details["kill_error"] == ""
+	}
+	return false
+}
+
 func (w words) taskState(t *fold.Task) string {
 	text := visible.String(t.State)
 	switch {
 	case t.State == "running":
 		return w.Good("● " + text)
 	case t.State == "pending":
+		if n := len(t.Events); n > 0 && t.Events[n-1].Type == api.TaskRestarting && !w.verbose {
+			return ""
+		}
 		return w.Waiting("○ " + text)
 	case t.ExitCode != nil:
 		text += fmt.Sprintf(", exit code %d", *t.ExitCode)
+		if !w.verbose {
+			text += exitDetail(t.Cause())
+		}
 	case t.Started.IsZero():
 		text += ", never started"
 	}
 	switch {
 	case t.Failed:
 		return w.Bad("✗ " + text + ", failed")
-	case t.ExitCode != nil && *t.ExitCode == 0:
+	case t.ExitCode != nil && *t.ExitCode == 0 && !t.Stopped():
 		return w.Good("✓ " + text)
 	}
 	return w.Quiet("■ " + text)
+}
+
+// exitDetail is what an exit says besides its code.
+func exitDetail(c fold.Cause) (detail string) {
+	if c.Reason != fold.Exited {
+		return ""
+	}
+	if c.Signal != 0 {
+		detail = fmt.Sprintf(", signal %d", c.Signal)
+	}
+	if c.OutOfMemory {
+		detail += ", out of memory"
+	}
+	if c.Message != "" {
+		detail += ", " + ui.OneLine(c.Message)
+	}
+	return detail
 }
 
 // allocStatus says what an allocation became. That it waits or runs is seen by
@@ -103,6 +145,9 @@ func (w words) allocStatus(a *fold.Alloc, to event.AllocStatus) (symbol, text st
 	name := visible.String(a.Name)
 	switch to.Status {
 	case api.AllocClientStatusComplete:
+		if a.Stopped() {
+			return w.Quiet("■"), w.Quiet(name + " stopped")
+		}
 		return w.Good("✓"), w.Good(fmt.Sprintf("%s complete: %s", name, to.Description))
 	case api.AllocClientStatusFailed:
 		text = fmt.Sprintf("%s failed: %s", name, to.Description)

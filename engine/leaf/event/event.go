@@ -8,6 +8,8 @@ package event
 import (
 	"errors"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -39,6 +41,12 @@ func (e Event) Of(job string) bool {
 		return b.Job == job || b.Parent == job && job != ""
 	}
 	return e.Alloc != nil && e.Alloc.Of(job)
+}
+
+// Index returns the index of the allocation in its group.
+func (a *Alloc) Index() int {
+	index, _ := strconv.Atoi(strings.TrimSuffix(a.Name[strings.LastIndexByte(a.Name, '[')+1:], "]"))
+	return index
 }
 
 // Event is one thing that happened.
@@ -140,6 +148,7 @@ type (
 		Check   string `json:"check"`
 		Status  string `json:"status"` // pending, success or failure
 		Output  string `json:"output"`
+		Target  string `json:"target,omitempty"` // what is probed: a URL, HOST:PORT or a command; may be empty
 	}
 
 	// Output announces a piece of a task's output. The bytes may be read

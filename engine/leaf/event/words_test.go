@@ -153,7 +153,7 @@ func TestEventsAsJSON(t *testing.T) {
 			`{"type":"service",` + at + `,` + of + `,"id":"i","name":"n","address":"a","port":1,"tags":["x"],"registered":true}`,
 			Service{ID: "i", Name: "n", Address: "a", Port: 1, Tags: []string{"x"}, Registered: true},
 		},
-		{`{"type":"check",` + at + `,` + of + `,"service":"s","check":"c","status":"success","output":"o"}`, Check{"s", "c", "success", "o"}},
+		{`{"type":"check",` + at + `,` + of + `,"service":"s","check":"c","status":"success","output":"o","target":"t"}`, Check{"s", "c", "success", "o", "t"}},
 		{
 			`{"type":"version",` + at + `,` + of + `,"parent":"p","version":3,"stable":true,"tag":"x"}`,
 			Version{Job: "j", Parent: "p", Number: 3, Stable: true, Tag: "x"},

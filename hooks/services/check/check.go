@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -97,6 +98,20 @@ func (c *Check) probe(ctx context.Context) (Result, error) {
 	default:
 		return Result{}, fmt.Errorf("checks of type %q are not run here", c.Type)
 	}
+}
+
+// Target returns what the check probes: a URL, HOST:PORT, or the command of a
+// script.
+func (c *Check) Target() string {
+	switch c.Type {
+	case "http":
+		if target, err := c.url(); err == nil {
+			return target
+		}
+	case "script":
+		return strings.Join(append([]string{c.Command}, c.Args...), " ")
+	}
+	return c.hostPort()
 }
 
 func (c *Check) hostPort() string { return net.JoinHostPort(c.Address, strconv.Itoa(c.Port)) }

@@ -19,17 +19,26 @@ func (c *Check) transport() *http.Transport {
 	}
 }
 
-func (c *Check) http(ctx context.Context) (Result, error) {
+// url returns the URL that an http check requests.
+func (c *Check) url() (string, error) {
 	path, err := url.Parse(c.Path)
+	if err != nil {
+		return "", err
+	}
+	base := &url.URL{Scheme: cmp.Or(c.Protocol, "http"), Host: c.hostPort(), Path: "/"}
+	return base.ResolveReference(path).String(), nil
+}
+
+func (c *Check) http(ctx context.Context) (Result, error) {
+	target, err := c.url()
 	if err != nil {
 		return Result{}, err
 	}
-	base := &url.URL{Scheme: cmp.Or(c.Protocol, "http"), Host: c.hostPort(), Path: "/"}
 	var body io.Reader
 	if c.Body != "" {
 		body = strings.NewReader(c.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, cmp.Or(c.Method, http.MethodGet), base.ResolveReference(path).String(), body)
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(c.Method, http.MethodGet), target, body)
 	if err != nil {
 		return Result{}, err
 	}
