@@ -77,6 +77,9 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 	case event.Evaluation:
 		change(Evaluations, b.ID)
 		change(EvaluationsOfJob, b.Job)
+		if b.Trigger == event.JobDeregister {
+			change(Jobs, b.Job) // a job without allocations changes in no other way
+		}
 	case event.Variable:
 		change(Variables, b.Path)
 	case event.Forgotten:

@@ -7,6 +7,33 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
+// A job that only launches others is dead once it is stopped, and a query that
+// waits for a change of it learns that.
+func TestStopOfAPeriodicJobIsAChange(t *testing.T) {
+	t.Parallel()
+	job := newJob("job", "batch", newTask("t"))
+	job.Periodic = &api.PeriodicConfig{Spec: new("0 0 1 1 *")}
+	job.Canonicalize()
+	f := serve(t, job, newJob("other", "service", newTask("o", "run_for", "1h")))
+	f.running("o")
+	_, meta, err := f.client.Jobs().Info("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan error, 1)
+	go func() {
+		_, _, err := f.client.Jobs().Deregister("job", false, nil)
+		stopped <- err
+	}()
+	now, next, err := f.client.Jobs().Info("job", &api.QueryOptions{WaitIndex: meta.LastIndex, WaitTime: patience})
+	if err != nil || next.LastIndex == meta.LastIndex || !*now.Stop || *now.Status != "dead" {
+		t.Errorf("at index %d, after %d: stop %v, status %s, %v", next.LastIndex, meta.LastIndex, *now.Stop, *now.Status, err)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestForcePeriodic(t *testing.T) {
 	t.Parallel()
 	job := newJob("job", "batch", newTask("t"))

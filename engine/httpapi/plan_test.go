@@ -87,6 +87,9 @@ func TestWhatARunRefuses(t *testing.T) {
 	job := newJob("job", "batch", newTask("t", "run_for", "1h"))
 	_, _, register := f.client.Jobs().Register(job, nil)
 	_, _, other := f.client.Jobs().Register(newJob("other", "batch", newTask("t")), nil)
+	moved := newJob("job", "service", newTask("t", "run_for", "1h"))
+	moved.Namespace = new("prod")
+	_, _, namespace := f.client.Jobs().Register(moved, nil)
 	_, _, scale := f.client.Jobs().Scale("job", "g", new(2), "", false, nil, nil)
 	_, _, unknown := f.client.Jobs().Scale("nope", "g", new(2), "", false, nil, nil)
 	_, _, group := f.client.Jobs().Scale("job", "nope", new(2), "", false, nil, nil)
@@ -101,6 +104,7 @@ func TestWhatARunRefuses(t *testing.T) {
 		want string
 	}{
 		{register, `500 (cannot update job from type "service" to "batch")`},
+		{namespace, `500 (cannot move job "job" from namespace "default" to "prod"`},
 		{other, `501 (job "other" is not one of this run`},
 		{scale, `400 (job scaling blocked due to active deployment)`},
 		{unknown, `404 (job "nope" not found)`},

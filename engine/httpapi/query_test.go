@@ -147,6 +147,9 @@ func TestDispatchOptions(t *testing.T) {
 	if err != nil || other.DispatchedJobID == first.DispatchedJobID {
 		t.Errorf("%+v, %v", other, err)
 	}
+	if _, _, err := f.client.Jobs().DispatchOpts(opts, &api.WriteOptions{Namespace: "other"}); err == nil || !strings.Contains(err.Error(), "parameterized job not found") {
+		t.Errorf("in another namespace: %v", err)
+	}
 	for _, bad := range []*api.DispatchOptions{{JobID: "param", Priority: 101}, {JobID: "param", IdPrefixTemplate: "../x"}} {
 		if _, _, err := f.client.Jobs().DispatchOpts(bad, nil); err == nil {
 			t.Errorf("%+v was taken", bad)

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 
@@ -35,7 +36,7 @@ func (h *Handler) Dispatch(r *rest.Request) (any, error) {
 	if order.Priority < 0 || order.Priority > maxPriority {
 		return nil, rest.Fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
 	}
-	if err := h.checkDispatch(r.ID, order.Meta); err != nil {
+	if err := h.checkDispatch(r, order.Meta); err != nil {
 		return nil, err
 	}
 	id, again, err := h.run.Engine.Dispatch(r.ID, engine.Dispatch{
@@ -53,10 +54,13 @@ func (h *Handler) Dispatch(r *rest.Request) (any, error) {
 }
 
 // checkDispatch refuses to run a parameterized job that can no longer work.
-func (h *Handler) checkDispatch(id string, meta map[string]string) error {
-	job := h.run.Job(id)
-	if job == nil || !job.IsParameterized() {
-		return nil // which the engine says
+func (h *Handler) checkDispatch(r *rest.Request, meta map[string]string) error {
+	_, job, err := h.run.FindJob(r)
+	switch {
+	case err != nil:
+		return errors.New("parameterized job not found") // with this status, as in Nomad
+	case !job.IsParameterized():
+		return nil // the engine refuses it
 	}
 	child := *job
 	child.Meta = maps.Clone(job.Meta)

@@ -112,6 +112,9 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, noID, other
 	if len(faults) > 0 {
 		return "", rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
 	}
+	if now := h.run.Job(*job.ID); now != nil && *now.Namespace != *job.Namespace { // where it would be another job
+		return "", fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)
+	}
 	return listed("warning", texts), nil
 }
 

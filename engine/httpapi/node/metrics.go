@@ -28,9 +28,7 @@ func (h *Handler) Metrics(r *rest.Request) error {
 			Points: []api.PointValue{}, Counters: []api.SampledValue{}, Samples: []api.SampledValue{},
 		})
 	case "prometheus":
-		r.Answer.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		_, _ = r.Answer.Write(exposition(list)) // a client that is gone needs no answer
-		return nil
+		return r.Send(http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", exposition(list))
 	default:
 		return rest.Fail(http.StatusBadRequest, "unknown format %q: it is prometheus or none", format)
 	}

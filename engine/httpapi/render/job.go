@@ -17,18 +17,21 @@ func (now *Snapshot) withState(j *api.Job) *api.Job {
 	registered, _ := now.run.Tracker.Version(*j.ID, *j.Version)
 	registered = max(created, registered)
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
-	job.Status, job.Stop = new(now.jobStatus(j)), new(now.run.Engine.Stopped(*j.ID))
+	job.Stop = new(now.run.Engine.Stopped(*j.ID))
+	job.Status = new(now.jobStatus(&job))
 	now.run.AddPolicies(&job)
 	return &job
 }
 
-// jobStatus is the status of a job as Nomad's server decides it. A job one of
-// whose allocations will be replaced is pending meanwhile.
+// jobStatus returns the status of a job as Nomad's server decides it. While one
+// of its allocations is about to be replaced, the job is pending; a job that only
+// launches others is dead as soon as it is stopped.
 func (now *Snapshot) jobStatus(j *api.Job) string {
-	if now.Over || now.run.Engine.Ended(*j.ID) {
+	launches := j.IsPeriodic() || j.IsParameterized()
+	switch {
+	case now.Over, now.run.Engine.Ended(*j.ID), launches && *j.Stop:
 		return "dead"
-	}
-	if j.IsPeriodic() || j.IsParameterized() {
+	case launches:
 		return "running"
 	}
 	status := "dead"

@@ -29,7 +29,7 @@ func (r *Request) JSON(status int, v any) error {
 	if err != nil {
 		return err
 	}
-	return r.send(status, body)
+	return r.Send(status, "application/json", body)
 }
 
 // Nothing answers without a body.
@@ -57,9 +57,9 @@ func (r *Request) encode(v any) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// send sends an answer. What clients do not read is kept for a while and up to
-// a size.
-func (r *Request) send(status int, body []byte) error {
+// Send answers with a body of a media type. A client has ReadTime to read it, and
+// the answers that clients have yet to read may take 64 MiB together.
+func (r *Request) Send(status int, kind string, body []byte) error {
 	size := int64(len(body))
 	unread := r.answers.unread.Add(size)
 	defer r.answers.unread.Add(-size)
@@ -68,7 +68,7 @@ func (r *Request) send(status int, body []byte) error {
 	}
 	control := http.NewResponseController(r.Answer)
 	_ = control.SetWriteDeadline(time.Now().Add(ReadTime)) // else it takes as long as it takes
-	r.Answer.Header().Set("Content-Type", "application/json")
+	r.Answer.Header().Set("Content-Type", kind)
 	r.Answer.WriteHeader(status)
 	if _, err := r.Answer.Write(body); err == nil { // a client that is gone needs no answer
 		_ = control.SetWriteDeadline(time.Time{})

@@ -35,7 +35,7 @@ func Read(wait Wait, get Get) Handler {
 		if err != nil {
 			return err
 		}
-		return r.send(http.StatusOK, body)
+		return r.Send(http.StatusOK, "application/json", body)
 	}
 }
 
@@ -50,14 +50,19 @@ func Write(do Get) Handler {
 	}
 }
 
-// prepare puts an answer together, a few at a time.
+// prepare puts an answer together, a few at a time. A query that was blocking when
+// the server ends still gets its answer, unless it would have to wait.
 func (r *Request) prepare(get Get) ([]byte, error) {
 	select {
 	case r.answers.preparing <- struct{}{}:
-		defer func() { <-r.answers.preparing }()
-	case <-r.Context().Done():
-		return nil, context.Cause(r.Context())
+	default:
+		select {
+		case r.answers.preparing <- struct{}{}:
+		case <-r.Context().Done():
+			return nil, context.Cause(r.Context())
+		}
 	}
+	defer func() { <-r.answers.preparing }()
 	v, err := get(r)
 	if err != nil {
 		return nil, err
