@@ -25,12 +25,11 @@ const firstTail = 64 << 10
 func (t *Task) Started() bool { return t.Name != "" && !t.State.StartedAt.IsZero() }
 
 // Ended reports whether no task of the allocation will write any more.
-func (t *Task) Ended() bool {
-	switch t.Alloc.ClientStatus {
-	case api.AllocClientStatusComplete, api.AllocClientStatusFailed, api.AllocClientStatusLost:
-		return true
-	}
-	return false
+func (t *Task) Ended() bool { return Ended(t.Alloc) }
+
+// Ended reports whether nothing of an allocation runs any more.
+func Ended(a *api.AllocationListStub) bool {
+	return (&api.Allocation{ClientStatus: a.ClientStatus}).ClientTerminalStatus()
 }
 
 // Open opens an output of a task that has started, across rotated files and

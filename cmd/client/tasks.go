@@ -31,7 +31,7 @@ type Task struct {
 	kept func(stream string) (io.ReadCloser, error) // of a run that has ended
 }
 
-// Kept is a task of a run that has ended, whose output open reads from its
+// Kept returns a task of a run that has ended, whose outputs open opens at their
 // beginning. It has no server.
 func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
 	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: indexOf(alloc.Name), kept: open}

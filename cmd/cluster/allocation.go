@@ -80,15 +80,6 @@ func (a *allocation) became(s *api.AllocationListStub, retry time.Duration) (all
 	return all
 }
 
-// ended reports whether nothing of an allocation runs any more.
-func ended(s *api.AllocationListStub) bool {
-	switch s.ClientStatus {
-	case api.AllocClientStatusComplete, api.AllocClientStatusFailed, api.AllocClientStatusLost:
-		return true
-	}
-	return false
-}
-
 // task is what has been told of a task.
 type task struct {
 	state event.TaskState

@@ -2,11 +2,9 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -36,7 +34,7 @@ func (j *Job) LeaveOutEnded(ctx context.Context) error {
 		return err
 	}
 	for _, s := range allocs {
-		j.Over[s.ID] = ended(s)
+		j.Over[s.ID] = client.Ended(s)
 	}
 	if !j.Launches() {
 		return nil
@@ -81,53 +79,45 @@ func newFollowed(j Job, parent string) *followed {
 	return &followed{Job: j, parent: parent, known: map[string]*allocation{}, told: map[string]bool{}}
 }
 
-// questions are what is asked about the job. Each waits for a change after an
-// index, and writes the answer down.
-func (f *followed) questions() []func(ctx context.Context, after uint64) (uint64, error) {
-	id := *f.ID
-	all := []func(ctx context.Context, after uint64) (uint64, error){
-		func(ctx context.Context, after uint64) (uint64, error) {
-			list, index, err := f.Server.Allocations(ctx, id, after)
-			return index, f.note(err, func(s *snapshot) { s.allocs = list })
-		},
-		func(ctx context.Context, after uint64) (uint64, error) {
-			list, index, err := f.Server.Evaluations(ctx, id, after)
-			return index, f.note(err, func(s *snapshot) { s.evals = list })
-		},
-		func(ctx context.Context, after uint64) (uint64, error) {
-			j, index, err := f.Server.Info(ctx, id, after)
-			if client.Missing(err) {
-				return after, f.note(nil, func(s *snapshot) { s.status = gone })
-			}
-			return index, f.note(err, func(s *snapshot) { s.status = *j.Status })
-		},
+// question asks about a job and notes the answer. It waits for a change after an
+// index.
+type question func(ctx context.Context, after uint64) (index uint64, err error)
+
+// ask returns a question, and write notes its answer: the zero value of what the
+// server may lack, and does.
+func ask[T any](f *followed, lack bool, what func(ctx context.Context, job string, after uint64) (T, uint64, error), write func(*snapshot, T)) question {
+	return func(ctx context.Context, after uint64) (uint64, error) {
+		answer, index, err := what(ctx, *f.ID, after)
+		if lack && client.Missing(err) {
+			index, err = after, nil
+		}
+		if err == nil {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			write(&f.now, answer)
+		}
+		return index, err
 	}
-	if *f.Type == api.JobTypeService {
-		all = append(all, func(ctx context.Context, after uint64) (uint64, error) {
-			d, index, err := f.Server.Deployment(ctx, id, after)
-			if client.Missing(err) {
-				return after, f.note(nil, func(*snapshot) {})
-			}
-			return index, f.note(err, func(s *snapshot) { s.deployment = d })
-		})
-	}
-	if f.Launches() {
-		all = append(all, func(ctx context.Context, after uint64) (uint64, error) {
-			list, index, err := f.Server.Children(ctx, id, after)
-			return index, f.note(err, func(s *snapshot) { s.children = list })
-		})
-	}
-	return all
 }
 
-func (f *followed) note(err error, write func(*snapshot)) error {
-	if err != nil {
-		return err
+// questions are all that is asked about the job.
+func (f *followed) questions() []question {
+	all := []question{
+		ask(f, false, f.Server.Allocations, func(s *snapshot, list []*api.AllocationListStub) { s.allocs = list }),
+		ask(f, false, f.Server.Evaluations, func(s *snapshot, list []*api.Evaluation) { s.evals = list }),
+		ask(f, true, f.Server.Info, func(s *snapshot, j *api.Job) {
+			if s.status = gone; j != nil {
+				s.status = *j.Status
+			}
+		}),
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	write(&f.now)
-	return nil
+	if *f.Type == api.JobTypeService {
+		all = append(all, ask(f, true, f.Server.Deployment, func(s *snapshot, d *api.Deployment) { s.deployment = d }))
+	}
+	if f.Launches() {
+		all = append(all, ask(f, false, f.Server.Children, func(s *snapshot, list []*api.JobListStub) { s.children = list }))
+	}
+	return all
 }
 
 func (f *followed) snapshot() snapshot {
@@ -259,27 +249,6 @@ func (f *followed) over() bool {
 	}
 	return !slices.ContainsFunc(now.allocs, func(s *api.AllocationListStub) bool {
 		a := f.known[s.ID]
-		return !f.Over[s.ID] && (a == nil || !ended(s) || a.status.Status != s.ClientStatus)
+		return !f.Over[s.ID] && (a == nil || !client.Ended(s) || a.status.Status != s.ClientStatus)
 	})
-}
-
-// The pauses between two attempts to stop a job.
-const (
-	firstStopPause = time.Second
-	lastStopPause  = 30 * time.Second
-)
-
-// stop stops the job. A cluster that cannot be reached is asked again, for a
-// minute.
-func (f *followed) stop(ctx context.Context) error {
-	for pause := firstStopPause; ; pause *= 2 {
-		err := f.Server.Deregister(ctx, *f.ID, api.DeregisterOptions{})
-		var refused *client.RefusedError
-		if err == nil || errors.As(err, &refused) || pause > lastStopPause {
-			return err
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return err
-		}
-	}
 }

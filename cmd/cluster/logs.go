@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 
 	"taskrun/cmd/client"
 	"taskrun/engine/leaf/event"
@@ -24,12 +23,6 @@ func NewLogs(s *client.Server) *Logs {
 	want := func(tasks []*client.Task) []*client.Task { return tasks }
 	return &Logs{Server: s, Tail: -1, Streams: event.Streams, Want: want, outlet: newOutlet()}
 }
-
-// Past returns nothing: outputs have no events.
-func (l *Logs) Past(context.Context) ([]event.Event, error) { return nil, nil }
-
-// Stop cannot stop anything.
-func (l *Logs) Stop(context.Context, bool) error { return errors.ErrUnsupported }
 
 // Follow publishes what there is and what comes, also of tasks that start later,
 // until ctx ends. A connection that breaks off is taken up again.

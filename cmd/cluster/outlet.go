@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"taskrun/engine/leaf/event"
 )
@@ -21,6 +22,12 @@ func newOutlet() outlet { return outlet{pieces: event.NewPieces(maxPieces)} }
 // Subscribe returns all that is published from now on; without output that is
 // left out. One subscription may have it.
 func (o *outlet) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
+
+// Past returns nothing: Follow begins with how things are.
+func (o *outlet) Past(context.Context) ([]event.Event, error) { return nil, nil }
+
+// Stop cannot stop anything.
+func (o *outlet) Stop(context.Context, bool) error { return errors.ErrUnsupported }
 
 // say publishes a message of taskrun itself.
 func (o *outlet) say(text string) { o.bus.Publish(nil, "", event.Notice{Text: text}) }

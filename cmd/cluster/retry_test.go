@@ -3,10 +3,13 @@ package cluster
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
 )
@@ -87,6 +90,40 @@ func TestNoQuestionAfterTheEnd(t *testing.T) {
 			if !errors.Is(err, enough) || asked != want || time.Since(began) != 100*time.Millisecond {
 				t.Errorf("%s: asked %d times in %v, error %v", name, asked, time.Since(began), err)
 			}
+		})
+	}
+}
+
+// An order to stop is given again until the cluster takes it, unless it refuses.
+func TestStopIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		code  int
+		asked int
+		err   string
+	}{
+		"at once": {0, 1, ""}, "without a leader": {http.StatusInternalServerError, 3, ""},
+		"forbidden": {http.StatusForbidden, 1, `cannot stop job "web" of : it answered 403: no`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.set(map[string]any{"job/web": api.JobDeregisterResponse{}})
+				w.refused["/v1/job/web"] = tt.code
+				time.AfterFunc(firstPause+2*firstPause-time.Millisecond, func() {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					delete(w.refused, "/v1/job/web")
+				})
+				err := New([]Job{{Job: job("service"), Server: w.server(t)}}).Stop(t.Context(), false)
+				if (err == nil) != (tt.err == "") || err != nil && err.Error() != tt.err {
+					t.Errorf("error %v, want %s", err, tt.err)
+				}
+				if len(w.asked) != tt.asked {
+					t.Errorf("asked %q", w.asked)
+				}
+			})
 		})
 	}
 }

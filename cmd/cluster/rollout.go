@@ -3,13 +3,11 @@ package cluster
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/health"
 	"taskrun/engine/leaf/event"
 )
 
@@ -21,12 +19,6 @@ type Rollout struct {
 	Deployment string // its ID, where that is known
 	outlet
 }
-
-// Past returns nothing: Follow begins with the deployment as it is.
-func (r *Rollout) Past(context.Context) ([]event.Event, error) { return nil, nil }
-
-// Stop cannot stop anything.
-func (r *Rollout) Stop(context.Context, bool) error { return errors.ErrUnsupported }
 
 // Follow publishes each change of the deployments until the last one has ended.
 func (r *Rollout) Follow(ctx context.Context) error {
@@ -71,7 +63,7 @@ func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended boo
 	}
 	first := all[i]
 	r.tell(first)
-	if !over(first) || first.Status != health.DeploymentFailed || !reverts(first) {
+	if !over(first) || first.Status != api.DeploymentStatusFailed || !reverts(first) {
 		return over(first), nil
 	}
 	if i+1 < len(all) {
@@ -89,7 +81,7 @@ func (r *Rollout) tell(d *api.Deployment) { r.bus.Publish(nil, "", eventOf(d.Job
 // over reports whether a deployment has ended.
 func over(d *api.Deployment) bool {
 	switch d.Status {
-	case health.DeploymentSuccessful, health.DeploymentFailed, health.DeploymentCancelled:
+	case api.DeploymentStatusSuccessful, api.DeploymentStatusFailed, api.DeploymentStatusCancelled:
 		return true
 	}
 	return false
@@ -109,7 +101,7 @@ func reverts(d *api.Deployment) bool {
 func eventOf(job string, d *api.Deployment) event.Deployment {
 	canarying := false // it waits for canaries, or for their promotion
 	for _, g := range d.TaskGroups {
-		canarying = canarying || d.Status == health.DeploymentRunning && g.DesiredCanaries > 0 && !g.Promoted
+		canarying = canarying || d.Status == api.DeploymentStatusRunning && g.DesiredCanaries > 0 && !g.Promoted
 	}
 	return event.Deployment{
 		ID: d.ID, Job: job, Version: d.JobVersion, Status: d.Status, Description: d.StatusDescription, Canarying: canarying, API: d,

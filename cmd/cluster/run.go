@@ -139,12 +139,18 @@ func (r *Run) Follow(ctx context.Context) error {
 	}
 }
 
-// Stop stops the jobs; a cluster kills none.
+// Stop stops the jobs, and asks a cluster that is out of reach again; a cluster
+// kills none.
 func (r *Run) Stop(ctx context.Context, _ bool) error {
 	failures := make([]error, len(r.own))
 	var stopping sync.WaitGroup
 	for i, f := range r.own {
-		stopping.Go(func() { failures[i] = f.stop(ctx) })
+		stopping.Go(func() {
+			failures[i] = r.link.watch(ctx, func(uint64) (index uint64, enough bool, err error) {
+				err = f.Server.Deregister(ctx, *f.ID, api.DeregisterOptions{})
+				return 0, err == nil, err
+			})
+		})
 	}
 	stopping.Wait()
 	return errors.Join(failures...)
