@@ -61,7 +61,7 @@ func (c *checker) tooMany(total, limit int) {
 func allocations(job *api.Job) int {
 	total := 0
 	for _, tg := range job.TaskGroups {
-		total = add(total, ofGroup(tg))
+		total = sum(total, ofGroup(tg))
 	}
 	return total
 }
@@ -70,11 +70,11 @@ func allocations(job *api.Job) int {
 // is no exception: only a count of 1 is valid there.
 func ofGroup(tg *api.TaskGroup) int {
 	tg = orEmpty(tg)
-	return add(deref(tg.Count), deref(orEmpty(tg.Update).Canary))
+	return sum(deref(tg.Count), deref(orEmpty(tg.Update).Canary))
 }
 
-// add adds counts, of which negative ones are none, without overflow.
-func add(a, b int) int {
+// sum adds counts, of which negative ones are none, without overflow.
+func sum(a, b int) int {
 	a, b = max(a, 0), max(b, 0)
 	return a + min(b, math.MaxInt-a)
 }

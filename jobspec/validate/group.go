@@ -2,29 +2,10 @@ package validate
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/jobspec"
 )
-
-const minDiskMB = 10
-
-// group is the checker inside one group.
-type group struct {
-	*checker
-	tg    *api.TaskGroup
-	name  string
-	at    jobspec.Path
-	ports portNames
-}
-
-func newGroup(c *checker, tg *api.TaskGroup, at jobspec.Path) *group {
-	return &group{checker: c, tg: tg, name: deref(tg.Name), at: at, ports: newPortNames(tg)}
-}
 
 func (g *group) check() {
 	g.basics()
@@ -42,6 +23,8 @@ func (g *group) check() {
 	g.interpolations()
 	g.tasks()
 }
+
+const minDiskMB = 10
 
 func (g *group) basics() {
 	switch {
@@ -85,6 +68,56 @@ func (g *group) ignoredDisconnect() {
 	}
 }
 
+func (g *group) disconnect() {
+	d := g.tg.Disconnect
+	if d == nil {
+		return
+	}
+	at := g.at.Attr("disconnect")
+	g.notNegative(at.Attr("lost_after"), "lost_after", d.LostAfter)
+	g.notNegative(at.Attr("stop_on_client_after"), "stop_on_client_after", d.StopOnClientAfter)
+	if d.StopOnClientAfter != nil {
+		if !g.mayBe(api.JobTypeService, api.JobTypeBatch) {
+			g.refuse(at.Attr("stop_on_client_after"), "stop_on_client_after is for service and batch jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove it")
+		}
+		if deref(d.LostAfter) != 0 {
+			g.refuse(at, "lost_after and stop_on_client_after exclude each other", "", "keep one of them")
+		}
+	}
+	g.choice(at.Attr("reconcile"), "reconcile strategy", deref(d.Reconcile), "",
+		api.ReconcileOptionKeepOriginal, api.ReconcileOptionKeepReplacement, api.ReconcileOptionBestScore, api.ReconcileOptionLongestRunning)
+}
+
+// scaling checks the bounds of a group's count. What task scaling blocks hold is
+// the autoscaler's.
+func (g *group) scaling() {
+	s := g.tg.Scaling
+	if s == nil {
+		return
+	}
+	at, count := g.at.Attr("scaling"), int64(deref(g.tg.Count))
+	if g.kind == api.JobTypeSystem {
+		g.refuse(at, "a system job does not scale", "it runs once on every node", "remove the block")
+	}
+	if s.Type != "" {
+		g.choice(at.Attr("type"), "scaling type of a group", s.Type, api.ScalingPolicyTypeHorizontal)
+	}
+	least := deref(s.Min)
+	if least < 0 {
+		g.refuse(at.Attr("min"), "min is negative", fmt.Sprintf("it is %d", least), "write 0 or more")
+	}
+	switch {
+	case s.Max == nil || *s.Max < 0:
+		g.refuse(at.Attr("max"), "scaling has no max", "", "add max = …, 0 or more")
+	case *s.Max < least:
+		g.refuse(at.Attr("max"), "max is below min", fmt.Sprintf("max is %d and min is %d", *s.Max, least), "raise max or lower min")
+	case count > *s.Max:
+		g.refuse(at.Attr("max"), "count is above max", fmt.Sprintf("count is %d and max is %d", count, *s.Max), "raise max or lower count")
+	case count >= 0 && count < least:
+		g.refuse(at.Attr("min"), "count is below min", fmt.Sprintf("count is %d and min is %d", count, least), "lower min or raise count")
+	}
+}
+
 // tasks checks every task and what holds between them.
 func (g *group) tasks() {
 	if len(g.tg.Tasks) == 0 {
@@ -118,24 +151,5 @@ func (g *group) tasks() {
 	}
 	if mains == 0 {
 		g.refuse(g.at, "group has no main task", "every task of it has a lifecycle block", "remove the lifecycle block of the task that does the work")
-	}
-}
-
-// hasTask reports whether the group has a task of that name.
-func (g *group) hasTask(name string) bool {
-	return slices.ContainsFunc(g.tg.Tasks, func(t *api.Task) bool { return t != nil && t.Name == name })
-}
-
-func (g *group) taskNames() []string {
-	names := make([]string, 0, len(g.tg.Tasks))
-	for _, t := range g.tg.Tasks {
-		names = append(names, orEmpty(t).Name)
-	}
-	return names
-}
-
-func (c *checker) notNegative(at jobspec.Path, name string, d *time.Duration) {
-	if deref(d) < 0 {
-		c.refuse(at, name+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
 	}
 }

@@ -11,52 +11,15 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// regime is how a ${name} is resolved at run time.
-type regime int
-
-const (
-	replaced  regime = iota // by its value; what is not known stays as it is
-	building                // the same in env and meta, where names need not be cleaned
-	evaluated               // as an expression; what is not known fails the task
-)
-
-// surroundings are what references in a part of a job may refer to.
-type surroundings struct {
-	*task            // t is empty for what belongs to a group or the job
-	of    []resident // whose environments count
-	names map[string]bool
-}
-
-// resident is a task, or with a nil one an allocation, that may resolve a
-// reference.
-type resident struct {
-	g *group
-	t *api.Task
-}
-
-// everybody are the allocation of a group and its tasks.
-func (g *group) everybody() []resident {
-	all := []resident{{g: g}}
-	for _, t := range g.tg.Tasks {
-		all = append(all, resident{g, orEmpty(t)})
-	}
-	return all
-}
-
-// of returns the surroundings of what belongs to a group or the job.
-func (g *group) of(at jobspec.Path, all ...resident) *surroundings {
-	return &surroundings{task: &task{checker: g.checker, g: g, t: &api.Task{}, at: at}, of: all}
-}
-
 // interpolations warns of references in the job's own meta that nothing
 // resolves.
-func (w *whole) interpolations() {
+func (c *checker) interpolations() {
 	var all []resident
-	for i, tg := range w.job.TaskGroups {
-		all = append(all, newGroup(w.checker, orEmpty(tg), jobspec.Root.Index("group", i)).everybody()...)
+	for i, tg := range c.job.TaskGroups {
+		all = append(all, newGroup(c, orEmpty(tg), jobspec.Root.Index("group", i)).everybody()...)
 	}
 	if len(all) > 0 {
-		all[0].g.of(jobspec.Root, all...).table(w.job.Meta, jobspec.Root.Attr("meta"), building)
+		all[0].g.of(jobspec.Root, all...).table(c.job.Meta, jobspec.Root.Attr("meta"), building)
 	}
 }
 
@@ -165,5 +128,52 @@ func (s *surroundings) text(text string, at jobspec.Path, how regime) {
 	}
 	for name := range taskenv.References(text) {
 		s.reference(name, at, how)
+	}
+}
+
+// references warns of variables such as NOMAD_PORT_http or NOMAD_META_key, in
+// what the task is given, whose port or key does not exist. The variable would be
+// empty, or its name stay in the text.
+func (t *task) references() {
+	for _, key := range slices.Sorted(maps.Keys(t.t.Env)) {
+		t.scan(t.t.Env[key], t.at.Attr("env").Attr(key))
+	}
+	for _, key := range slices.Sorted(maps.Keys(t.t.Config)) {
+		at := t.at.Attr("config").Attr(key)
+		eachString(t.t.Config[key], func(text string) { t.scan(text, at) })
+	}
+	for i, tmpl := range t.t.Templates {
+		t.scan(deref(orEmpty(tmpl).EmbeddedTmpl), t.at.Index("template", i).Attr("data"))
+	}
+}
+
+// scan looks for the variables in one text, whether they are written as ${X}, $X
+// or "X".
+func (t *task) scan(text string, at jobspec.Path) {
+	for {
+		_, rest, found := strings.Cut(text, variablePrefix)
+		if !found {
+			return
+		}
+		text = rest
+		for _, family := range variableFamilies() {
+			tail, ok := strings.CutPrefix(rest, family)
+			if !ok {
+				continue
+			}
+			end := strings.IndexFunc(tail, notInName)
+			if end < 0 {
+				end = len(tail)
+			}
+			if end == 0 || strings.HasPrefix(tail[end:], "$") || strings.HasPrefix(tail[end:], "%") || strings.HasPrefix(tail[end:], "*") {
+				break // the name is put together elsewhere
+			}
+			if family == metaFamily {
+				t.metaReference(tail[:end], at)
+			} else {
+				t.portVariable(family, tail[:end], at)
+			}
+			break
+		}
 	}
 }

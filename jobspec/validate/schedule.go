@@ -2,9 +2,75 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/hashicorp/cronexpr"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
 )
+
+// periodic checks the block of a job that is launched by the clock; one that is
+// not enabled may hold anything.
+func (c *checker) periodic() {
+	p := c.job.Periodic
+	if p == nil {
+		return
+	}
+	at := jobspec.Root.Attr("periodic")
+	spec := deref(p.Spec)
+	if spec != "" {
+		c.hint(at.Attr("cron"), "cron is deprecated", "", fmt.Sprintf("write crons = [%q]", spec))
+	}
+	if p.Enabled != nil && !*p.Enabled {
+		return
+	}
+	if !c.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
+		c.refuse(at, "periodic is for batch jobs", fmt.Sprintf("the job's type is %q", c.kind), `write type = "batch" or "sysbatch"`)
+	}
+	switch {
+	case spec != "" && len(p.Specs) > 0:
+		c.refuse(at, "cron and crons exclude each other", "", "keep crons")
+	case spec == "" && len(p.Specs) == 0:
+		c.refuse(at, "periodic has no cron expression", "", `add crons = ["@daily"]`)
+	}
+	if zone := deref(p.TimeZone); zone != "" {
+		if _, err := time.LoadLocation(zone); err != nil {
+			c.refuse(at.Attr("time_zone"), "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
+		}
+	}
+	if kind := deref(p.SpecType); kind != "" && kind != api.PeriodicSpecCron {
+		c.refuse(at, "unknown kind of periodic expression", fmt.Sprintf("SpecType is %q", kind), `write "cron"`)
+		return
+	}
+	if spec != "" {
+		c.cron(at.Attr("cron"), spec)
+	}
+	for _, spec := range p.Specs {
+		c.cron(at.Attr("crons"), spec)
+	}
+}
+
+// parameterized checks the block of a job that is launched by dispatch.
+func (c *checker) parameterized() {
+	p := c.job.ParameterizedJob
+	if p == nil || c.job.Dispatched {
+		return
+	}
+	at := jobspec.Root.Attr("parameterized")
+	if !c.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
+		c.refuse(at, "parameterized is for batch jobs", fmt.Sprintf("the job's type is %q", c.kind), `write type = "batch" or "sysbatch"`)
+	}
+	c.choice(at.Attr("payload"), "payload requirement", p.Payload, "", "optional", "required", "forbidden")
+	for _, key := range p.MetaOptional {
+		if slices.Contains(p.MetaRequired, key) {
+			c.refuse(at.Attr("meta_optional"), fmt.Sprintf("meta key %q is both required and optional", key), "",
+				"list it in meta_required or in meta_optional")
+		}
+	}
+}
 
 // schedule checks the times at which a task is paused.
 // https://developer.hashicorp.com/nomad/docs/job-specification/schedule
@@ -39,4 +105,27 @@ func (t *task) schedule() {
 			t.refuse(at.Attr("timezone"), "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
 		}
 	}
+}
+
+func (c *checker) cron(at jobspec.Path, spec string) {
+	err := parseCron(spec)
+	if err == nil {
+		return
+	}
+	remedy := "write five fields: minute hour day-of-month month day-of-week"
+	if spec == "@reboot" {
+		remedy = "write a time, such as @daily; a task that runs at every start belongs in a service or batch job"
+	}
+	c.refuse(at, "invalid cron expression", fmt.Sprintf("%q: %v", spec, err), remedy)
+}
+
+// parseCron turns the library's panics on some malformed texts into errors.
+func parseCron(spec string) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = fmt.Errorf("malformed expression")
+		}
+	}()
+	_, err = cronexpr.Parse(spec)
+	return err
 }

@@ -2,16 +2,13 @@ package validate
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
-)
-
-const (
-	providerConsul = api.ServiceProviderConsul
-	providerNomad  = "nomad"
 )
 
 // service checks what holds for a service wherever it stands.
@@ -41,10 +38,6 @@ func (c *checker) service(s *api.Service, at jobspec.Path) {
 	}
 }
 
-func onUpdates() []string {
-	return []string{"", api.OnUpdateRequireHealthy, api.OnUpdateIgnoreWarn, api.OnUpdateIgnore}
-}
-
 // services checks the services of the group, and what holds between all services
 // of the group and its tasks.
 func (g *group) services() {
@@ -53,6 +46,50 @@ func (g *group) services() {
 	}
 	g.serviceIDs()
 	g.oneProvider()
+}
+
+// groupService checks what holds for the services of a group only.
+func (g *group) groupService(s *api.Service, at jobspec.Path) {
+	g.service(s, at)
+	if s.AddressMode == "driver" {
+		g.refuse(at.Attr("address_mode"), "address_mode driver is for services of a task", "", "move the service into the task, or write another mode")
+	}
+	if s.TaskName != "" && !g.hasTask(s.TaskName) {
+		g.warn(at.Attr("task"), fmt.Sprintf("task %q is not defined", s.TaskName), fmt.Sprintf("group %q has no such task", g.name), didYouMean(s.TaskName, g.taskNames()))
+	}
+	g.portReference(s.PortLabel, at.Attr("port"))
+	for i := range s.Checks {
+		g.groupCheck(s, &s.Checks[i], at.Index("check", i))
+	}
+	if s.Connect != nil {
+		g.connect(s, at)
+	}
+}
+
+func (g *group) groupCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Path) {
+	switch {
+	case k.TaskName == "" && s.TaskName == "" && k.Type == checkScript:
+		g.refuse(at, "script check names no task", "the script runs inside a task", "add task = … to the check or its service")
+	case k.TaskName != "" && !g.hasTask(k.TaskName):
+		g.refuse(at.Attr("task"), fmt.Sprintf("task %q is not defined", k.TaskName),
+			fmt.Sprintf("group %q has no such task", g.name), didYouMean(k.TaskName, g.taskNames()))
+	}
+	if k.TaskName != "" && k.AddressMode == "driver" {
+		g.refuse(at.Attr("address_mode"), "address_mode driver is for services of a task", "", "move the service into the task, or write another mode")
+	}
+	if !k.Expose { // Nomad makes the port of such a check
+		g.portReference(k.PortLabel, at.Attr("port"))
+	}
+}
+
+// portReference refuses the label of a port that the group does not have: Nomad
+// accepts it, and the allocation fails when the service is registered. Numbers
+// and what is known only at run time pass.
+func (g *group) portReference(label string, at jobspec.Path) {
+	if _, err := strconv.Atoi(label); label == "" || err == nil || strings.Contains(label, "${") || slices.Contains(g.ports.group, label) {
+		return
+	}
+	g.missingPort(label, g.ports.group, at)
 }
 
 // eachService visits the services of the group, owner "", and of its tasks.
@@ -103,6 +140,46 @@ func isServiceName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && !isAlphanumeric(r) })
 }
 
-func isAlphanumeric(r rune) bool {
-	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+// shutdownDelays advises on services whose tasks stop at the moment in which they
+// leave the catalog: requests that are on their way fail. A delay of 0 that is
+// written is an answer.
+func (g *group) shutdownDelays() {
+	named := map[string]bool{}
+	anyTask, delayed := false, g.tg.ShutdownDelay != nil
+	for i, s := range g.tg.Services {
+		s := orEmpty(s)
+		switch {
+		case s.TaskName != "":
+			named[s.TaskName] = true
+		case s.Connect != nil && s.Connect.SidecarTask != nil:
+			if s.Connect.SidecarTask.ShutdownDelay == nil {
+				g.hint(g.at.Index("service", i).Attr("connect").Attr("sidecar_task"), "sidecar has no shutdown_delay",
+					fmt.Sprintf("service %q may lose requests when it stops", s.Name), shutdownHint)
+			}
+		default:
+			anyTask = true
+		}
+	}
+	for i, t := range g.tg.Tasks {
+		t := orEmpty(t)
+		_, own := g.written[g.at.Index("task", i).Attr("shutdown_delay")]
+		own = own || t.ShutdownDelay != 0
+		delayed = delayed || own
+		if !own && (named[t.Name] || len(t.Services) > 0) {
+			g.hint(g.at.Index("task", i), "task with a service has no shutdown_delay",
+				fmt.Sprintf("%s may lose requests when task %q stops", servicesOf(t, named), t.Name), shutdownHint)
+		}
+	}
+	if anyTask && !delayed {
+		g.hint(g.at, "group with a service has no shutdown_delay", fmt.Sprintf("its services may lose requests when group %q stops", g.name), shutdownHint)
+	}
+}
+
+const shutdownHint = `add shutdown_delay = "5s" or the like`
+
+func servicesOf(t *api.Task, named map[string]bool) string {
+	if named[t.Name] && len(t.Services) == 0 {
+		return "the group's service"
+	}
+	return "its service"
 }

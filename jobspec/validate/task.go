@@ -2,24 +2,13 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/jobspec"
 )
-
-// maxTaskName is the longest name of a task, in bytes, that file systems take
-// with what is added for the files of its output.
-const maxTaskName = 240
-
-// task is the checker inside one task.
-type task struct {
-	*checker
-	g  *group
-	t  *api.Task
-	at jobspec.Path
-}
 
 func (t *task) check() {
 	t.basics()
@@ -45,6 +34,10 @@ func (t *task) check() {
 	t.references()
 	t.interpolations()
 }
+
+// maxTaskName is the longest name of a task, in bytes, that file systems take
+// with what is added for the files of its output.
+const maxTaskName = 240
 
 func (t *task) basics() {
 	name := t.t.Name
@@ -90,27 +83,6 @@ func (t *task) lifecycle() {
 	}
 }
 
-// connectProxy checks a task that an API client declared to be a sidecar proxy.
-func (t *task) connectProxy() {
-	service, ok := strings.CutPrefix(t.t.Kind, "connect-proxy:")
-	if !ok || service == "" {
-		return
-	}
-	at := t.at.Attr("kind")
-	if len(t.t.Services) > 0 {
-		t.refuse(at, "a connect proxy has no services", fmt.Sprintf("kind is %q", t.t.Kind), "move them to the group")
-	}
-	if t.t.Leader {
-		t.refuse(at, "a connect proxy cannot lead", fmt.Sprintf("kind is %q", t.t.Kind), "remove leader")
-	}
-	for _, s := range t.g.tg.Services {
-		if s != nil && s.Name == service && s.Connect != nil && s.Connect.SidecarService != nil {
-			return
-		}
-	}
-	t.refuse(at, fmt.Sprintf("service %q has no sidecar", service), fmt.Sprintf("kind is %q", t.t.Kind), "add connect { sidecar_service {} } to the service")
-}
-
 func (t *task) dispatchPayload() {
 	p := t.t.DispatchPayload
 	if p == nil {
@@ -124,5 +96,44 @@ func (t *task) dispatchPayload() {
 		t.warn(at, "dispatch_payload has no effect", "the job is not parameterized", "add parameterized {} to the job")
 	} else if p.File == "" {
 		t.warn(at, "dispatch_payload has no file", "", `add file = "NAME"`)
+	}
+}
+
+const maxActionName = 128 // characters
+
+func (t *task) actions() {
+	seen := make(map[string]bool, len(t.t.Actions))
+	for i, a := range t.t.Actions {
+		a, at := orEmpty(a), t.at.Index("action", i)
+		if a.Command == "" {
+			t.refuse(at, "action has no command", fmt.Sprintf("action %q", a.Name), `add command = "/PATH"`)
+		}
+		blank := strings.ContainsFunc(a.Name, func(r rune) bool { return r == 0 || unicode.IsSpace(r) })
+		if n := utf8.RuneCountInString(a.Name); n < 1 || n > maxActionName || blank {
+			t.refuse(at, "invalid action name", fmt.Sprintf("%q", a.Name), fmt.Sprintf("write 1 to %d characters without blanks", maxActionName))
+		}
+		if seen[a.Name] {
+			t.refuse(at, fmt.Sprintf("action %q is defined twice", a.Name), fmt.Sprintf("in task %q", t.t.Name), "rename one of them")
+		}
+		seen[a.Name] = true
+	}
+}
+
+// dockerPorts warns of labels in the ports option of a container that no network
+// of the group has: Nomad accepts the job, and the container does not start. It is
+// the one option of drivers that refers to another part of the job.
+func (t *task) dockerPorts() {
+	if t.t.Driver != "docker" && t.t.Driver != "podman" {
+		return
+	}
+	labels, _ := t.t.Config["ports"].([]any)
+	known := slices.Concat(t.g.ports.group, t.g.ports.legacy)
+	for i, label := range labels {
+		label, ok := label.(string)
+		if !ok || slices.Contains(known, label) || strings.Contains(label, "${") {
+			continue
+		}
+		t.warn(t.at.Attr("config").Index("ports", i), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
+			orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
 	}
 }

@@ -8,9 +8,7 @@
 package validate
 
 import (
-	"slices"
-	"strings"
-	"time"
+	"fmt"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -31,84 +29,38 @@ import (
 // those that are zero.
 func Job(job *api.Job, written jobspec.Positions) jobspec.Diagnostics {
 	c := &checker{job: job, written: written, kind: deref(job.Type), seen: map[jobspec.Diagnostic]bool{}}
-	w := &whole{c}
-	w.identification()
-	w.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
-	w.periodic()
-	w.parameterized()
-	w.interpolations()
-	w.groups()
-	w.autoPromote()
+	c.identification()
+	c.placement(job.Constraints, job.Affinities, job.Spreads, jobspec.Root)
+	c.periodic()
+	c.parameterized()
+	c.interpolations()
+	c.groups()
+	c.autoPromote()
 	return c.diagnostics
 }
 
-// whole checks what belongs to the job as a whole.
-type whole struct{ *checker }
-
-// checker walks one job and collects what it finds.
-type checker struct {
-	job         *api.Job
-	written     jobspec.Positions
-	kind        string // the job's type
-	diagnostics jobspec.Diagnostics
-	seen        map[jobspec.Diagnostic]bool // a fault of a job's block shows in every group that inherits it
-}
-
-func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Diagnostic{Severity: jobspec.Error, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
-}
-
-func (c *checker) warn(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Diagnostic{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
-}
-
-func (c *checker) hint(at jobspec.Path, summary, detail, remedy string) {
-	c.report(jobspec.Diagnostic{Severity: jobspec.Hint, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
-}
-
-func (c *checker) report(p jobspec.Diagnostic) {
-	if !c.seen[p] {
-		c.seen[p] = true
-		c.diagnostics = append(c.diagnostics, p)
+// groups checks every group and what holds between them.
+func (c *checker) groups() {
+	if len(c.job.TaskGroups) == 0 {
+		c.refuse(jobspec.Root, "job has no group", "", `add group "NAME" { task "NAME" { … } }`)
 	}
-}
-
-// mayBe reports whether the job is of one of the types. A job of unknown type
-// may be any: one misspelt word should not make every block of the job wrong.
-func (c *checker) mayBe(types ...string) bool {
-	return slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind)
-}
-
-// deref returns what p points to, or the zero value where a job that came from
-// JSON has null.
-func deref[T any](p *T) T {
-	if p == nil {
-		return *new(T)
-	}
-	return *p
-}
-
-// orEmpty stands in for the null elements that JSON allows in a list. An empty
-// block breaks the rules of its kind, so it is reported like any other.
-func orEmpty[T any](p *T) *T {
-	if p == nil {
-		return new(T)
-	}
-	return p
-}
-
-// plain returns a duration as one would write it: "1m", not "1m0s".
-func plain(d time.Duration) string {
-	text := d.String()
-	for _, zero := range []string{"0s", "0m"} {
-		if short, ok := strings.CutSuffix(text, zero); ok && short != "" && strings.ContainsAny(short[len(short)-1:], "hm") {
-			text = short
+	first := make(map[string]int, len(c.job.TaskGroups))
+	total := 0
+	for i, tg := range c.job.TaskGroups {
+		tg = orEmpty(tg)
+		at := jobspec.Root.Index("group", i)
+		name := deref(tg.Name)
+		if other, ok := first[name]; ok && name != "" {
+			c.refuse(at, fmt.Sprintf("group %q is defined twice", name),
+				fmt.Sprintf("groups %d and %d of the job have the same name", other+1, i+1), "rename one of them")
+		} else {
+			first[name] = i
 		}
+		total = sum(total, deref(tg.Count))
+		newGroup(c, tg, at).check()
 	}
-	return text
-}
-
-// same reports whether both are set, to the same value.
-func same[T comparable](a, b *T) bool {
-	return a != nil && b != nil && *a == *b
+	if total > maxCount {
+		c.warn(jobspec.Root, "job has too many allocations",
+			fmt.Sprintf("the counts of its groups add up to %d; a Nomad server refuses more than %d unless it is set up for it", total, maxCount), "")
+	}
 }

@@ -3,16 +3,13 @@ package validate
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
-)
-
-const (
-	volumeHost = "host"
-	volumeCSI  = "csi"
 )
 
 func (g *group) volumes() {
@@ -31,12 +28,6 @@ func (g *group) volumes() {
 				orElse(didYouMean(v.Type, []string{volumeHost, volumeCSI}), `write type = "host" or "csi"`))
 		}
 	}
-}
-
-// hasVolume reports whether the group has a volume that Nomad does not drop.
-func (g *group) hasVolume(name string) bool {
-	v := g.tg.Volumes[name]
-	return v != nil && (v.Type == volumeHost || v.Type == volumeCSI)
 }
 
 // volume is the checker at one volume of a group.
@@ -118,5 +109,57 @@ func (v *volume) oneUser(many bool) {
 	if many {
 		v.group.refuse(v.at.Attr("access_mode"), "volume is for one allocation", fmt.Sprintf("access_mode is %q and count is %d", v.AccessMode, deref(v.group.tg.Count)),
 			"write count = 1 or per_alloc = true")
+	}
+}
+
+func (t *task) volumeMounts() {
+	for i, m := range t.t.VolumeMounts {
+		m, at := orEmpty(m), t.at.Index("volume_mount", i)
+		if m.Volume == nil {
+			// Nomad drops such a mount before it validates the job.
+			t.warn(at, "volume_mount has no effect", "it names no volume", `add volume = "NAME"`)
+			continue
+		}
+		if !t.g.hasVolume(*m.Volume) {
+			t.missingVolume(*m.Volume, i)
+		}
+		if deref(m.Destination) == "" {
+			t.refuse(at, "volume_mount has no destination", "", `add destination = "/PATH"`)
+		}
+		t.choice(at.Attr("propagation_mode"), "propagation mode", deref(m.PropagationMode), "",
+			api.VolumeMountPropagationPrivate, api.VolumeMountPropagationHostToTask, api.VolumeMountPropagationBidirectional)
+		t.choice(at.Attr("selinux_label"), "SELinux label", deref(m.SELinuxLabel), "", "z", "Z")
+	}
+}
+
+func (t *task) missingVolume(name string, i int) {
+	at := t.at.Index("volume_mount", i).Attr("volume")
+	if name == "" {
+		t.refuse(at, "volume_mount names no volume", "", `write volume = "NAME"`)
+		return
+	}
+	if v := t.g.tg.Volumes[name]; v != nil {
+		t.refuse(at, fmt.Sprintf("volume %q cannot be mounted", name), fmt.Sprintf("its type is %q; Nomad drops it", v.Type), `write type = "host" or "csi" in the volume`)
+		return
+	}
+	t.refuse(at, fmt.Sprintf("volume %q is not defined", name), fmt.Sprintf("group %q has no such volume", t.g.name),
+		orElse(didYouMean(name, slices.Sorted(maps.Keys(t.g.tg.Volumes))), fmt.Sprintf("add volume %q { … } to the group", name)))
+}
+
+func (t *task) csiPlugin() {
+	p := t.t.CSIPluginConfig
+	if p == nil {
+		return
+	}
+	at := t.at.Attr("csi_plugin")
+	if p.ID == "" {
+		t.refuse(at, "csi_plugin has no id", "", `add id = "NAME"`)
+	}
+	t.choice(at.Attr("type"), "plugin type", string(p.Type),
+		string(api.CSIPluginTypeNode), string(api.CSIPluginTypeController), string(api.CSIPluginTypeMonolith))
+	rel, err := filepath.Rel(p.MountDir, p.StagePublishBaseDir)
+	if p.MountDir != "" && p.StagePublishBaseDir != "" && err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+		t.refuse(at.Attr("stage_publish_base_dir"), "stage_publish_base_dir lies in mount_dir",
+			fmt.Sprintf("%q is below %q", p.StagePublishBaseDir, p.MountDir), "write another directory")
 	}
 }

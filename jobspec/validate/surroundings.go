@@ -6,9 +6,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
 )
+
+// regime is how a ${name} is resolved at run time.
+type regime int
+
+const (
+	replaced  regime = iota // by its value; what is not known stays as it is
+	building                // the same in env and meta, where names need not be cleaned
+	evaluated               // as an expression; what is not known fails the task
+)
+
+// surroundings are what references in a part of a job may refer to.
+type surroundings struct {
+	*task            // t is empty for what belongs to a group or the job
+	of    []resident // whose environments count
+	names map[string]bool
+}
+
+// resident is a task, or with a nil one an allocation, that may resolve a
+// reference.
+type resident struct {
+	g *group
+	t *api.Task
+}
+
+// everybody are the allocation of a group and its tasks.
+func (g *group) everybody() []resident {
+	all := []resident{{g: g}}
+	for _, t := range g.tg.Tasks {
+		all = append(all, resident{g, orEmpty(t)})
+	}
+	return all
+}
+
+// of returns the surroundings of what belongs to a group or the job.
+func (g *group) of(at jobspec.Path, all ...resident) *surroundings {
+	return &surroundings{task: &task{checker: g.checker, g: g, t: &api.Task{}, at: at}, of: all}
+}
 
 // reference reports a reference that no run resolves. Names that begin with none
 // of the words here depend on the environment of the host.
@@ -61,7 +100,7 @@ func (s *surroundings) secret(name, rest string, at jobspec.Path, how regime) {
 
 // variable reports a NOMAD_* variable that there never is.
 func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
-	known := s.known()
+	known := s.variables()
 	if known[name] || how == building && known[taskenv.CleanName(name)] || s.mayBeSet(name) {
 		return
 	}
@@ -96,8 +135,8 @@ func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
 	s.unresolved(name, near, at, how)
 }
 
-// known are the variables that there are.
-func (s *surroundings) known() map[string]bool {
+// variables returns the variables that one of the residents has.
+func (s *surroundings) variables() map[string]bool {
 	if s.names == nil {
 		s.names = map[string]bool{}
 		for _, r := range s.of {

@@ -1,0 +1,147 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// checker walks one job and collects what it finds.
+type checker struct {
+	job         *api.Job
+	written     jobspec.Positions
+	kind        string // the job's type
+	diagnostics jobspec.Diagnostics
+	seen        map[jobspec.Diagnostic]bool // a fault of a job's block shows in every group that inherits it
+}
+
+func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Diagnostic{Severity: jobspec.Error, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+func (c *checker) warn(at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Diagnostic{Severity: jobspec.Warning, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+func (c *checker) hint(at jobspec.Path, summary, detail, remedy string) {
+	c.report(jobspec.Diagnostic{Severity: jobspec.Hint, Summary: summary, Detail: detail, Remedy: remedy, Path: at})
+}
+
+func (c *checker) report(p jobspec.Diagnostic) {
+	if !c.seen[p] {
+		c.seen[p] = true
+		c.diagnostics = append(c.diagnostics, p)
+	}
+}
+
+// choice refuses a value that is not one of the allowed ones, and reports
+// whether it is. An empty value counts as missing, unless "" is allowed.
+func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string) bool {
+	if slices.Contains(allowed, value) {
+		return true
+	}
+	words := slices.DeleteFunc(slices.Clone(allowed), func(s string) bool { return s == "" })
+	list := strings.Join(words, ", ")
+	if value == "" {
+		c.refuse(at, name+" is missing", "", "write one of "+list)
+		return false
+	}
+	c.refuse(at, "unknown "+name, fmt.Sprintf("%q", value), orElse(didYouMean(value, words), "write one of "+list))
+	return false
+}
+
+// didYouMean returns `did you mean "x"?` for the name nearest to what was
+// written, and "" if none is near.
+func didYouMean(written string, names []string) string {
+	if best := nearest(written, names); best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return ""
+}
+
+// nearest returns the name that takes the fewest edits to reach, at most two and
+// fewer than half of the longer one, or "".
+func nearest(written string, names []string) string {
+	best, edits := "", 3
+	for _, name := range names {
+		d := levenshtein.Distance(strings.ToLower(written), strings.ToLower(name), nil)
+		if d < edits && 2*d < max(len(written), len(name)) {
+			best, edits = name, d
+		}
+	}
+	return best
+}
+
+// orElse returns the first text that is not empty.
+func orElse(hint, otherwise string) string {
+	if hint != "" {
+		return hint
+	}
+	return otherwise
+}
+
+func (c *checker) notNegative(at jobspec.Path, name string, d *time.Duration) {
+	if deref(d) < 0 {
+		c.refuse(at, name+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
+	}
+}
+
+func jobTypes() []string {
+	return []string{api.JobTypeService, api.JobTypeBatch, api.JobTypeSystem, api.JobTypeSysbatch}
+}
+
+// mayBe reports whether the job is of one of the types. A job of unknown type
+// may be any: one misspelt word should not make every block of the job wrong.
+func (c *checker) mayBe(types ...string) bool {
+	return slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind)
+}
+
+// signal refuses a name that no driver knows. A Nomad client would send SIGINT
+// for it without a word.
+func (c *checker) signal(at jobspec.Path, name string) {
+	if name == "" {
+		return
+	}
+	known := signalNames()
+	if slices.Contains(known, name) {
+		return
+	}
+	if hasReference(name) {
+		c.warn(at, "a signal cannot be a reference", fmt.Sprintf("%q stays as it is written", name), "write a name such as SIGINT, SIGTERM or SIGHUP")
+		return
+	}
+	upper := strings.ToUpper(name)
+	remedy := orElse(didYouMean(name, known), "write a name such as SIGINT, SIGTERM or SIGHUP")
+	switch {
+	case slices.Contains(known, upper):
+		remedy = fmt.Sprintf("write %q", upper)
+	case slices.Contains(known, "SIG"+upper):
+		remedy = fmt.Sprintf("write %q", "SIG"+upper)
+	}
+	c.refuse(at, "unknown signal", fmt.Sprintf("%q", name), remedy)
+}
+
+// signalNames are the names that Nomad's drivers know, SIGCHLD and SIGURG not
+// among them. https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal
+func signalNames() []string {
+	return []string{
+		"SIGNULL", "SIGABRT", "SIGALRM", "SIGBUS", "SIGCONT", "SIGFPE", "SIGHUP", "SIGILL", "SIGINT", "SIGIO",
+		"SIGIOT", "SIGKILL", "SIGPIPE", "SIGPROF", "SIGQUIT", "SIGSEGV", "SIGSTOP", "SIGSYS", "SIGTERM", "SIGTRAP",
+		"SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGUSR1", "SIGUSR2", "SIGWINCH", "SIGXCPU", "SIGXFSZ",
+	}
+}
+
+// changeSignal checks a signal for changes, which may be in lower case, and that
+// it goes with its mode.
+func (c *checker) changeSignal(at jobspec.Path, mode, name string) {
+	if mode == "signal" && name == "" {
+		c.refuse(at, "change_signal is missing", `change_mode is "signal"`, `add change_signal = "SIGHUP" or the like`)
+	}
+	c.signal(at.Attr("change_signal"), strings.ToUpper(name))
+}

@@ -1,0 +1,147 @@
+package validate
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
+)
+
+// group is the checker inside one group.
+type group struct {
+	*checker
+	tg    *api.TaskGroup
+	name  string
+	at    jobspec.Path
+	ports portNames
+}
+
+func newGroup(c *checker, tg *api.TaskGroup, at jobspec.Path) *group {
+	return &group{checker: c, tg: tg, name: deref(tg.Name), at: at, ports: newPortNames(tg)}
+}
+
+// hasTask reports whether the group has a task of that name.
+func (g *group) hasTask(name string) bool {
+	return slices.ContainsFunc(g.tg.Tasks, func(t *api.Task) bool { return t != nil && t.Name == name })
+}
+
+func (g *group) taskNames() []string {
+	names := make([]string, 0, len(g.tg.Tasks))
+	for _, t := range g.tg.Tasks {
+		names = append(names, orEmpty(t).Name)
+	}
+	return names
+}
+
+// hasVolume reports whether the group has a volume that Nomad does not drop.
+func (g *group) hasVolume(name string) bool {
+	v := g.tg.Volumes[name]
+	return v != nil && (v.Type == volumeHost || v.Type == volumeCSI)
+}
+
+const (
+	volumeHost = "host"
+	volumeCSI  = "csi"
+)
+
+func (g *group) missingPort(label string, known []string, at jobspec.Path) {
+	g.refuse(at, fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", g.name),
+		orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+}
+
+// portNames are the labels that can be referred to inside a group.
+type portNames struct {
+	group  []string // of the group's networks
+	legacy []string // of the networks of its tasks
+}
+
+func newPortNames(tg *api.TaskGroup) portNames {
+	var names portNames
+	for _, n := range tg.Networks {
+		names.group = appendLabels(names.group, n)
+	}
+	for _, s := range tg.Services {
+		// Nomad adds the port of a sidecar to the network when it is not there.
+		if s != nil && s.Connect != nil && s.Connect.SidecarService != nil && s.Connect.SidecarService.Port != "" {
+			names.group = append(names.group, s.Connect.SidecarService.Port)
+		}
+	}
+	for _, t := range tg.Tasks {
+		if t == nil || t.Resources == nil {
+			continue
+		}
+		for _, n := range t.Resources.Networks {
+			names.legacy = appendLabels(names.legacy, n)
+		}
+	}
+	return names
+}
+
+func appendLabels(labels []string, n *api.NetworkResource) []string {
+	n = orEmpty(n)
+	for _, p := range n.ReservedPorts {
+		labels = append(labels, p.Label)
+	}
+	for _, p := range n.DynamicPorts {
+		labels = append(labels, p.Label)
+	}
+	return labels
+}
+
+// merged is a block of a group into which Canonicalize merged the job's block of
+// that name. A fault belongs where its value was written: when the job has the
+// same value, that is the job's block.
+type merged struct{ job, group jobspec.Path }
+
+func (g *group) merged(block string) merged {
+	return merged{job: jobspec.Root.Attr(block), group: g.at.Attr(block)}
+}
+
+// at returns the path of an attribute; fromJob tells that the job has its value.
+func (m merged) at(attr string, fromJob bool) jobspec.Path {
+	if fromJob {
+		return m.job.Attr(attr)
+	}
+	return m.group.Attr(attr)
+}
+
+// either returns the path of the first of two attributes that disagree, rather
+// than of the second if only that one was written in the group.
+func (m merged) either(first string, firstFromJob bool, second string, secondFromJob bool) jobspec.Path {
+	if firstFromJob && !secondFromJob {
+		return m.at(second, false)
+	}
+	return m.at(first, firstFromJob)
+}
+
+// task is the checker inside one task.
+type task struct {
+	*checker
+	g  *group
+	t  *api.Task
+	at jobspec.Path
+}
+
+const variablePrefix = "NOMAD_"
+
+const metaFamily = "META_"
+
+// variableFamilies are what comes between NOMAD_ and the label or key.
+// https://developer.hashicorp.com/nomad/docs/reference/runtime-environment-settings
+func variableFamilies() [11]string {
+	return [...]string{
+		"PORT_", "IP_", "ADDR_", "HOST_PORT_", "HOST_IP_", "HOST_ADDR_",
+		"ALLOC_PORT_", "ALLOC_IP_", "ALLOC_ADDR_", "ALLOC_INTERFACE_", metaFamily,
+	}
+}
+
+const (
+	providerConsul = api.ServiceProviderConsul
+	providerNomad  = "nomad"
+)
+
+func onUpdates() []string {
+	return []string{"", api.OnUpdateRequireHealthy, api.OnUpdateIgnoreWarn, api.OnUpdateIgnore}
+}

@@ -1,0 +1,107 @@
+package validate
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// deref returns what p points to, or the zero value where a job that came from
+// JSON has null.
+func deref[T any](p *T) T {
+	if p == nil {
+		return *new(T)
+	}
+	return *p
+}
+
+// orEmpty stands in for the null elements that JSON allows in a list. An empty
+// block breaks the rules of its kind, so it is reported like any other.
+func orEmpty[T any](p *T) *T {
+	if p == nil {
+		return new(T)
+	}
+	return p
+}
+
+// same reports whether both are set, to the same value.
+func same[T comparable](a, b *T) bool {
+	return a != nil && b != nil && *a == *b
+}
+
+// plain returns a duration as one would write it: "1m", not "1m0s".
+func plain(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"0s", "0m"} {
+		if short, ok := strings.CutSuffix(text, zero); ok && short != "" && strings.ContainsAny(short[len(short)-1:], "hm") {
+			text = short
+		}
+	}
+	return text
+}
+
+func isAlphanumeric(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// cleanName returns a label as it shows in the names of variables.
+func cleanName(label string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '.' || isAlphanumeric(r) {
+			return r
+		}
+		return '_'
+	}, label)
+}
+
+func notInName(r rune) bool {
+	return r != '_' && r != '-' && r != '.' && !isAlphanumeric(r)
+}
+
+// replaceReferences puts a word in the place of every ${NAME}.
+func replaceReferences(text, word string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "${")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		end := strings.IndexFunc(after, notInName)
+		if end <= 0 || after[end] != '}' {
+			b.WriteString("${")
+			text = after
+			continue
+		}
+		b.WriteString(word)
+		text = after[end+1:]
+	}
+}
+
+// hasReference reports whether a text holds a ${NAME}.
+func hasReference(text string) bool { return replaceReferences(text, "") != text }
+
+// eachString visits the strings in a value of a free-form block.
+func eachString(value any, visit func(string)) {
+	switch v := value.(type) {
+	case string:
+		visit(v)
+	case []string:
+		for _, s := range v {
+			visit(s)
+		}
+	case []any:
+		for _, e := range v {
+			eachString(e, visit)
+		}
+	case []map[string]any:
+		for _, m := range v {
+			eachString(m, visit)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			eachString(v[key], visit)
+		}
+	}
+}
