@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/event"
+	"taskrun/jobspec/validate"
 )
 
 // firstWord is how long somebody who asks for the drivers waits for one that
@@ -31,23 +31,26 @@ func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
 	return infos
 }
 
-// driverWatch follows drivers from when somebody is interested in them: their
-// health, and what they say of tasks.
-type driverWatch struct {
-	engine *Engine
-	ctx    context.Context
-	cancel context.CancelFunc
-	loops  sync.WaitGroup
-
-	mu      sync.Mutex
-	ended   bool
-	watched map[string]*watched
+// checkDrivers checks that the job's drivers are there, and follows them.
+func (e *Engine) checkDrivers(job *api.Job) error {
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			if e.cfg.Drivers[t.Driver] == nil {
+				return fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
+			}
+			e.watch.begin(t.Driver)
+		}
+	}
+	return nil
 }
 
-// watched is one driver that is followed.
-type watched struct {
-	first chan struct{} // closed with the first fingerprint
-	info  *api.DriverInfo
+// checkSize refuses a job with more allocations than a job may have. Nothing
+// may be done for each allocation of a job before.
+func (e *Engine) checkSize(job *api.Job) error {
+	if found := validate.Allocations(job, e.cfg.MaxAllocs); found.HasErrors() {
+		return found[0]
+	}
+	return nil
 }
 
 func newDriverWatch(e *Engine) *driverWatch {

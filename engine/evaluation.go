@@ -53,12 +53,18 @@ func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) stri
 	return v.ID
 }
 
-// parent is the ID of the job in whose name the job runs; empty for none.
-func (r *jobRun) parent() string {
-	if r.job.ParentID == nil {
-		return ""
+// evaluateStop returns the ID of the evaluation with which an allocation is
+// stopped. The lock is held.
+func (r *jobRun) evaluateStop(a *event.Alloc, c *store.Change) (id string) {
+	r.engine.Look(func(run *fold.Run) {
+		if known := run.Evaluated(a.Job, a.ID, event.AllocStop); known != nil {
+			id = known.ID
+		}
+	})
+	if id == "" {
+		id = r.evaluate(event.AllocStop, a.ID, c)
 	}
-	return *r.job.ParentID
+	return id
 }
 
 // placedBy returns the ID of the evaluation because of which something is
@@ -84,25 +90,6 @@ func (s *slot) placedBy(p placement, c *store.Change) (id string) {
 		return id
 	}
 	return s.evaluate(why, p.Replaces, c)
-}
-
-// Evaluate looks at a job once more because somebody wants it, and returns the
-// ID of the evaluation. With reschedule the allocations that have failed are
-// replaced now, whatever the job's reschedule blocks say.
-func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err error) {
-	r, err := e.find(id)
-	if err != nil {
-		return "", err
-	}
-	r.lock()
-	var c store.Change
-	evaluation = r.evaluate(event.JobRegister, "", &c)
-	r.recorder.Commit(c)
-	r.mu.Unlock()
-	if reschedule {
-		_, err = e.Reschedule(id)
-	}
-	return evaluation, err
 }
 
 // ForgetEvaluations forgets the evaluations that choose returns.

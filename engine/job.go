@@ -2,10 +2,8 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -14,47 +12,6 @@ import (
 	"taskrun/engine/port"
 	"taskrun/engine/store"
 )
-
-// jobRun is one run of a job: for each group and index a slot, in which one
-// allocation after another runs.
-type jobRun struct {
-	engine   *Engine
-	job      *api.Job // the version that was submitted: what no update changes is read here
-	newest   atomic.Pointer[api.Job]
-	dir      *allocdir.Run
-	memory   *port.Memory
-	recorder *store.Recorder
-	hostEnv  []string
-	woken    chan struct{} // of capacity 1: something has changed
-	ready    chan struct{} // closed when what an earlier engine has left is known
-
-	stopping context.Context // done: the job is to end
-	settled  context.Context // done: nothing new begins
-	cancel   []context.CancelFunc
-
-	static   []int // ports that are claimed for all of its allocations
-	reserved bool  // these are all static ones
-
-	children    sync.WaitGroup // jobs that run in the name of this one
-	dispatching sync.Mutex     // one at a time
-	lives       sync.WaitGroup // of slots
-
-	mu          sync.Mutex
-	versions    []*api.Job          // that are kept, the newest last
-	deployments []*deploymentRecord // of these
-	scalings    map[string][]api.ScalingEvent
-	slots       []*slot
-	living      int                // slots
-	changed     bool               // the slots are to be looked at
-	waits       bool               // something is to be done with them later
-	excess      bool               // more static ports may be claimed than are needed
-	live        int                // children
-	known       map[string]*jobRun // children by ID
-	stopped     bool               // by an order for this job
-	purged      bool               // it is to be forgotten when it has ended
-	orphans     []*api.Job         // children that an earlier engine has left
-	ended       bool               // nothing of it can begin any more
-}
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
@@ -88,77 +45,11 @@ func (r *jobRun) stop() {
 	}
 }
 
-// close gives back what the run has, however far it came.
-func (r *jobRun) close() error {
-	r.releasePorts(r.static)
-	return errors.Join(r.memory.Close(), r.dir.Close())
-}
-
-// run returns when the job has ended and its directory is closed.
-func (r *jobRun) run() {
-	var history *store.History
-	if !r.recorder.Durable() { // else the recorder keeps it
-		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
-	}
-	r.restoreStop()
-	r.restoreVersions()
-	for _, child := range r.orphans {
-		r.begin(child)
-	}
-	if !r.job.IsPeriodic() && !r.job.IsParameterized() {
-		r.deployFirst()
-	}
-	r.introduce()
-	r.restoreSlots()
-	close(r.ready)
-	r.engine.finding.Done()
-	switch {
-	case r.job.IsPeriodic():
-		r.runPeriodic()
-	case r.job.IsParameterized():
-		r.notice("job %q waits to be dispatched", *r.job.ID)
-		<-r.settled.Done()
+// look has the job looked at.
+func (r *jobRun) look() {
+	select {
+	case r.woken <- struct{}{}:
 	default:
-		r.runGroups()
-	}
-	r.finish()
-	r.children.Wait()
-	if r.engine.leaving.Err() != nil {
-		r.leave()
-		return
-	}
-	if history != nil {
-		if err := history.Close(); err != nil {
-			r.notice("job %q: %v", *r.job.ID, err)
-		}
-	}
-	if err := r.recorder.Remove(); err != nil {
-		r.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
-	}
-	if err := r.dir.Prune(keptRuns); err != nil {
-		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
-	}
-	if err := r.close(); err != nil {
-		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
-	}
-}
-
-// finish ends what the job itself does; its children may go on.
-func (r *jobRun) finish() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.ended = true
-	r.stop() // there is nothing left to end
-	if r.purged {
-		r.engine.forgetJob(*r.job.ID)
-	}
-}
-
-// leave closes what is kept of a run that another engine takes up.
-func (r *jobRun) leave() {
-	r.releasePorts(r.static)
-	if err := errors.Join(r.recorder.Close(), r.memory.Close(), r.dir.Leave()); err != nil {
-		r.notice("job %q: %v", *r.job.ID, err)
 	}
 }
 
@@ -168,4 +59,36 @@ func (r *jobRun) notice(format string, args ...any) {
 
 func (r *jobRun) allocName(group string, index int) string {
 	return fmt.Sprintf("%s.%s[%d]", *r.job.ID, group, index)
+}
+
+// parent is the ID of the job in whose name the job runs; empty for none.
+func (r *jobRun) parent() string {
+	if r.job.ParentID == nil {
+		return ""
+	}
+	return *r.job.ParentID
+}
+
+// version returns a version of the job; of one that is not kept the newest. The
+// lock is held.
+func (r *jobRun) version(n uint64) *api.Job {
+	for _, job := range r.versions {
+		if *job.Version == n {
+			return job
+		}
+	}
+	return r.newest.Load()
+}
+
+// deployment is that of the newest version; nil when it has none. The lock is
+// held.
+func (r *jobRun) deployment() *deploymentRecord { return r.deploymentOf(*r.newest.Load().Version) }
+
+func (r *jobRun) deploymentOf(version uint64) *deploymentRecord {
+	for _, d := range slices.Backward(r.deployments) {
+		if d.Version == version {
+			return d
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -105,4 +106,22 @@ func (r *jobRun) running() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.live > 0
+}
+
+// Launch runs a periodic job of this engine now, whatever its cron expressions
+// and prohibit_overlap say, and returns the ID of the job that it runs as. A job
+// with enabled = false is not run, as in Nomad.
+func (e *Engine) Launch(jobID string) (string, error) {
+	r, err := e.job(jobID)
+	if err != nil {
+		return "", err
+	}
+	if !r.job.IsPeriodic() {
+		return "", errors.New("can't force launch non-periodic job")
+	}
+	if !*r.job.Periodic.Enabled {
+		return "", fmt.Errorf("force launch for job %q failed: can't force run non-tracked job %q (%s)", jobID, jobID, *r.job.Namespace)
+	}
+	child := r.periodicChild(time.Now())
+	return *child.ID, r.launch(child, store.Change{})
 }

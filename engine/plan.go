@@ -1,30 +1,13 @@
 package engine
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/update"
 )
-
-// Plan tells what another version of a job, canonicalised, would mean for what
-// runs: what would be done at once. A job that does not run would be placed as
-// a whole. Nothing is done. A version that Update would refuse is the same
-// error.
-func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
-	r, err := e.find(*job.ID)
-	if err != nil { // it does not run
-		if err := e.checkSize(job); err != nil {
-			return nil, err
-		}
-		return update.New(nil, job, nil, nil), nil
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	had := len(r.static)
-	plan, err := r.plan(job)
-	r.releaseStatic(had)
-	return plan, err
-}
 
 // plan returns what a version means, or why it cannot be the next one. It
 // claims the static ports that the version needs. The lock is held.
@@ -44,4 +27,67 @@ func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 		return nil, err
 	}
 	return plan, nil
+}
+
+// checkKind refuses what makes another kind of job of this one, in Nomad's
+// words.
+func (r *jobRun) checkKind(job *api.Job) error {
+	before := r.newest.Load()
+	switch {
+	case *before.Type != *job.Type:
+		return fmt.Errorf("cannot update job from type %q to %q", *before.Type, *job.Type)
+	case job.IsPeriodic() && !before.IsPeriodic():
+		return fmt.Errorf("cannot update non-periodic job to being periodic")
+	case !job.IsPeriodic() && before.IsPeriodic():
+		return fmt.Errorf("cannot update periodic job to being non-periodic")
+	case job.IsParameterized() && !before.IsParameterized():
+		return fmt.Errorf("cannot update non-parameterized job to being parameterized")
+	case !job.IsParameterized() && before.IsParameterized():
+		return fmt.Errorf("cannot update parameterized job to being non-parameterized")
+	}
+	return nil
+}
+
+// admit checks what must hold before a version can run, and claims the ports
+// that it needs. The lock is held.
+func (r *jobRun) admit(job *api.Job) error {
+	if err := r.engine.checkDrivers(job); err != nil {
+		return err
+	}
+	if job.IsPeriodic() || job.IsParameterized() || !r.reserved {
+		return nil
+	}
+	places, _ := r.places()
+	next := *job
+	next.Version = new(*r.newest.Load().Version + 1)
+	if d := update.Begin(&next, r.version, places, time.Now()); d != nil {
+		for p := range staticPorts(job) {
+			if g := d.Groups[*p.group.Name]; g != nil && g.Canaries > 0 {
+				return fmt.Errorf("group %q: a canary cannot have static port %d beside the allocation that it may replace: leave out canary, or the port's number", *p.group.Name, p.Value)
+			}
+		}
+	}
+	return r.reserve(job)
+}
+
+// places describes the slots that count, and returns them in the same order.
+// The lock is held.
+func (r *jobRun) places() (places []update.Place, slots []*slot) {
+	for _, s := range r.slots {
+		if s.Gone {
+			continue
+		}
+		p := update.Place{Group: s.group, Index: s.index, Canary: s.Canary, Version: s.Want, State: update.Over}
+		switch {
+		case s.present != nil:
+			p.State = update.Living
+		case s.living:
+			p.State = update.Waiting
+		}
+		if len(s.Placed) > 0 && s.last().Version == s.Want {
+			p.Alloc = s.last().ID
+		}
+		places, slots = append(places, p), append(slots, s)
+	}
+	return places, slots
 }

@@ -3,38 +3,10 @@ package engine
 import (
 	"time"
 
+	"taskrun/engine/health"
 	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/jobspec/taskenv"
-)
-
-// What is stored of a run, besides its allocations:
-//
-//	run                              runRecord
-//	order                            how it is to end: orderStop or orderKill
-//	stopped     <job ID>             whether that job alone is to end
-//	job         <job ID>             each job of the run, an api.Job
-//	version     <job ID> <n>         each earlier version that is kept, an api.Job
-//	slot        <job ID> <group> <i> slotRecord; with a number behind it where there are several
-//	deployment  <job ID> <n>         deploymentRecord of that version
-//	scaling     <job ID>             its scaling events by group
-//	periodic    <job ID>             the time up to which launches were made
-const (
-	runKey        = "run"
-	orderKey      = "order"
-	stoppedKey    = "stopped"
-	jobKey        = "job"
-	versionKey    = "version"
-	slotKey       = "slot"
-	deploymentKey = "deployment"
-	scalingKey    = "scaling"
-	periodicKey   = "periodic"
-)
-
-// The orders.
-const (
-	orderStop = "stop"
-	orderKill = "kill"
 )
 
 // runRecord is what a run is made of.
@@ -75,4 +47,14 @@ type placement struct {
 	// TaskPorts are those of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
+}
+
+// deploymentRecord is what is stored of a deployment.
+type deploymentRecord struct {
+	ID    string    `json:"id"`
+	Began time.Time `json:"began"`
+	*health.Deployment
+
+	unsaved             bool
+	status, description string // that were told
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -180,38 +179,4 @@ func (e *Engine) restoreRun(dir *allocdir.Run, recorder *store.Recorder) (*jobRu
 		e.stop()
 	}
 	return r, nil
-}
-
-// newRecorder returns what publishes, and perhaps stores, what happens in a new
-// run.
-func (e *Engine) newRecorder(job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
-	if !e.cfg.Durable {
-		return store.NewRecorder(&e.bus), nil
-	}
-	what := runRecord{Job: *job.ID, Began: time.Now()}
-	for _, v := range e.cfg.HostEnv {
-		what.HostEnv = append(what.HostEnv, store.Text(v))
-	}
-	var c store.Change
-	c.Put(store.KeyOf(runKey), what)
-	c.Put(store.KeyOf(jobKey, *job.ID), job)
-	recorder, err := store.Create(&e.bus, dir.Dir, c)
-	if err == nil && e.onRecorder != nil {
-		e.onRecorder(recorder)
-	}
-	return recorder, err
-}
-
-// order stores that every run is to end.
-func (e *Engine) order(how string) {
-	if !e.cfg.Durable || e.leaving.Err() != nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.runs {
-		var c store.Change
-		c.Put(store.KeyOf(orderKey), how)
-		r.recorder.Commit(c)
-	}
 }

@@ -1,74 +1,17 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
-
-// runGroups runs the allocations of every group, and takes the job from version
-// to version. It returns when they have ended.
-func (r *jobRun) runGroups() {
-	defer r.lives.Wait()
-	stopping, settled := r.stopping.Done(), r.settled.Done()
-	for {
-		again, over := r.turn()
-		if over {
-			return
-		}
-		var tick <-chan time.Time
-		if !again.IsZero() {
-			tick = time.After(time.Until(again))
-		}
-		select {
-		case <-r.woken:
-		case <-tick:
-		case <-stopping:
-			stopping = nil
-		case <-settled:
-			settled = nil
-		}
-	}
-}
-
-// look has the job looked at.
-func (r *jobRun) look() {
-	select {
-	case r.woken <- struct{}{}:
-	default:
-	}
-}
-
-// turn does what is to be done now. It returns when to look again, zero for
-// not by itself, and whether the job is over.
-func (r *jobRun) turn() (again time.Time, over bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	again = r.advance(&store.Change{})
-	if r.living > 0 || r.isEmpty() {
-		return again, false
-	}
-	r.ended = true
-	return again, true
-}
-
-// isEmpty reports whether the job is a service that somebody has given a count
-// of 0: it waits for another one.
-func (r *jobRun) isEmpty() bool {
-	job := r.newest.Load()
-	if *job.Type != api.JobTypeService || *job.Version == 0 || r.isEnding() {
-		return false
-	}
-	for _, g := range job.TaskGroups {
-		if *g.Count > 0 {
-			return false
-		}
-	}
-	return true
-}
 
 // advance takes the deployment and the slots to where they should be now, and
 // stores that together with c. It returns when to look again. The lock is held.
@@ -143,23 +86,171 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 	return carryOut
 }
 
-// move takes the slot to a version that its allocation, if it is not to end
-// anyway, can go on with. The lock is held.
-func (s *slot) move(version uint64) {
-	if len(s.Placed) > 0 && s.last().Version == s.Want {
-		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, false
-		if d := s.deploymentOf(version); d != nil && d.Groups[s.group] != nil && version != s.Want {
-			d.Groups[s.group].Placed++
-			d.unsaved = true
-		}
-	}
-	s.Want, s.Canary = version, false
+func (r *jobRun) newSlot(group string, index, lane int) *slot {
+	s := &slot{jobRun: r, group: group, index: index, lane: lane, wake: make(chan struct{}, 1)}
+	s.onVerdict = s.report
+	return s
 }
 
-// adjust tells the present allocation of the version that it is of now. The
-// lock is held.
-func (s *slot) adjust() {
-	if s.present != nil {
-		s.present.Update(s.settings(*s.last()))
+// slotFor returns a slot for an allocation of an index, one that was given up
+// where that can be. The lock is held.
+func (r *jobRun) slotFor(group string, index int, canary bool) *slot {
+	var same []*slot
+	for _, s := range r.slots {
+		if s.group == group && s.index == index {
+			same = append(same, s)
+		}
 	}
+	for _, s := range same {
+		if s.Gone && (!s.living || !canary && !s.Canary) {
+			s.Gone, s.again = false, s.living // what still ends in it goes first
+			return s
+		}
+	}
+	lane := 0
+	for slices.ContainsFunc(same, func(s *slot) bool { return s.lane == lane }) {
+		lane++
+	}
+	s := r.newSlot(group, index, lane)
+	r.slots = append(r.slots, s)
+	return s
+}
+
+// report hands the verdict on an allocation of the slot to its deployment.
+func (s *slot) report(alloc string, v health.Verdict) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.deployment()
+	if d == nil || s.last().ID != alloc || s.last().Version != d.Version {
+		return
+	}
+	replaced := *s.job.Type != api.JobTypeSystem && s.retryLocked(time.Now()) >= 0
+	d.Report(s.group, alloc, v, replaced, time.Now())
+	d.unsaved = true
+	s.advance(&store.Change{})
+	s.look()
+}
+
+// deploy begins the deployment of the newest version. The lock is held.
+func (r *jobRun) deploy(d *health.Deployment) {
+	r.deployments = append(r.deployments, &deploymentRecord{ID: event.NewID(), Began: time.Now(), Deployment: d})
+}
+
+// tell adds what is new of a deployment to a change, and draws the conclusions.
+// It reports whether there is another version of the job now.
+func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
+	isNew := d.Status != d.status || d.Description != d.description
+	if !isNew && !d.unsaved {
+		return false
+	}
+	var next *api.Job
+	if d.Revert && d.Status != d.status {
+		next = r.goBack(d)
+	}
+	if d.Status == health.DeploymentFailed && d.Status != d.status && *r.job.Type == api.JobTypeSystem {
+		r.replaceFailed()
+	}
+	if d.Status == health.DeploymentSuccessful && d.Status != d.status {
+		r.stabilise(d.Version, c)
+	}
+	d.unsaved, d.status, d.description = false, d.Status, d.Description
+	if r.recorder.Durable() {
+		c.Put(r.deploymentKey(d.Version), *d)
+	}
+	if isNew {
+		r.changed = true
+		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
+			ID: d.ID, Job: *r.job.ID, Version: d.Version, Status: d.Status, Description: d.Description, Canarying: d.Canarying(),
+		}})
+	}
+	if next == nil {
+		return false
+	}
+	r.register(next, true, c)
+	return true
+}
+
+// goBack returns the version to which a failed deployment leads back, if there
+// is one, and says so.
+func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
+	stable := r.stable()
+	switch {
+	case stable == nil:
+		d.Description += " - no stable job version to auto revert to"
+		return nil
+	case update.Same(r.newest.Load(), stable):
+		d.Description += fmt.Sprintf(" - not rolling back to stable job version %d as current job has same specification", *stable.Version)
+		return nil
+	}
+	job := *stable
+	if err := r.admit(&job); err != nil {
+		r.notice("cannot roll job %q back to version %d: %v", *job.ID, *stable.Version, err)
+		return nil
+	}
+	d.Description += fmt.Sprintf(" - rolling back to job version %d", *stable.Version)
+	return &job
+}
+
+// register makes a version the newest, with a deployment of its own. One that
+// was good before needs no canaries. The lock is held; c is to be committed by
+// advance.
+func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
+	before := r.newest.Load()
+	if d := r.deployment(); d != nil {
+		d.Supersede()
+		r.tell(d, c)
+	}
+	job.Version, job.Stable = new(*before.Version+1), new(false)
+	job.SubmitTime, job.VersionTag = new(time.Now().UnixNano()), nil
+	job.ParentID, job.Payload, job.Dispatched = before.ParentID, before.Payload, before.Dispatched
+	deployment := health.NewDeployment(job, time.Now())
+	if !proven {
+		places, _ := r.places()
+		deployment = update.Begin(job, r.version, places, time.Now())
+	}
+	r.versions = append(r.versions, job)
+	r.newest.Store(job)
+	if r.recorder.Durable() {
+		c.Put(r.versionKey(*before.Version), before)
+		c.Put(store.KeyOf(jobKey, *job.ID), job)
+	}
+	if deployment != nil {
+		r.deploy(deployment)
+	}
+	r.tellVersion(job, c)
+	r.evaluate(event.JobRegister, "", c)
+	r.forgetVersions(c)
+	r.changed, r.excess = true, r.reserved
+	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
+	r.look()
+}
+
+// replaceFailed replaces the allocations of a system job that have failed by
+// now. Nomad looks at the job once more when its deployment fails, and not
+// again. The lock is held.
+func (r *jobRun) replaceFailed() {
+	for _, s := range r.slots {
+		switch {
+		case s.Gone || len(s.Placed) == 0:
+		case s.present == nil:
+			s.begin()
+		case s.present.State().Status == api.AllocClientStatusFailed:
+			s.again = true
+		}
+	}
+}
+
+// update is called with the lock held.
+func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
+	if r.ended || r.stopped || r.isEnding() {
+		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
+	}
+	plan, err := r.plan(job)
+	if err != nil || plan.Diff.Type == "None" {
+		return plan, err
+	}
+	var c store.Change
+	r.register(job, false, &c)
+	r.advance(&c)
+	return plan, nil
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -14,211 +13,15 @@ import (
 	"taskrun/engine/update"
 )
 
-// slot is where a group's allocations of one index run, one after another. A
-// canary has a slot of its own, beside the one whose place it may take.
-//
-// What it is for is decided elsewhere, see rollOut; a goroutine of its own, as
-// long as it lives, does that.
-type slot struct {
-	*jobRun
-	group string
-	index int
-	lane  int // 0, or another one where several slots have the same index
+// last is what was placed last.
+func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
 
-	restored  *runner.Alloc   // the last one of an earlier engine, nil for none
-	ended     *runner.Alloc   // the one before the next
-	claimed   []int           // ports of the present one
-	kept      []*runner.Alloc // that have ended, as the first of Placed
-	forgotten store.Change    // those that are not kept, for the next placement
-	wake      chan struct{}   // of capacity 1: something else is wanted
-
-	// Guarded by the job's mu.
-	slotRecord
-	living  bool          // its goroutine runs
-	present *runner.Alloc // nil between two of them
-	again   bool          // another one is to run in its place, whatever becomes of it
-}
-
-func (r *jobRun) newSlot(group string, index, lane int) *slot {
-	return &slot{jobRun: r, group: group, index: index, lane: lane, wake: make(chan struct{}, 1)}
-}
-
-// live runs an allocation, and another in its place for as long as that is
-// wanted.
-func (s *slot) live() {
-	defer s.lives.Done()
-	next := s.restored
-	s.restored = nil
-	for next != nil || s.mayPlace() {
-		if next == nil {
-			s.replace(s.ended)
-			next = s.place()
-		}
-		s.ended = next
-		if !s.another(s.run(next)) {
-			return
-		}
-		next = nil
-	}
-}
-
-// mayPlace reports whether an allocation is to be placed. If not the slot lives
-// no more.
-func (s *slot) mayPlace() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.Gone || s.isEnding() {
-		s.retire()
-		return false
-	}
-	return true
-}
-
-// retire ends the slot's life. The lock is held.
-func (s *slot) retire() {
-	s.living = false
-	s.jobRun.living--
-	s.look()
-}
-
-// place returns a new allocation of the version that is wanted.
-func (s *slot) place() *runner.Alloc {
-	s.mu.Lock()
-	p := placement{ID: event.NewID(), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
-	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
-		p.Replaces = s.last().ID
-	}
-	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil {
-		if p.Undeployed = !d.Active(); !p.Undeployed {
-			d.Groups[s.group].Placed++
-			d.unsaved = true
-		}
-	}
-	p.Evaluation = s.placedBy(p, &s.forgotten)
-	cfg := s.config(p)
-	var failure error
-	s.claimed, failure = s.givePorts(&cfg)
-	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
-	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
-	s.Placed = append(s.Placed, p)
-	s.forgotten.Put(s.key(), s.slotRecord)
-	s.recorder.Commit(s.forgotten)
-	s.forgotten = store.Change{}
-	alloc := runner.New(cfg)
-	s.engine.track(alloc)
-	s.present = alloc
-	s.mu.Unlock()
-	if failure != nil {
-		alloc.Fail(failure.Error())
-	}
-	return alloc
-}
-
-// run runs an allocation until it has ended or was left.
-func (s *slot) run(alloc *runner.Alloc) runner.Result {
-	e := s.engine
-	defer context.AfterFunc(s.stopping, func() {
-		e.desire(alloc, notNeeded)
-		alloc.Stop()
-	})()
-	defer context.AfterFunc(e.leaving, alloc.Leave)()
-	defer s.releasePorts(s.claimed)
-	defer e.cores.release(alloc.Config().Cores)
-	return alloc.Run(e.hard)
-}
-
-// another waits until another allocation is to take the place of one that has
-// ended, if ever. If not the slot lives no more.
-func (s *slot) another(result runner.Result) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.present = nil
-	again := s.again
-	s.again = false
-	for !s.Gone && !s.isEnding() {
-		switch {
-		case s.last().Version != s.Want:
-			s.Earlier = nil
-			return true
-		case again:
-			return true
-		}
-		delay, ok := s.replaceIn(result)
-		if !ok {
-			break
-		}
-		if at := result.Failed.Add(delay); time.Now().Before(at) {
-			s.mu.Unlock()
-			s.sleep(at)
-			s.mu.Lock()
-			again = s.again
-			s.again = false
-			continue
-		}
-		if s.last().ReplaceAt.IsZero() {
-			s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
-		} else {
-			s.Earlier = nil
-		}
-		return true
-	}
-	s.retire()
-	return false
-}
-
-// replaceIn is how long after its end the last allocation is replaced, if it is.
-// The lock is held.
-func (s *slot) replaceIn(result runner.Result) (delay time.Duration, ok bool) {
-	switch {
-	case !s.last().ReplaceAt.IsZero():
-		return s.last().ReplaceAt.Sub(result.Failed), true
-	case result.Status == api.AllocClientStatusFailed:
-		return s.policy().Next(result.Failed, s.Earlier)
-	}
-	return 0, false
-}
-
-// sleep waits for a time, for the end of the job, or until something else is
-// wanted of the slot.
-func (s *slot) sleep(until time.Time) {
-	timer := time.NewTimer(time.Until(until))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-s.wake:
-	case <-s.settled.Done():
-	}
-}
-
-// replace makes room for an allocation in place of one that has ended.
-func (s *slot) replace(ended *runner.Alloc) {
-	if ended == nil {
-		return
-	}
-	if s.kept = append(s.kept, ended); len(s.kept) <= keptAllocs {
-		return // it is saved with the next placement
-	}
-	oldest := s.kept[0]
-	if err := oldest.Destroy(s.engine.hard); err != nil {
-		s.notice("cannot remove allocation %s: %v", oldest.Config().Alloc.ID, err)
-	}
-	s.engine.forget(oldest)
-	s.kept = s.kept[1:]
-	runner.Forget(&s.forgotten, oldest.Config().Alloc.ID)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Placed = s.Placed[1:]
-}
+func (s *slot) name() string { return s.allocName(s.group, s.index) }
 
 // policy is that of the version that is wanted, as long as it is known.
 func (s *slot) policy() restart.ReschedulePolicy {
 	return restart.ReschedulePolicyOf(s.version(s.Want).LookupTaskGroup(s.group).ReschedulePolicy)
 }
-
-// last is what was placed last.
-func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
-
-func (s *slot) name() string { return s.allocName(s.group, s.index) }
 
 func (s *slot) config(p placement) runner.Config {
 	e := s.engine
@@ -244,7 +47,7 @@ func (s *slot) config(p placement) runner.Config {
 		Bus:            &e.bus,
 		Recorder:       s.recorder,
 		Retry:          s.retry,
-		OnVerdict:      func(v health.Verdict) { s.report(p.ID, v) },
+		OnVerdict:      func(v health.Verdict) { s.onVerdict(p.ID, v) },
 	}
 	if disk := version.Group.EphemeralDisk; (*disk.Sticky || *disk.Migrate) && !p.Canary {
 		cfg.Sticky = s.dir.StickyLink(*s.job.ID, s.group, s.index)
@@ -273,21 +76,6 @@ func (s *slot) failsDeployment() bool {
 	return d != nil && d.Active() && d.Groups[s.group] != nil && !s.last().Undeployed && s.last().Version == d.Version
 }
 
-// replaceFailed replaces the allocations of a system job that have failed by
-// now. Nomad looks at the job once more when its deployment fails, and not
-// again. The lock is held.
-func (r *jobRun) replaceFailed() {
-	for _, s := range r.slots {
-		switch {
-		case s.Gone || len(s.Placed) == 0:
-		case s.present == nil:
-			s.begin()
-		case s.present.State().Status == api.AllocClientStatusFailed:
-			s.again = true
-		}
-	}
-}
-
 // retry is how long it takes until the allocation that failed at a time is
 // replaced; negative when it is not.
 func (s *slot) retry(failed time.Time) time.Duration {
@@ -305,4 +93,95 @@ func (s *slot) retryLocked(failed time.Time) time.Duration {
 		return -1
 	}
 	return delay
+}
+
+// replaceIn is how long after its end the last allocation is replaced, if it is.
+// The lock is held.
+func (s *slot) replaceIn(result runner.Result) (delay time.Duration, ok bool) {
+	switch {
+	case !s.last().ReplaceAt.IsZero():
+		return s.last().ReplaceAt.Sub(result.Failed), true
+	case result.Status == api.AllocClientStatusFailed:
+		return s.policy().Next(result.Failed, s.Earlier)
+	}
+	return 0, false
+}
+
+// atOnce is how soon an allocation that is to be replaced is replaced at once.
+const atOnce = time.Second
+
+// rescheduleStopped decides when the present allocation, which is stopped and
+// has changed last at a time, is replaced. The job's lock is held.
+func (s *slot) rescheduleStopped(changed, now time.Time) {
+	delay, ok := s.policy().Next(changed, s.Earlier)
+	switch at := changed.Add(delay); {
+	case !ok:
+	case at.Sub(now) <= atOnce:
+		s.again = true
+		s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: now, Delay: delay})
+	default:
+		s.last().ReplaceAt = at
+	}
+}
+
+// unwanted says why the present allocation is to end; empty if it is not. The
+// lock is held.
+func (s *slot) unwanted() string {
+	switch {
+	case s.present == nil:
+	case s.Gone:
+		return notNeeded
+	case s.last().Version != s.Want:
+		return updated
+	}
+	return ""
+}
+
+// nudge has the slot look what is wanted, if it waits.
+func (s *slot) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// catchUp has the present allocation end if it is to. The lock is held.
+func (s *slot) catchUp() {
+	if why := s.unwanted(); why != "" {
+		s.engine.desire(s.present, why)
+		s.present.Stop()
+	}
+	s.nudge()
+}
+
+// move takes the slot to a version that its allocation, if it is not to end
+// anyway, can go on with. The lock is held.
+func (s *slot) move(version uint64) {
+	if len(s.Placed) > 0 && s.last().Version == s.Want {
+		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, false
+		if d := s.deploymentOf(version); d != nil && d.Groups[s.group] != nil && version != s.Want {
+			d.Groups[s.group].Placed++
+			d.unsaved = true
+		}
+	}
+	s.Want, s.Canary = version, false
+}
+
+// adjust tells the present allocation of the version that it is of now. The
+// lock is held.
+func (s *slot) adjust() {
+	if s.present != nil {
+		s.present.Update(s.settings(*s.last()))
+	}
+}
+
+// stopAlloc stops the present allocation, and stores that together with c. The
+// job's lock is held.
+func (s *slot) stopAlloc(c *store.Change) {
+	s.last().Unwanted, s.last().Again = migrated, s.again
+	c.Put(s.key(), s.slotRecord)
+	s.recorder.Commit(*c)
+	*c = store.Change{}
+	s.engine.desire(s.present, migrated)
+	s.present.Stop()
 }

@@ -2,13 +2,32 @@ package engine
 
 import (
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
+
+// Plan tells what another version of a job, canonicalised, would mean for what
+// runs: what would be done at once. A job that does not run would be placed as
+// a whole. Nothing is done. A version that Update would refuse is the same
+// error.
+func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
+	r, err := e.find(*job.ID)
+	if err != nil { // it does not run
+		if err := e.checkSize(job); err != nil {
+			return nil, err
+		}
+		return update.New(nil, job, nil, nil), nil
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	had := len(r.static)
+	plan, err := r.plan(job)
+	r.releaseStatic(had)
+	return plan, err
+}
 
 // Update makes another version of a job, canonicalised and valid, the newest
 // one: what that means is the plan. It returns at once; how it goes on the
@@ -24,58 +43,39 @@ func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
 	return r.update(job)
 }
 
-// update is called with the lock held.
-func (r *jobRun) update(job *api.Job) (*update.Plan, error) {
-	if r.ended || r.stopped || r.isEnding() {
-		return nil, fmt.Errorf("cannot change job %q: it is being stopped", *job.ID)
+// Versions returns the versions of a job that are kept, the newest first. They
+// are read only.
+func (e *Engine) Versions(id string) ([]*api.Job, error) {
+	r, err := e.find(id)
+	if err != nil {
+		return nil, err
 	}
-	plan, err := r.plan(job)
-	if err != nil || plan.Diff.Type == "None" {
-		return plan, err
-	}
-	var c store.Change
-	r.register(job, false, &c)
-	r.advance(&c)
-	return plan, nil
+	r.lock()
+	defer r.mu.Unlock()
+	versions := slices.Clone(r.versions)
+	slices.Reverse(versions)
+	return versions, nil
 }
 
-// checkKind refuses what makes another kind of job of this one, in Nomad's
-// words.
-func (r *jobRun) checkKind(job *api.Job) error {
-	before := r.newest.Load()
+// Revert makes an earlier version of a job the newest one again. With prior the
+// present one must be of that number. The errors are Nomad's.
+func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, error) {
+	r, err := e.find(id)
+	if err != nil {
+		return nil, err
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	now := *r.newest.Load().Version
+	i := slices.IndexFunc(r.versions, func(job *api.Job) bool { return *job.Version == to })
 	switch {
-	case *before.Type != *job.Type:
-		return fmt.Errorf("cannot update job from type %q to %q", *before.Type, *job.Type)
-	case job.IsPeriodic() && !before.IsPeriodic():
-		return fmt.Errorf("cannot update non-periodic job to being periodic")
-	case !job.IsPeriodic() && before.IsPeriodic():
-		return fmt.Errorf("cannot update periodic job to being non-periodic")
-	case job.IsParameterized() && !before.IsParameterized():
-		return fmt.Errorf("cannot update non-parameterized job to being parameterized")
-	case !job.IsParameterized() && before.IsParameterized():
-		return fmt.Errorf("cannot update parameterized job to being non-parameterized")
+	case prior != nil && *prior != now:
+		return nil, fmt.Errorf("Current job has version %d; enforcing version %d", now, *prior) //nolint:staticcheck // Nomad's words
+	case to == now:
+		return nil, fmt.Errorf("can't revert to current version")
+	case i < 0:
+		return nil, fmt.Errorf("job %q in namespace %q at version %d not found", id, *r.job.Namespace, to)
 	}
-	return nil
-}
-
-// admit checks what must hold before a version can run, and claims the ports
-// that it needs. The lock is held.
-func (r *jobRun) admit(job *api.Job) error {
-	if err := r.engine.checkDrivers(job); err != nil {
-		return err
-	}
-	if job.IsPeriodic() || job.IsParameterized() || !r.reserved {
-		return nil
-	}
-	places, _ := r.places()
-	next := *job
-	next.Version = new(*r.newest.Load().Version + 1)
-	if d := update.Begin(&next, r.version, places, time.Now()); d != nil {
-		for p := range staticPorts(job) {
-			if g := d.Groups[*p.group.Name]; g != nil && g.Canaries > 0 {
-				return fmt.Errorf("group %q: a canary cannot have static port %d beside the allocation that it may replace: leave out canary, or the port's number", *p.group.Name, p.Value)
-			}
-		}
-	}
-	return r.reserve(job)
+	job := *r.versions[i]
+	return r.update(&job)
 }

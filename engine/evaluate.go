@@ -4,7 +4,29 @@ import (
 	"fmt"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
 )
+
+// Evaluate looks at a job once more because somebody wants it, and returns the
+// ID of the evaluation. With reschedule the allocations that have failed are
+// replaced now, whatever the job's reschedule blocks say.
+func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err error) {
+	r, err := e.find(id)
+	if err != nil {
+		return "", err
+	}
+	r.lock()
+	var c store.Change
+	evaluation = r.evaluate(event.JobRegister, "", &c)
+	r.recorder.Commit(c)
+	r.mu.Unlock()
+	if reschedule {
+		_, err = e.Reschedule(id)
+	}
+	return evaluation, err
+}
 
 // Reschedule replaces the failed allocations of a job now, whatever its
 // reschedule blocks say: those that wait to be replaced, and those that were

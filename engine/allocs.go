@@ -2,7 +2,6 @@ package engine
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,15 +88,6 @@ func (e *Engine) Jobs() []*api.Job {
 	return jobs
 }
 
-// Exec runs a command in a running task; see drivers.ExecTask.
-func (e *Engine) Exec(ctx context.Context, allocID, task string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-	a, err := e.alloc(allocID)
-	if err != nil {
-		return nil, err
-	}
-	return a.Exec(ctx, task, opts)
-}
-
 func (e *Engine) alloc(id string) (*runner.Alloc, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,6 +114,13 @@ func (e *Engine) forget(a *runner.Alloc) {
 	e.bus.Publish(known, "", event.Forgotten{})
 }
 
+// The intended states of allocations that are not to run on, in Nomad's words.
+const (
+	notNeeded = "alloc not needed due to job update"
+	migrated  = "alloc is being migrated"
+	updated   = "alloc is being updated due to job update"
+)
+
 // desire says why an allocation is not to run on.
 func (e *Engine) desire(a *runner.Alloc, unwanted string) {
 	e.mu.Lock()
@@ -133,37 +130,51 @@ func (e *Engine) desire(a *runner.Alloc, unwanted string) {
 	}
 }
 
-// RestartTask restarts a running task of an allocation, without counting it as
-// a failure. It returns when the old run has ended.
-func (e *Engine) RestartTask(ctx context.Context, allocID, task string) error {
-	a, err := e.alloc(allocID)
-	if err != nil {
-		return err
+// forgetJob forgets a job that has ended, and its allocations.
+func (e *Engine) forgetJob(id string) {
+	e.mu.Lock()
+	var gone []*runner.Alloc
+	for _, a := range e.allocs {
+		if *a.Config().Job.ID == id {
+			gone = append(gone, a)
+		}
 	}
-	return a.RestartTask(ctx, task, "", false)
+	e.purged[id] = true
+	e.mu.Unlock()
+	for _, a := range gone {
+		e.forget(a)
+	}
 }
 
-// RestartAlloc restarts the running tasks of an allocation or, with all, also
-// those that have ended, in the order of their lifecycle.
-func (e *Engine) RestartAlloc(ctx context.Context, allocID string, all bool) error {
-	a, err := e.alloc(allocID)
-	if err != nil {
-		return err
+// find returns a job of this engine, which may run in the name of another.
+func (e *Engine) find(id string) (*jobRun, error) {
+	e.mu.Lock()
+	runs := e.runs
+	e.mu.Unlock()
+	for _, r := range runs {
+		if *r.job.ID == id {
+			return r, nil
+		}
+		if child := r.child(id); child != nil {
+			return child, nil
+		}
 	}
-	return a.Restart(ctx, all)
+	return nil, fmt.Errorf("job not found: %q", id)
 }
 
-// CheckSignal says what is wrong with the name of a signal.
-func CheckSignal(name string) error {
-	_, err := drivers.ParseSignal(name)
-	return err
+func (r *jobRun) child(id string) *jobRun {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.known[id]
 }
 
-// Signal sends a signal, by Nomad's name, to a running task.
-func (e *Engine) Signal(allocID, task, signal string) error {
-	a, err := e.alloc(allocID)
-	if err != nil {
-		return err
+func (e *Engine) job(id string) (*jobRun, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		if *r.job.ID == id {
+			return r, nil
+		}
 	}
-	return a.Signal(task, signal)
+	return nil, fmt.Errorf("job not found: %q", id)
 }

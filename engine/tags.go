@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/store"
 )
 
 // The errors of tags.
@@ -56,28 +54,4 @@ func (e *Engine) Untag(id, name string) error {
 	}
 	r.setTag(i, nil)
 	return nil
-}
-
-// tagged returns the place of the version with a tag, below 0 if there is none.
-// The lock is held.
-func (r *jobRun) tagged(name string) int {
-	return slices.IndexFunc(r.versions, func(job *api.Job) bool { return job.VersionTag != nil && job.VersionTag.Name == name })
-}
-
-// setTag puts a version with another tag in the place of one. The lock is held.
-func (r *jobRun) setTag(i int, tag *api.JobVersionTag) {
-	job := *r.versions[i]
-	job.VersionTag = tag
-	r.versions[i] = &job
-	key := r.versionKey(*job.Version)
-	if *job.Version == *r.newest.Load().Version {
-		r.newest.Store(&job)
-		key = store.KeyOf(jobKey, *job.ID)
-	}
-	var c store.Change
-	if r.recorder.Durable() {
-		c.Put(key, &job)
-	}
-	r.tellVersion(&job, &c)
-	r.recorder.Commit(c)
 }

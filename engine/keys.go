@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"strconv"
+
+	"taskrun/engine/store"
+)
+
+// What is stored of a run, besides its allocations:
+//
+//	run                              runRecord
+//	order                            how it is to end: orderStop or orderKill
+//	stopped     <job ID>             whether that job alone is to end
+//	job         <job ID>             each job of the run, an api.Job
+//	version     <job ID> <n>         each earlier version that is kept, an api.Job
+//	slot        <job ID> <group> <i> slotRecord; with a number behind it where there are several
+//	deployment  <job ID> <n>         deploymentRecord of that version
+//	scaling     <job ID>             its scaling events by group
+//	periodic    <job ID>             the time up to which launches were made
+const (
+	runKey        = "run"
+	orderKey      = "order"
+	stoppedKey    = "stopped"
+	jobKey        = "job"
+	versionKey    = "version"
+	slotKey       = "slot"
+	deploymentKey = "deployment"
+	scalingKey    = "scaling"
+	periodicKey   = "periodic"
+)
+
+// The orders.
+const (
+	orderStop = "stop"
+	orderKill = "kill"
+)
+
+func (r *jobRun) stoppedKey() store.Key { return store.KeyOf(stoppedKey, *r.job.ID) }
+
+func (r *jobRun) versionKey(n uint64) store.Key {
+	return store.KeyOf(versionKey, *r.job.ID, strconv.FormatUint(n, 10))
+}
+
+func (r *jobRun) deploymentKey(version uint64) store.Key {
+	return store.KeyOf(deploymentKey, *r.job.ID, strconv.FormatUint(version, 10))
+}
+
+func (s *slot) key() store.Key {
+	parts := []string{slotKey, *s.job.ID, s.group, strconv.Itoa(s.index)}
+	if s.lane > 0 {
+		parts = append(parts, strconv.Itoa(s.lane))
+	}
+	return store.KeyOf(parts...)
+}

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/health"
+	"taskrun/engine/runner"
+	"taskrun/engine/store"
+)
+
+// restoreStop stops a job that was ordered to stop when an earlier engine ran
+// it.
+func (r *jobRun) restoreStop() {
+	if !r.recorder.Durable() {
+		return
+	}
+	if _, err := r.recorder.Get(r.stoppedKey(), &r.stopped); err != nil {
+		r.notice("job %q: %v", *r.job.ID, err)
+	}
+	if r.stopped {
+		r.stop()
+	}
+}
+
+// restoreVersions reads the versions and deployments that an earlier engine has
+// stored.
+func (r *jobRun) restoreVersions() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.versions = []*api.Job{r.newest.Load()}
+	if !r.recorder.Durable() {
+		return
+	}
+	for _, key := range r.recorder.Keys(store.KeyOf(versionKey, *r.job.ID)) {
+		var job api.Job
+		if _, err := r.recorder.Get(key, &job); err != nil {
+			r.notice("job %q: %v", *r.job.ID, err)
+			continue
+		}
+		r.versions = append(r.versions, &job)
+	}
+	slices.SortFunc(r.versions, func(a, b *api.Job) int { return int(*a.Version) - int(*b.Version) })
+	if _, err := r.recorder.Get(store.KeyOf(scalingKey, *r.job.ID), &r.scalings); err != nil {
+		r.notice("job %q: %v", *r.job.ID, err)
+	}
+	r.restoreDeployments()
+}
+
+// restoreDeployments reads what an earlier engine has stored. The first version
+// gets its deployment here.
+func (r *jobRun) restoreDeployments() {
+	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, *r.job.ID)) {
+		var d deploymentRecord
+		if _, err := r.recorder.Get(key, &d); err != nil || d.Deployment == nil {
+			r.notice("job %q: %v", *r.job.ID, err)
+			continue
+		}
+		d.status, d.description = d.Status, d.Description
+		r.deployments = append(r.deployments, &d)
+	}
+	slices.SortFunc(r.deployments, func(a, b *deploymentRecord) int { return int(a.Version) - int(b.Version) })
+}
+
+// deployFirst begins the deployment of the first version.
+func (r *jobRun) deployFirst() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.changed = true
+	job := r.newest.Load()
+	if *job.Version > 0 || r.deployment() != nil {
+		return
+	}
+	if d := health.NewDeployment(job, time.Now()); d != nil {
+		r.deploy(d)
+	}
+}
+
+// restoreSlots makes the slots that an earlier engine has stored, with what it
+// had placed in them. Those live until it is clear that they need not.
+func (r *jobRun) restoreSlots() {
+	if !r.recorder.Durable() {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range r.recorder.Keys(store.KeyOf(slotKey, *r.job.ID)) {
+		parts := append(key.Parts(), "0")
+		index, err := strconv.Atoi(parts[3])
+		lane, laneErr := strconv.Atoi(parts[4])
+		s := r.newSlot(parts[2], index, lane)
+		if err == nil && laneErr == nil {
+			_, err = r.recorder.Get(key, &s.slotRecord)
+		}
+		if err != nil || laneErr != nil || len(s.Placed) == 0 {
+			r.notice("cannot restore what is stored as %q: %v", parts, err)
+			continue
+		}
+		s.restore()
+		r.slots = append(r.slots, s)
+	}
+}
+
+// restore makes the allocations that are kept known again.
+func (s *slot) restore() {
+	for _, p := range s.Placed {
+		if s.restored != nil {
+			s.kept = append(s.kept, s.restored)
+		}
+		cfg := s.config(p)
+		s.restored = runner.Restore(cfg)
+		s.engine.track(s.restored)
+		s.engine.finding.Go(s.restored.Found)
+		if p.Unwanted != "" {
+			s.engine.desire(s.restored, p.Unwanted)
+		}
+		if !s.restored.Over() {
+			s.claimed = s.adoptPorts(&cfg)
+		}
+	}
+	s.engine.cores.adopt(s.last().Cores)
+	s.present, s.again = s.restored, s.last().Again
+	s.begin()
+	if s.last().Unwanted != "" {
+		s.present.Stop()
+	}
+}

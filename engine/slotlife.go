@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/restart"
+	"taskrun/engine/runner"
+	"taskrun/engine/store"
+)
+
+// begin has the slot live, and look what is wanted. The lock is held.
+func (s *slot) begin() {
+	if s.living {
+		s.nudge()
+		return
+	}
+	s.living = true
+	s.jobRun.living++
+	s.lives.Add(1)
+	go s.live()
+}
+
+// live runs an allocation, and another in its place for as long as that is
+// wanted.
+func (s *slot) live() {
+	defer s.lives.Done()
+	next := s.restored
+	s.restored = nil
+	for next != nil || s.mayPlace() {
+		if next == nil {
+			s.replace(s.ended)
+			next = s.place()
+		}
+		s.ended = next
+		if !s.another(s.run(next)) {
+			return
+		}
+		next = nil
+	}
+}
+
+// mayPlace reports whether an allocation is to be placed. If not the slot lives
+// no more.
+func (s *slot) mayPlace() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Gone || s.isEnding() {
+		s.retire()
+		return false
+	}
+	return true
+}
+
+// retire ends the slot's life. The lock is held.
+func (s *slot) retire() {
+	s.living = false
+	s.jobRun.living--
+	s.look()
+}
+
+// keptAllocs is how many allocations that were replaced stay on disk for each
+// that runs.
+const keptAllocs = 5
+
+// place returns a new allocation of the version that is wanted.
+func (s *slot) place() *runner.Alloc {
+	s.mu.Lock()
+	p := placement{ID: event.NewID(), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
+	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
+		p.Replaces = s.last().ID
+	}
+	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil {
+		if p.Undeployed = !d.Active(); !p.Undeployed {
+			d.Groups[s.group].Placed++
+			d.unsaved = true
+		}
+	}
+	p.Evaluation = s.placedBy(p, &s.forgotten)
+	cfg := s.config(p)
+	var failure error
+	s.claimed, failure = s.givePorts(&cfg)
+	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
+	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
+	s.Placed = append(s.Placed, p)
+	s.forgotten.Put(s.key(), s.slotRecord)
+	s.recorder.Commit(s.forgotten)
+	s.forgotten = store.Change{}
+	alloc := runner.New(cfg)
+	s.engine.track(alloc)
+	s.present = alloc
+	s.mu.Unlock()
+	if failure != nil {
+		alloc.Fail(failure.Error())
+	}
+	return alloc
+}
+
+// run runs an allocation until it has ended or was left.
+func (s *slot) run(alloc *runner.Alloc) runner.Result {
+	e := s.engine
+	defer context.AfterFunc(s.stopping, func() {
+		e.desire(alloc, notNeeded)
+		alloc.Stop()
+	})()
+	defer context.AfterFunc(e.leaving, alloc.Leave)()
+	defer s.releasePorts(s.claimed)
+	defer e.cores.release(alloc.Config().Cores)
+	return alloc.Run(e.hard)
+}
+
+// another waits until another allocation is to take the place of one that has
+// ended, if ever. If not the slot lives no more.
+func (s *slot) another(result runner.Result) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.present = nil
+	again := s.again
+	s.again = false
+	for !s.Gone && !s.isEnding() {
+		switch {
+		case s.last().Version != s.Want:
+			s.Earlier = nil
+			return true
+		case again:
+			return true
+		}
+		delay, ok := s.replaceIn(result)
+		if !ok {
+			break
+		}
+		if at := result.Failed.Add(delay); time.Now().Before(at) {
+			s.mu.Unlock()
+			s.sleep(at)
+			s.mu.Lock()
+			again = s.again
+			s.again = false
+			continue
+		}
+		if s.last().ReplaceAt.IsZero() {
+			s.Earlier = s.policy().Keep(s.Earlier, restart.Replacement{Time: time.Now(), Delay: delay})
+		} else {
+			s.Earlier = nil
+		}
+		return true
+	}
+	s.retire()
+	return false
+}
+
+// sleep waits for a time, for the end of the job, or until something else is
+// wanted of the slot.
+func (s *slot) sleep(until time.Time) {
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.wake:
+	case <-s.settled.Done():
+	}
+}
+
+// replace makes room for an allocation in place of one that has ended.
+func (s *slot) replace(ended *runner.Alloc) {
+	if ended == nil {
+		return
+	}
+	if s.kept = append(s.kept, ended); len(s.kept) <= keptAllocs {
+		return // it is saved with the next placement
+	}
+	oldest := s.kept[0]
+	if err := oldest.Destroy(s.engine.hard); err != nil {
+		s.notice("cannot remove allocation %s: %v", oldest.Config().Alloc.ID, err)
+	}
+	s.engine.forget(oldest)
+	s.kept = s.kept[1:]
+	runner.Forget(&s.forgotten, oldest.Config().Alloc.ID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Placed = s.Placed[1:]
+}

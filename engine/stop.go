@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+)
+
+// StopJob stops a job as `nomad job stop` would: kill signals, grace periods,
+// poststop tasks. A periodic or parameterized one is launched no more; what it
+// has launched goes on. With purge the job is forgotten when it has ended. It
+// returns at once, and reports whether there was anything to stop.
+func (e *Engine) StopJob(id string, purge bool) (bool, error) {
+	r, err := e.find(id)
+	if err != nil {
+		return false, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.purged = r.purged || purge
+	if r.purged && r.ended {
+		e.forgetJob(id)
+	}
+	if r.stopped || r.ended || r.stopping.Err() != nil {
+		return false, nil
+	}
+	r.stopped = true
+	var c store.Change
+	c.Put(r.stoppedKey(), true)
+	r.evaluate(event.JobDeregister, "", &c)
+	r.recorder.Commit(c)
+	r.stop()
+	return true, nil
+}
+
+// Stopped reports whether a job was ordered to stop.
+func (e *Engine) Stopped(id string) bool {
+	r, err := e.find(id)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopped || r.stopping.Err() != nil && !r.ended
+}
+
+// Ended reports whether nothing of a job can begin any more: it has run to its
+// end, or was stopped. What it has launched may go on.
+func (e *Engine) Ended(id string) bool {
+	r, err := e.find(id)
+	if err != nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
+}
+
+// StopAlloc stops an allocation as `nomad alloc stop` would: another one runs
+// in its place. With reschedule one of a batch job is replaced as if it had
+// failed when it changed last. It returns at once.
+func (e *Engine) StopAlloc(id string, reschedule bool) error {
+	a, err := e.alloc(id)
+	if err != nil {
+		return err
+	}
+	cfg := a.Config()
+	r, err := e.find(*cfg.Job.ID)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var c store.Change
+	evaluation := r.evaluateStop(cfg.Alloc, &c)
+	for _, s := range r.slots {
+		if s.present != a {
+			continue
+		}
+		s.last().Stopped = evaluation
+		switch {
+		case *cfg.Job.Type == api.JobTypeSysbatch:
+			s.again = reschedule
+		case *cfg.Job.Type == api.JobTypeBatch && reschedule:
+			s.rescheduleStopped(a.State().LastEvent(), time.Now())
+		default:
+			s.again = true
+		}
+		s.stopAlloc(&c)
+	}
+	r.recorder.Commit(c)
+	return nil
+}

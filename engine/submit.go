@@ -1,0 +1,234 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/service"
+	"taskrun/engine/leaf/variable"
+	"taskrun/engine/port"
+	"taskrun/engine/runner"
+	"taskrun/engine/store"
+	"taskrun/jobspec/validate"
+)
+
+// New returns an engine that runs nothing yet. It must be closed.
+func New(cfg Config) *Engine {
+	if cfg.MaxKillTimeout == 0 {
+		cfg.MaxKillTimeout = defaultMaxKillTimeout
+	}
+	if cfg.MaxAllocs == 0 {
+		cfg.MaxAllocs = validate.DefaultMaxAllocs
+	}
+	if cfg.Services == nil {
+		cfg.Services = &service.Catalog{}
+	}
+	if cfg.Variables == nil {
+		cfg.Variables = &variable.Store{}
+	}
+	ports := port.NewClaims(cfg.PortDir)
+	if cfg.LogicalPorts {
+		ports = port.NewLogical()
+	}
+	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
+	e.stopping, e.stop = context.WithCancel(context.Background())
+	e.hard, e.kill = context.WithCancel(context.Background())
+	e.leaving, e.leave = context.WithCancel(context.Background())
+	e.settled, e.settle = context.WithCancel(e.stopping)
+	e.watch = newDriverWatch(e)
+	e.bus.Observe = e.state.observe
+	cfg.Variables.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
+		shown := *v
+		return fold.Index(event.Event{Seq: e.bus.Publish(nil, "", event.Variable{VariableMetadata: &shown, Deleted: deleted})})
+	})
+	return e
+}
+
+// Subscribe returns every event from now on; without output the tasks' own
+// output is left out. Subscribe before Submit to miss nothing.
+func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subscribe(output) }
+
+// SubscribeTo returns the events from now on that are wanted; see
+// [event.Bus.SubscribeTo].
+func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription {
+	return e.bus.SubscribeTo(wanted)
+}
+
+// Services is the catalog of what tasks offer and what their checks say.
+func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
+
+// Variables is the store of Nomad's variables.
+func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
+
+// Submit starts jobs, all or none. They must be canonicalised and valid, and
+// belong to the engine from now on: nobody may write to them any more. It may
+// be called once. Errors: an unknown driver, a job with too many allocations (a
+// jobspec.Diagnostic), a job that runs already (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
+// directory that cannot be written.
+func (e *Engine) Submit(jobs ...*api.Job) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.submitted || e.closed {
+		return errors.New("cannot submit a job: the engine was used before")
+	}
+	runs := make([]*jobRun, 0, len(jobs))
+	for _, job := range jobs {
+		r, err := e.open(job)
+		if err != nil {
+			for _, r := range runs {
+				err = errors.Join(err, r.recorder.Remove(), r.close())
+			}
+			return fmt.Errorf("cannot run job %q: %w", *job.ID, err)
+		}
+		runs = append(runs, r)
+	}
+	e.begin(runs)
+	return nil
+}
+
+// open checks what must hold before a job can run, and opens its directory.
+func (e *Engine) open(job *api.Job) (*jobRun, error) {
+	if err := e.checkSize(job); err != nil {
+		return nil, err
+	}
+	if err := e.checkDrivers(job); err != nil {
+		return nil, err
+	}
+	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
+	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
+	if err != nil {
+		return nil, err
+	}
+	if e.cfg.OnRun != nil {
+		e.cfg.OnRun(dir.Dir)
+	}
+	recorder, err := e.newRecorder(job, dir)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
+	if !job.IsPeriodic() && !job.IsParameterized() {
+		err = r.reserve(job)
+	}
+	if err != nil {
+		return nil, errors.Join(err, recorder.Remove(), r.close())
+	}
+	return r, nil
+}
+
+// begin runs what was submitted or recovered. The lock is held.
+func (e *Engine) begin(runs []*jobRun) {
+	e.submitted = true
+	e.runs = runs
+	e.finding.Add(len(runs))
+	e.Look(func(run *fold.Run) {
+		for _, r := range runs {
+			run.Jobs = append(run.Jobs, r.job)
+		}
+	})
+	for _, r := range runs {
+		e.jobs.Go(r.run)
+	}
+	go func() {
+		e.jobs.Wait()
+		close(e.done)
+	}()
+}
+
+// Stop stops every job as `nomad job stop` would: kill signals, grace periods,
+// poststop tasks. It returns at once; Done tells of the end.
+func (e *Engine) Stop() {
+	e.order(orderStop)
+	e.stop()
+}
+
+// Kill ends every task at once, without grace. It returns at once.
+func (e *Engine) Kill() {
+	e.order(orderKill)
+	e.stop()
+	e.kill()
+}
+
+// order stores that every run is to end.
+func (e *Engine) order(how string) {
+	if !e.cfg.Durable || e.leaving.Err() != nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.runs {
+		var c store.Change
+		c.Put(store.KeyOf(orderKey), how)
+		r.recorder.Commit(c)
+	}
+}
+
+// Leave leaves everything running, for an engine that takes up the runs, see
+// Recover. It returns at once; Done tells when nothing happens any more, for
+// which tasks that are being stopped are awaited. Close then leaves what
+// tasks have left behind.
+func (e *Engine) Leave() {
+	e.leave()
+	e.settle()
+}
+
+// Done is closed when every submitted job has ended by itself or was stopped.
+func (e *Engine) Done() <-chan struct{} { return e.done }
+
+// Close kills what still runs and what tasks left behind, and ends the
+// subscriptions. When it returns no process of any task is left, unless the
+// error says otherwise or ctx has ended. It does not wait longer than ctx for
+// jobs to end.
+func (e *Engine) Close(ctx context.Context) error {
+	left := e.leaving.Err() != nil
+	if !left {
+		e.Kill()
+	}
+	e.mu.Lock()
+	closed, submitted := e.closed, e.submitted
+	e.closed = true
+	e.mu.Unlock()
+	if closed {
+		return nil
+	}
+	var err error
+	if submitted {
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			err = fmt.Errorf("the engine has not ended: %w", context.Cause(ctx))
+		}
+	}
+	e.watch.end()
+	if !left && err == nil {
+		err = e.sweep(ctx)
+	}
+	e.bus.Close()
+	return err
+}
+
+// sweep has the drivers remove what tasks left behind.
+func (e *Engine) sweep(ctx context.Context) (err error) {
+	for name, d := range e.cfg.Drivers {
+		s, ok := d.(drivers.Shutdowner)
+		if !ok {
+			continue
+		}
+		killed, failure := s.Shutdown(ctx)
+		if failure != nil {
+			err = errors.Join(err, fmt.Errorf("cannot clean up after %s tasks: %w", name, failure))
+		}
+		if killed > 0 {
+			e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf("killed %d processes that %s tasks had left behind", killed, name)})
+		}
+	}
+	return err
+}
