@@ -5,7 +5,9 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -96,11 +98,11 @@ func (w planWriter) fields(depth int, fields []*api.FieldDiff, objects []*api.Ob
 		text := f.Name + ": "
 		switch f.Type {
 		case "Added":
-			text += fmt.Sprintf("%q", f.New)
+			text += fmt.Sprintf("%q", value(f.Name, f.New))
 		case "Deleted":
-			text += fmt.Sprintf("%q", f.Old)
+			text += fmt.Sprintf("%q", value(f.Name, f.Old))
 		case "Edited":
-			text += fmt.Sprintf("%q → %q", f.Old, f.New)
+			text += fmt.Sprintf("%q → %q", value(f.Name, f.Old), value(f.Name, f.New))
 		default:
 			continue
 		}
@@ -110,6 +112,27 @@ func (w planWriter) fields(depth int, fields []*api.FieldDiff, objects []*api.Ob
 		w.line(depth, o.Type, o.Name)
 		w.fields(depth+1, o.Fields, o.Objects)
 	}
+}
+
+// value returns the value of a field for people: a cluster has durations in
+// nanoseconds.
+func value(field, text string) string {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return text
+	}
+	switch field[strings.LastIndexByte(field, '.')+1:] {
+	case "Min", "Max": // of wait, or counts of scaling
+		if n < int64(time.Millisecond) {
+			return text
+		}
+	case "ConnectTimeout", "Deadline", "Delay", "Grace", "HealthyDeadline", "Interval", "KillTimeout", "LostAfter", "MaxClientDisconnect",
+		"MaxDelay", "MaxRunDuration", "MinHealthyTime", "ProgressDeadline", "ShutdownDelay", "Splay", "Stagger", "StopAfterClientDisconnect",
+		"StopOnClientAfter", "Timeout", "VaultGrace":
+	default:
+		return text
+	}
+	return time.Duration(n).String()
 }
 
 // noted adds notes in parentheses.

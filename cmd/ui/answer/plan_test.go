@@ -97,3 +97,24 @@ func TestPlan(t *testing.T) {
 		}
 	}
 }
+
+// Durations are shown as people write them, and what only looks like one as it is.
+func TestPlanShowsDurations(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ field, text, want string }{
+		{"KillTimeout", "9000000000", "9s"}, {"Update.HealthyDeadline", "300000000000", "5m0s"}, {"Delay", "0", "0s"},
+		{"Max", "4", "4"}, {"Wait.Max", "4000000000", "4s"}, {"KillTimeout", "9s", "9s"}, {"Delay", "", ""},
+		{"Count", "9000000000", "9000000000"}, {"Env[Timeout]", "9000000000", "9000000000"},
+	} {
+		if got := value(tt.field, tt.text); got != tt.want {
+			t.Errorf("%s %q: %q, want %q", tt.field, tt.text, got, tt.want)
+		}
+	}
+	s, out, _ := ui.Test()
+	edited := []*api.FieldDiff{{Type: "Edited", Name: "KillTimeout", Old: "5000000000", New: "9000000000"}, {Type: "Added", Name: "Delay", New: "1000000"}, {Type: "Deleted", Name: "Splay", Old: "1000000000"}}
+	plan := &api.JobPlanResponse{Diff: &api.JobDiff{Type: "Edited", ID: "j", Fields: edited}, Annotations: &api.PlanAnnotations{}}
+	if err := WritePlan(To{s, ui.Plain, ui.ColorNever, time.Time{}}, plan, nil); err != nil {
+		t.Fatal(err)
+	}
+	written(t, out, "~ job j\n  ~ KillTimeout: \"5s\" → \"9s\"\n  + Delay: \"1ms\"\n  - Splay: \"1s\"\n")
+}
