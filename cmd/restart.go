@@ -97,7 +97,7 @@ func orderedTasks(ctx context.Context, a *app, targets []string, opts orderOptio
 		}
 		running := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !t.Running() })
 		if len(running) == 0 {
-			return nil, nil, &exitError{code: exitFailed, err: &client.NotRunningError{Target: target, Matches: found, Labels: labels}}
+			return nil, nil, &exitError{code: exitFailed, err: client.NotRunning(target, found, labels)}
 		}
 		for _, t := range running {
 			if !slices.Contains(tasks, t) {

@@ -8,67 +8,52 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// UnknownError says that a target stands for nothing.
+// UnknownError says that a target matches nothing.
 type UnknownError struct {
 	Target string
 	Near   string // what was probably meant; may be empty
 }
 
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("no task, group, job or allocation is called %q", e.Target)
+func (e *UnknownError) Error() string { return fmt.Sprintf("no task matches %q", e.Target) }
+
+// ambiguous says that a target matches several running tasks.
+func ambiguous(target string, matches []*Task, labels map[*Task]string) error {
+	names := make([]string, len(matches))
+	for i, t := range matches {
+		names[i] = labels[t]
+	}
+	return fmt.Errorf("%q is ambiguous: %s", target, list(names))
 }
 
-// AmbiguousError says that a target stands for several running tasks.
-type AmbiguousError struct {
-	Target  string
-	Matches []*Task
-	Labels  map[*Task]string
-}
-
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q may be %s", e.Target, e.list())
-}
-
-// maxListed is how many matches an error lists.
+// maxListed is how many names a message lists.
 const maxListed = 10
 
-func (e *AmbiguousError) list() string {
-	names := make([]string, 0, maxListed)
-	for _, t := range e.Matches[:min(len(e.Matches), maxListed)] {
-		names = append(names, e.Labels[t])
+func list(names []string) string {
+	if more := len(names) - maxListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
 	}
-	if more := len(e.Matches) - maxListed; more > 0 {
-		return fmt.Sprintf("%s or one of %d others", strings.Join(names, ", "), more)
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return strings.Join(names, ", ")
 }
 
-// NotRunningError says that no task that a target stands for runs.
-type NotRunningError struct {
-	Target  string
-	Matches []*Task
-	Labels  map[*Task]string
-}
-
-func (e *NotRunningError) Error() string {
-	if len(e.Matches) > 1 {
-		return fmt.Sprintf("none of the %d tasks of %q runs", len(e.Matches), e.Target)
-	}
-	t := e.Matches[0]
-	switch {
+// NotRunning says that no task that a target matches is running.
+func NotRunning(target string, matches []*Task, labels map[*Task]string) error {
+	switch t := matches[0]; {
+	case len(matches) == 2:
+		return fmt.Errorf("%q matches 2 tasks; neither is running", target)
+	case len(matches) > 2:
+		return fmt.Errorf("%q matches %d tasks; none is running", target, len(matches))
 	case t.Name == "":
-		return fmt.Sprintf("allocation %s has not started yet", t.Alloc.ID[:8])
+		return fmt.Errorf("allocation %s has not started yet", t.Alloc.ID[:8])
 	case t.State.State == "dead":
-		return fmt.Sprintf("task %q is dead: %s", e.Labels[t], t.howItEnded())
+		return fmt.Errorf("task %q is dead: %s", labels[t], t.howItEnded())
 	case t.State.StartedAt.IsZero():
-		return fmt.Sprintf("task %q has not started yet", e.Labels[t])
+		return fmt.Errorf("task %q has not started yet", labels[t])
 	default:
-		return fmt.Sprintf("task %q does not run: it waits for its restart", e.Labels[t])
+		return fmt.Errorf("task %q is not running: it waits for its restart", labels[t])
 	}
 }
 
-// howItEnded tells it in a few words.
+// howItEnded returns how the task ended in a few words.
 func (t *Task) howItEnded() string {
 	var how []string
 	if code := t.ExitCode(); code != nil {
@@ -92,7 +77,11 @@ func (t *Task) howItEnded() string {
 // similar.
 func nearest(word string, tasks []*Task) string {
 	best, distance := "", min(len(word), max(2, len(word)/3)+1)
-	for _, target := range slices.Concat(Targets(tasks, ""), fullNames(tasks)) {
+	names := Targets(tasks, "")
+	for _, t := range tasks {
+		names = append(names, t.taskNames()...)
+	}
+	for _, target := range names {
 		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(target), nil)
 		if strings.HasPrefix(target, word) {
 			d = 0 // the beginning of a name
@@ -104,14 +93,7 @@ func nearest(word string, tasks []*Task) string {
 	return best
 }
 
-func fullNames(tasks []*Task) (names []string) {
-	for _, t := range tasks {
-		names = append(names, t.taskNames()...)
-	}
-	return names
-}
-
-// Running returns the labels of the tasks that run, at most a few, for a hint.
+// Running returns the labels of running tasks, at most a few, for a hint.
 func Running(tasks []*Task) string {
 	labels := Labels(tasks)
 	var names []string
@@ -120,8 +102,5 @@ func Running(tasks []*Task) string {
 			names = append(names, labels[t])
 		}
 	}
-	if len(names) > maxListed {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), len(names)-maxListed)
-	}
-	return strings.Join(names, ", ")
+	return list(names)
 }

@@ -19,19 +19,20 @@ func TestNotRunning(t *testing.T) {
 	t.Parallel()
 	alloc := &api.AllocationListStub{ID: "0123456789"}
 	for want, task := range map[string]*Task{
-		"allocation 01234567 has not started yet":           {Alloc: alloc, State: &api.TaskState{}},
-		`task "web" has not started yet`:                    {Alloc: alloc, Name: "web", State: &api.TaskState{State: "pending"}},
-		`task "web" does not run: it waits for its restart`: {Alloc: alloc, Name: "web", State: &api.TaskState{State: "pending", StartedAt: time.Now()}},
-		`task "web" is dead`:                                {Alloc: alloc, Name: "web", State: &api.TaskState{State: "dead", StartedAt: time.Now()}},
+		"allocation 01234567 has not started yet":             {Alloc: alloc, State: &api.TaskState{}},
+		`task "web" has not started yet`:                      {Alloc: alloc, Name: "web", State: &api.TaskState{State: "pending"}},
+		`task "web" is not running: it waits for its restart`: {Alloc: alloc, Name: "web", State: &api.TaskState{State: "pending", StartedAt: time.Now()}},
+		`task "web" is dead`:                                  {Alloc: alloc, Name: "web", State: &api.TaskState{State: "dead", StartedAt: time.Now()}},
 	} {
-		err := &NotRunningError{Target: "web", Matches: []*Task{task}, Labels: map[*Task]string{task: "web"}}
+		err := NotRunning("web", []*Task{task}, map[*Task]string{task: "web"})
 		if got := err.Error(); !strings.HasPrefix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	two := &NotRunningError{Target: "web", Matches: []*Task{{}, {}}}
-	if got := two.Error(); got != `none of the 2 tasks of "web" runs` {
-		t.Errorf("of several: %q", got)
+	for n, want := range map[int]string{2: `"web" matches 2 tasks; neither is running`, 3: `"web" matches 3 tasks; none is running`} {
+		if got := NotRunning("web", make([]*Task, n), nil).Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -58,21 +59,19 @@ func TestHowItEnded(t *testing.T) {
 // Of many tasks a few are listed, and how many there are more.
 func TestManyTasks(t *testing.T) {
 	t.Parallel()
-	for n, want := range map[int][2]string{
-		2:  {"t0 or t1", "t0, t1"},
-		10: {"t0, t1, t2, t3, t4, t5, t6, t7, t8 or t9", "t0, t1, t2, t3, t4, t5, t6, t7, t8, t9"},
-		12: {"t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 or one of 2 others", "t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more"},
+	for n, want := range map[int]string{
+		2: "t0, t1", 10: "t0, t1, t2, t3, t4, t5, t6, t7, t8, t9", 12: "t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more",
 	} {
 		var tasks []*Task
 		for i := range n {
 			tasks = append(tasks, newTask("j", "g", i, "t"+strconv.Itoa(i), "running", strconv.Itoa(i)))
 		}
-		err := &AmbiguousError{Target: "g", Matches: tasks, Labels: Labels(tasks)}
-		if got := err.Error(); got != `"g" may be `+want[0] {
-			t.Errorf("%s, want %s", got, want[0])
+		err := ambiguous("g", tasks, Labels(tasks))
+		if got := err.Error(); got != `"g" is ambiguous: `+want {
+			t.Errorf("%s, want %s", got, want)
 		}
-		if got := Running(tasks); got != want[1] {
-			t.Errorf("%d run: %s, want %s", n, got, want[1])
+		if got := Running(tasks); got != want {
+			t.Errorf("%d run: %s, want %s", n, got, want)
 		}
 	}
 	one := newTask("j", "g", 0, "t", "running", "1")

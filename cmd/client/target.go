@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A target is how a user names tasks: [JOB/][GROUP[INDEX]/]TASK or any part of
-// it, or the beginning of an allocation's ID, with /TASK behind it if need be.
-// What a target can stand for is ranked: a task's own name comes before the
-// name of its group, that before the job's, and an ID is last.
+// A target names tasks: [JOB/][GROUP[INDEX]/]TASK or any part of it, or the
+// beginning of an allocation's ID, with /TASK behind it if need be. Matches are
+// ranked: the name of the task comes before that of its group, that before the
+// job's, and an ID is last.
 type rank int
 
 const (
@@ -24,7 +24,7 @@ const (
 // minID is how much of an allocation's ID a target must have, as in Nomad.
 const minID = 2
 
-// taskNames returns what the task itself may be called, shortest first.
+// taskNames returns the names of the task, shortest first.
 func (t *Task) taskNames() []string {
 	if t.Name == "" {
 		return nil
@@ -38,14 +38,14 @@ func (t *Task) taskNames() []string {
 	}
 }
 
-// groupNames returns what the task's allocation may be called.
+// groupNames returns the names of the task's allocation.
 func (t *Task) groupNames() []string {
 	job, group := t.Alloc.JobID, t.Alloc.TaskGroup
 	instance := fmt.Sprintf("%s[%d]", group, t.Index)
 	return []string{group, instance, job + "/" + group, job + "/" + instance, t.Alloc.Name}
 }
 
-// rank tells how a target stands for the task.
+// rank returns how a target matches the task.
 func (t *Task) rank(target string) rank {
 	switch {
 	case slices.Contains(t.taskNames(), target):
@@ -67,8 +67,8 @@ func (t *Task) hasID(target string) bool {
 	return len(id) >= minID && strings.HasPrefix(t.Alloc.ID, strings.ToLower(id)) && (!named || task == t.Name)
 }
 
-// Find returns the tasks that a target stands for, all of the same rank. There
-// is at least one, or an *UnknownError.
+// Find returns the tasks that a target matches, all of the same rank. There is at
+// least one, or an *UnknownError.
 func Find(tasks []*Task, target string) ([]*Task, error) {
 	best := notAtAll
 	var found []*Task
@@ -87,15 +87,15 @@ func Find(tasks []*Task, target string) ([]*Task, error) {
 	return found, nil
 }
 
-// Selection is what several targets stand for, now and when there are more
-// tasks. Without targets it is everything.
+// Selection is what several targets match, also among tasks that are new. Without
+// targets it is everything.
 type Selection struct {
 	targets []string
 	ranks   []rank
 }
 
-// Select settles what targets stand for. Each has to stand for a task, or the
-// error is an *UnknownError.
+// Select returns what targets match. Each must match a task, or the error is an
+// *UnknownError.
 func Select(tasks []*Task, targets []string) (*Selection, error) {
 	s := &Selection{targets: targets}
 	for _, target := range targets {
@@ -125,8 +125,8 @@ func (s *Selection) ByID(t *Task) bool {
 	return slices.ContainsFunc(s.targets, func(target string) bool { return t.rank(target) == byID })
 }
 
-// Pick returns the one running task that a target stands for. The error is an
-// *UnknownError, an *AmbiguousError or a *NotRunningError.
+// Pick returns the one running task that a target matches. The error is an
+// *UnknownError when it matches none.
 func Pick(tasks []*Task, target string) (*Task, error) {
 	found, err := Find(tasks, target)
 	if err != nil {
@@ -138,18 +138,18 @@ func Pick(tasks []*Task, target string) (*Task, error) {
 	}
 	labels := Labels(tasks)
 	if len(running) > 1 {
-		return nil, &AmbiguousError{Target: target, Matches: running, Labels: labels}
+		return nil, ambiguous(target, running, labels)
 	}
-	// What was replaced is of interest only when there is nothing newer.
+	// Replaced tasks matter only when there is nothing newer.
 	if current := slices.DeleteFunc(slices.Clone(found), (*Task).Replaced); len(current) > 0 {
 		found = current
 	}
-	return nil, &NotRunningError{Target: target, Matches: found, Labels: labels}
+	return nil, NotRunning(target, found, labels)
 }
 
-// Labels names each task as shortly as it can be told from the others: each
-// label is a target. Tasks that were replaced are called as those that run in
-// their place.
+// Labels returns the shortest name of each task that distinguishes it from the
+// others: each label is a target. Replaced tasks have the labels of those that run
+// in their place.
 func Labels(tasks []*Task) map[*Task]string {
 	count := make(map[string]int)
 	for _, t := range tasks {
@@ -176,40 +176,33 @@ func Labels(tasks []*Task) map[*Task]string {
 // Targets returns what can be a target and begins with a prefix, sorted: tasks,
 // groups and jobs by their short names or, if there is no such, by any name.
 func Targets(tasks []*Task, prefix string) []string {
-	var short, all []string
-	for t, label := range Labels(tasks) {
-		short = append(short, label, t.Alloc.TaskGroup, t.Alloc.JobID)
-		all = append(all, t.taskNames()...)
-		all = append(all, t.groupNames()...)
-	}
-	if short = startingWith(short, prefix); len(short) > 0 {
+	labels := Labels(tasks)
+	short := startingWith(prefix, tasks, func(t *Task) []string { return []string{labels[t], t.Alloc.TaskGroup, t.Alloc.JobID} })
+	if len(short) > 0 {
 		return short
 	}
-	return startingWith(all, prefix)
+	return startingWith(prefix, tasks, func(t *Task) []string { return append(t.taskNames(), t.groupNames()...) })
 }
 
 // Jobs returns the jobs that have tasks and whose ID begins with a prefix.
 func Jobs(tasks []*Task, prefix string) []string {
-	ids := make([]string, len(tasks))
-	for i, t := range tasks {
-		ids[i] = t.Alloc.JobID
-	}
-	return startingWith(ids, prefix)
+	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Alloc.JobID} })
 }
 
 // TaskNames returns the names of tasks that begin with a prefix.
 func TaskNames(tasks []*Task, prefix string) []string {
-	var names []string
-	for _, t := range tasks {
-		if t.Name != "" {
-			names = append(names, t.Name)
-		}
-	}
-	return startingWith(names, prefix)
+	return startingWith(prefix, tasks, func(t *Task) []string { return []string{t.Name} })
 }
 
-func startingWith(names []string, prefix string) []string {
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
-	slices.Sort(names)
-	return slices.Compact(names)
+// startingWith returns the names that begin with a prefix, sorted.
+func startingWith(prefix string, tasks []*Task, names func(*Task) []string) (found []string) {
+	for _, t := range tasks {
+		for _, name := range names(t) {
+			if name != "" && strings.HasPrefix(name, prefix) {
+				found = append(found, name)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
 }

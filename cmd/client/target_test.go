@@ -92,12 +92,12 @@ func TestPickTakesTheOneThatRuns(t *testing.T) {
 		{"44444444", "web.web[0]/web"}, // init has ended
 		{"admin", "shop.admin[0]/log"},
 		{"nightly", "nightly/periodic-200.n[0]/dump"},
-		{"main", `"main" may be app[0]/main or app[1]/main`},
-		{"shop", `"shop" may be admin/log, app[0]/log, app[0]/main, app[1]/log or app[1]/main`},
+		{"main", `"main" is ambiguous: app[0]/main, app[1]/main`},
+		{"shop", `"shop" is ambiguous: admin/log, app[0]/log, app[0]/main, app[1]/log, app[1]/main`},
 		{"cron", `task "cron" has not started yet`},
 		{"init", `task "init" is dead: it ended with exit code 3 at 03:04:05 and failed`},
 		{"nightly/periodic-100", `task "nightly/periodic-100/dump" is dead: it never started`},
-		{"nobody", `no task, group, job or allocation is called "nobody"`},
+		{"nobody", `no task matches "nobody"`},
 	} {
 		got := ""
 		if task, err := Pick(tasks, c.target); err != nil {
