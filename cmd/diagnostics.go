@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, dia
 		}
 	case formatGitHub:
 		for _, p := range diagnostics {
-			if _, err = fmt.Fprintln(a.streams.Out, annotation(p)); err != nil {
+			if _, err = fmt.Fprintln(a.streams.Out, annotation(p, a.streams.Env("GITHUB_WORKSPACE"))); err != nil {
 				return err
 			}
 		}
@@ -121,9 +122,10 @@ func asDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	}
 }
 
-// annotation is a diagnostic as a workflow command of GitHub Actions; see
+// annotation is a diagnostic as a workflow command of GitHub Actions, with a path
+// relative to the root of the workspace; see
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
-func annotation(p jobspec.Diagnostic) string {
+func annotation(p jobspec.Diagnostic, root string) string {
 	message := visible.Text(p.Summary)
 	for _, more := range []string{p.Detail, p.Remedy} {
 		if more != "" {
@@ -132,7 +134,7 @@ func annotation(p jobspec.Diagnostic) string {
 	}
 	place := ""
 	if !p.Range.IsZero() {
-		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(visible.String(p.Range.File)),
+		place = fmt.Sprintf(" file=%s,line=%d,col=%d,endLine=%d,endColumn=%d", property(visible.String(relativeTo(root, p.Range.File))),
 			p.Range.Start.Line, p.Range.Start.Column, p.Range.End.Line, p.Range.End.Column)
 	}
 	level := p.Severity.String()
@@ -140,6 +142,19 @@ func annotation(p jobspec.Diagnostic) string {
 		level = "notice" // the least that GitHub knows
 	}
 	return fmt.Sprintf("::%s%s::%s", level, place, escapeData(message))
+}
+
+// relativeTo returns the path of a file as it is seen from a directory that it is
+// in, or as it is.
+func relativeTo(root, file string) string {
+	path, err := filepath.Abs(file)
+	if root == "" || err != nil || strings.Contains(file, "://") {
+		return file
+	}
+	if rel, err := filepath.Rel(root, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return file
 }
 
 // escapeData and property write text so that it cannot end a workflow command.

@@ -161,6 +161,7 @@ const (
 type Fingerprint struct {
 	Health            HealthState
 	HealthDescription string // in Nomad's words "Healthy", "disabled", or what is wrong
+	Disabled          bool   // by the config file
 	// Attributes are none when the driver is undetected, and otherwise at least
 	// "driver.<name>": "1".
 	Attributes map[string]string
@@ -169,6 +170,11 @@ type Fingerprint struct {
 // Healthy is the fingerprint of a driver that can be used.
 func Healthy(driver string) Fingerprint {
 	return Fingerprint{Health: HealthHealthy, HealthDescription: "Healthy", Attributes: map[string]string{"driver." + driver: "1"}}
+}
+
+// Disabled is the fingerprint of a driver that the config file disables.
+func Disabled() Fingerprint {
+	return Fingerprint{Health: HealthUndetected, HealthDescription: "disabled", Disabled: true}
 }
 
 // Steady is the Fingerprint of a driver whose health never changes.

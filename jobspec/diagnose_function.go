@@ -40,11 +40,11 @@ func (p *parser) fileBeside(expr *hclsyntax.FunctionCallExpr, ctx *hcl.EvalConte
 	if diags.HasErrors() || !v.IsKnown() || v.IsNull() || v.Type() != cty.String || filepath.IsAbs(v.AsString()) {
 		return ""
 	}
-	beside := filepath.Join(filepath.Dir(p.src.Name), v.AsString())
-	if _, err := os.Stat(beside); err != nil {
+	dir := filepath.Dir(p.src.Name)
+	if _, err := os.Stat(filepath.Join(dir, v.AsString())); err != nil {
 		return ""
 	}
-	return fmt.Sprintf("the path is relative to the current directory; write %s(%q)", expr.Name, beside)
+	return "the path is relative to the current directory; run taskrun beside the job file: cd " + dir
 }
 
 // explainUnknownFunction tells what to call in place of a function that other

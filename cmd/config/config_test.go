@@ -102,8 +102,8 @@ func TestWrongConfigIsRefusedWithItsOrigin(t *testing.T) {
 		env              map[string]string
 		want             []string
 	}{
-		{"unknown key", "config.toml", "data_dir = \"x\"\n", nil, []string{"config.toml", `unknown key "data_dir"`, "data-dir"}},
-		{"unknown table", "config.toml", "[up]\noutput = \"json\"\n", nil, []string{`unknown key "up"`}},
+		{"unknown key", "config.toml", "data_dir = \"x\"\n", nil, []string{"config.toml", `unknown key "data_dir": did you mean "data-dir"?`}},
+		{"unknown table", "config.toml", "[up]\noutput = \"json\"\n", nil, []string{`unknown key "up": keys are flags without the dashes: `, "data-dir"}},
 		{"table where a list is needed", "config.yaml", "var:\n  name: value\n", nil, []string{`key "var"`, "write a list"}},
 		{"list where one value is needed", "config.yaml", "timeout: [1s, 2s]\n", nil, []string{`key "timeout"`, "not a list"}},
 		{"wrong value in the file", "config.yaml", "timeout: soon\n", nil, []string{"config.yaml", `key "timeout"`, "soon"}},

@@ -98,7 +98,7 @@ func readFile(path string, known []string) (*file, error) {
 }
 
 func unknownKey(key string, known []string) error {
-	return fmt.Errorf("unknown key %q (keys are flags without the dashes: %s)", key, strings.Join(known, ", "))
+	return fmt.Errorf("unknown key %q: %s", key, instead(key, slices.Values(known), "keys are flags without the dashes:"))
 }
 
 // takePlugins takes the options of drivers out of a table, which HCL's JSON

@@ -125,15 +125,15 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		},
 		{
 			name: "volume", job: job(plain+mount, host),
-			says: `no folder is lent for host volume "v"`, errors: Rehearse, warnings: notices &^ Rehearse, needsStubs: true,
+			says: `host volume "v" is not set: no stub defines it`, errors: Rehearse, warnings: notices &^ Rehearse, needsStubs: true,
 		},
 		{
 			name: "volume of a stub", job: job(plain+mount, host), stubs: "host_volume \"v\" {\n  path = \"/v\"\n}",
-			says: "no folder is lent",
+			says: "host volume",
 		},
 		{
 			name: "volume that no task mounts", job: job(plain, host),
-			says: "no folder is lent",
+			says: "host volume",
 		},
 		{
 			name: "links in place of mounts", job: job(plain+mount, host),
@@ -179,7 +179,7 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		},
 		{
 			name: "constraint that is not known", job: job(plain+withConstraint("${meta.rack}"), ""),
-			says: `asks for "${meta.rack}", which nobody lends`, errors: Rehearse, needsStubs: true,
+			says: `needs "${meta.rack}", which is not set: no stub defines it`, errors: Rehearse, needsStubs: true,
 		},
 		{
 			name: "constraint of a stub", job: job(plain+withConstraint("${meta.rack}"), ""), stubs: "node {\n  meta = { rack = \"here\" }\n}",
@@ -203,15 +203,15 @@ func TestEntryPointsOfEachCheck(t *testing.T) {
 		},
 		{
 			name: "key of a template", job: job(plain+withTemplate(`{{ key "a/b" }}`), ""),
-			says: `"a/b", which nobody lends`, errors: jobs | Dispatch, needsStubs: true,
+			says: `"a/b", which is not set: no stub defines it`, errors: jobs | Dispatch, needsStubs: true,
 		},
 		{
 			name: "service of a template", job: job(plain+withTemplate(`{{ range service "db" }}{{ .Address }}{{ end }}`), ""),
-			says: `asks for service "db", which neither runs here nor is lent`, errors: Rehearse,
+			says: `needs service "db", which does not run here: no stub defines it`, errors: Rehearse,
 			warnings: (jobs | Dispatch) &^ (Rehearse | Validate | Plan | APIValidate), needsStubs: true,
 		},
 		{
-			name: "service of the job in a template", says: "asks for service",
+			name: "service of the job in a template", says: "needs service",
 			job: job(plain+withTemplate(`{{ range service "db" }}{{ .Address }}{{ end }}`), "service {\n  name     = \"db\"\n  provider = \"nomad\"\n}"),
 		},
 		{

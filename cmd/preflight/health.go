@@ -69,7 +69,7 @@ func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec
 		Path:    at.Attr("driver"),
 	}
 	switch other := standIns[name]; {
-	case f.Health == drivers.HealthUndetected && f.HealthDescription == "disabled":
+	case f.Disabled:
 		p.Detail = "the config file has disabled it"
 		p.Remedy = fmt.Sprintf("enable it in the block plugin %q { config { … } }", name)
 	case other != "":

@@ -75,18 +75,16 @@ func TestUnusableDriver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name           string
-		health         drivers.HealthState
-		why            string
+		is             drivers.Fingerprint
 		detail, remedy string
 	}{
-		{"raw_exec", drivers.HealthUndetected, "disabled", "the config file has disabled it", `enable it in the block plugin "raw_exec" { config { … } }`},
-		{"raw_exec", drivers.HealthUnhealthy, "disabled", "disabled", ""},
-		{"raw_exec", drivers.HealthUndetected, "no shell", "no shell", ""},
-		{"docker", drivers.HealthUndetected, "no daemon", "no daemon", "or run it with another one: --driver docker=mock_driver, or rehearse the job: taskrun rehearse"},
+		{"raw_exec", drivers.Disabled(), "the config file has disabled it", `enable it in the block plugin "raw_exec" { config { … } }`},
+		{"raw_exec", drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}, "disabled", ""},
+		{"docker", drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "no daemon"}, "no daemon", "or run it with another one: --driver docker=mock_driver, or rehearse the job: taskrun rehearse"},
 	} {
-		got := unusableDriver(c.name, drivers.Fingerprint{Health: c.health, HealthDescription: c.why}, jobspec.Root)
+		got := unusableDriver(c.name, c.is, jobspec.Root)
 		if got.Detail != c.detail || got.Remedy != c.remedy || got.Path != jobspec.Root.Attr("driver") || got.Severity != jobspec.Error {
-			t.Errorf("%s, %q: %+v", c.name, c.why, got)
+			t.Errorf("%s, %+v: %+v", c.name, c.is, got)
 		}
 	}
 }

@@ -46,7 +46,7 @@ func missingSecrets(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 		}
 		need := secrets.Need(t.file.Job, s)
 		diagnostics = append(diagnostics, jobspec.Diagnostic{
-			Summary: fmt.Sprintf("secret %q of task %q is %s %q, which nobody lends", s.Name, t.Name, need.Words(), need.Label),
+			Summary: fmt.Sprintf("secret %q of task %q is %s %q, which is not set: no stub defines it", s.Name, t.Name, need.Words(), need.Label),
 			Remedy:  addTo(c.Stubs, need),
 			Path:    t.at.Index("secret", n).Attr("path"),
 		})
@@ -70,20 +70,20 @@ func (f fixed) Changed() <-chan struct{} { return nil }
 func lackOf(c *Case, t taskOf, lack template.Lack) jobspec.Diagnostic {
 	tmpl := t.Templates[lack.Template]
 	p := jobspec.Diagnostic{
-		Summary: fmt.Sprintf("template %q of task %q asks for %s %q, which nobody lends", *tmpl.DestPath, t.Name, lack.Need.Words(), lack.Need.Label),
+		Summary: fmt.Sprintf("template %q of task %q needs %s %q, which is not set: no stub defines it", *tmpl.DestPath, t.Name, lack.Need.Words(), lack.Need.Label),
 		Remedy:  addTo(c.Stubs, lack.Need),
 		Path:    t.at.Index("template", lack.Template).Attr("data"),
 	}
 	switch name := strings.ReplaceAll(lack.Need.Label, previewID, "${NOMAD_ALLOC_ID}"); {
 	case lack.Empty:
-		p.Summary = fmt.Sprintf("template %q of task %q asks for service %q, which neither runs here nor is lent", *tmpl.DestPath, t.Name, name)
+		p.Summary = fmt.Sprintf("template %q of task %q needs service %q, which does not run here: no stub defines it", *tmpl.DestPath, t.Name, name)
 		p.Detail = "it gets no instances"
 		if c.Entry != Rehearse {
 			p.Severity = jobspec.Warning
 		}
 	case lack.Varies:
 		p.Severity = jobspec.Warning
-		p.Summary = fmt.Sprintf("template %q of task %q asks for %s %q, which no stub can define", *tmpl.DestPath, t.Name, lack.Need.Words(), name)
+		p.Summary = fmt.Sprintf("template %q of task %q needs %s %q, which no stub can define", *tmpl.DestPath, t.Name, lack.Need.Words(), name)
 		p.Detail, p.Remedy = "its name differs in each run; the task fails without it", ""
 	}
 	if name, _, _ := strings.Cut(lack.Need.Label, "@"); strings.Contains(*tmpl.EmbeddedTmpl, name) {

@@ -33,7 +33,7 @@ func stubbedVolumes(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 	eachUnstubbed(c.Stubs, f.Job, func(v *api.VolumeRequest, source string, at jobspec.Path) {
 		if v.Type == "host" {
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
-				Summary: fmt.Sprintf("no folder is lent for host volume %q", source),
+				Summary: fmt.Sprintf("host volume %q is not set: no stub defines it", source),
 				Remedy:  defineFolder(source),
 				Path:    at,
 			})
@@ -44,7 +44,7 @@ func stubbedVolumes(c *Case, f File) (diagnostics jobspec.Diagnostics) {
 
 // defineFolder is the remedy for a host volume without a stub.
 func defineFolder(source string) string {
-	return fmt.Sprintf(`lend one in taskrun.hcl: host_volume %q { path = "…" }`, source)
+	return fmt.Sprintf(`define it in taskrun.hcl: host_volume %q { path = "…" }`, source)
 }
 
 // eachUnstubbed calls f with each volume that a task mounts and no stub
@@ -76,8 +76,8 @@ func isMounted(g *api.TaskGroup, volume string) bool {
 func folderNotice(v *api.VolumeRequest, dataDir string, at jobspec.Path) jobspec.Diagnostic {
 	p := jobspec.Diagnostic{
 		Severity: jobspec.Warning,
-		Summary:  fmt.Sprintf("no folder is lent for host volume %q", v.Source),
-		Detail:   fmt.Sprintf("one of the data directory is used, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
+		Summary:  fmt.Sprintf("host volume %q is not set: no stub defines it", v.Source),
+		Detail:   fmt.Sprintf("a folder of the data directory takes its place, and stays between runs: %s", allocdir.VolumeDir(dataDir, v.Source)),
 		Remedy:   defineFolder(v.Source),
 		Path:     at,
 	}

@@ -64,7 +64,7 @@ func (d *Driver) SetConfig(config cty.Value) error {
 // options tell.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	healthy := drivers.Healthy("mock_driver")
-	disabled := drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"}
+	disabled := drivers.Disabled()
 	left := time.Until(d.options.disabledAt)
 	switch {
 	case d.options.disabledAt.IsZero():

@@ -97,7 +97,7 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 // changes.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	if d.config.Disabled {
-		return drivers.Steady(ctx, drivers.Fingerprint{Health: drivers.HealthUndetected, HealthDescription: "disabled"})
+		return drivers.Steady(ctx, drivers.Disabled())
 	}
 	return drivers.Steady(ctx, d.kind.Fingerprint())
 }

@@ -62,7 +62,7 @@ func (h *hook) get() (map[string]string, error) {
 		}
 		values, ok := Lookup(world, h.task.Job, s)
 		if !ok {
-			return nil, fmt.Errorf("secret %q: nobody lends %s; add to %s: %s", s.Name, s.Path,
+			return nil, fmt.Errorf("secret %q: %s is not set: no stub defines it; add to %s: %s", s.Name, s.Path,
 				cmp.Or(world.File, stub.DefaultName+" beside the job file"), Need(h.task.Job, s).Block())
 		}
 		for key, value := range values {

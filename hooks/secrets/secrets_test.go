@@ -61,7 +61,7 @@ func TestASecretNobodyLendsIsAnError(t *testing.T) {
 		secret api.Secret
 		want   string
 	}{
-		{api.Secret{Name: "s", Provider: "nomad", Path: "no"}, `secret "s": nobody lends no; add to taskrun.hcl: nomad_variable "no@team" { NAME = "…" }`},
+		{api.Secret{Name: "s", Provider: "nomad", Path: "no"}, `secret "s": no is not set: no stub defines it; add to taskrun.hcl: nomad_variable "no@team" { NAME = "…" }`},
 		{api.Secret{Name: "s", Provider: "vault", Path: "kv/no"}, `add to taskrun.hcl: vault_secret "kv/no" { NAME = "…" }`},
 	} {
 		h := secrets.New(func() *stub.Set { return w })(hooks.Task{

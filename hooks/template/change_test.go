@@ -86,7 +86,7 @@ func TestItDoesNotWaitForever(t *testing.T) {
 		}
 		s.stop()
 		s.expect("events", "3s Template: Missing: kv.block(k), nomad.var.block(v@ns.global)",
-			`10s Killing: Template failed: local/out: nobody lends kv.block(k), nomad.var.block(v@ns.global); `+
+			`10s Killing: Template failed: local/out: kv.block(k), nomad.var.block(v@ns.global) are not set: no stub defines them; `+
 				`add to taskrun.hcl: consul_key "k" { value = "…" }, nomad_variable "v@ns" { NAME = "…" }`)
 	})
 }
@@ -96,7 +96,7 @@ func TestItDoesNotWaitForever(t *testing.T) {
 func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{{ key (env "NOMAD_ALLOC_ID") }}`:              "10s Killing: Template failed: local/out: nobody lends kv.block(01234567-0123-0123-0123-0123456789ab)",
+		`{{ key (env "NOMAD_ALLOC_ID") }}`:              "10s Killing: Template failed: local/out: kv.block(01234567-0123-0123-0123-0123456789ab) is not set: no stub defines it",
 		`{{ key "k" }}{{ key (env "NOMAD_ALLOC_ID") }}`: `; add to taskrun.hcl: consul_key "k" { value = "…" }`,
 	} {
 		synctest.Test(t, func(t *testing.T) {

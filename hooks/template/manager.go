@@ -194,7 +194,10 @@ func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Depend
 			blocks = append(blocks, need.Block())
 		}
 	}
-	text := fmt.Sprintf("%s: nobody lends %s", t.written, strings.Join(names, ", "))
+	text := fmt.Sprintf("%s: %s is not set: no stub defines it", t.written, strings.Join(names, ", "))
+	if len(names) > 1 {
+		text = fmt.Sprintf("%s: %s are not set: no stub defines them", t.written, strings.Join(names, ", "))
+	}
 	if len(blocks) == 0 {
 		return text
 	}

@@ -90,7 +90,7 @@ func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error)
 	if h.cfg.Lent != nil {
 		if dir, readOnly, ok := h.cfg.Lent(source); ok {
 			if _, err := os.Stat(dir); err != nil {
-				return "", false, fmt.Errorf("what is lent for %q is not there: %w", source, err)
+				return "", false, fmt.Errorf("the folder of the stub for host volume %q does not exist: %w", source, err)
 			}
 			return dir, readOnly, nil
 		}

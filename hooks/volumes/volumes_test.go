@@ -120,7 +120,7 @@ func TestVolumesThatCannotBe(t *testing.T) {
 		want   string
 	}{
 		"unknown":           {[]*api.VolumeMount{mount("${NOPE}", "/x")}, `volume "${NOPE}" is not defined in group "g"`},
-		"lent, not there":   {[]*api.VolumeMount{mount("gone", "/x")}, `what is lent for "gone" is not there`},
+		"lent, not there":   {[]*api.VolumeMount{mount("gone", "/x")}, `the folder of the stub for host volume "gone" does not exist`},
 		"occupied":          {[]*api.VolumeMount{mount("db", "/local")}, `destination "/local": something else is there`},
 		"the directory":     {[]*api.VolumeMount{mount("db", "/..")}, "is the task's directory itself"},
 		"in another volume": {[]*api.VolumeMount{mount("lent", "/a"), mount("db", "/a/b")}, "path escapes"},

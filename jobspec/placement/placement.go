@@ -40,7 +40,7 @@ func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics)
 				continue
 			}
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
-				Summary: fmt.Sprintf("the constraint %s asks for %q, which nobody lends", describe(c), target),
+				Summary: fmt.Sprintf("the constraint %s needs %q, which is not set: no stub defines it", describe(c), target),
 				Remedy:  "add to taskrun.hcl: " + lend(target),
 				Path:    at,
 			})
