@@ -11,8 +11,7 @@ import (
 // or ctx has: with nothing where it is in files, and else with it, or with
 // words about what is missing.
 func (t *Task) Hear(ctx context.Context, stream string, written func(output []byte, missing string)) {
-	q := &api.QueryOptions{Params: map[string]string{"task": t.Name, "type": stream, "follow": "true", "silent": "true"}}
-	out, err := t.Server.API.Raw().Response(t.logsPath(), q.WithContext(ctx))
+	out, err := t.logs(ctx, stream, map[string]string{"follow": "true", "silent": "true"})
 	if err != nil {
 		return // whoever asks the engine next will know
 	}

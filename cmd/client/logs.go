@@ -35,62 +35,53 @@ func Ended(a *api.AllocationListStub) bool {
 // Open opens an output of a task that has started, across rotated files and
 // restarts. Reading ends with io.EOF when the server has ended well.
 func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
-	var out io.ReadCloser
-	var err error
+	doing := fmt.Sprintf("read %s of task %q", l.Stream, t.Name)
 	switch {
+	case t.kept != nil && l.Tail < 0:
+		return t.kept(l.Stream)
 	case t.kept != nil:
-		return t.openKept(l)
+		text, err := readAll(t.kept(l.Stream))
+		return io.NopCloser(bytes.NewReader(lastLines(text, l.Tail))), err
 	case l.Tail < 0:
-		out, err = t.open(ctx, l.Stream, api.OriginStart, 0)
-	default:
-		out, err = t.openTail(ctx, l)
+		out, err := t.open(ctx, l.Stream, api.OriginStart, 0)
+		return out, t.Server.explain(ctx, doing, err)
 	}
-	if err != nil {
-		return nil, t.Server.explain(ctx, fmt.Sprintf("read %s of task %q", l.Stream, t.Name), err)
-	}
-	return out, nil
-}
-
-// openKept opens an output of a run that has ended.
-func (t *Task) openKept(l Log) (io.ReadCloser, error) {
-	out, err := t.kept(l.Stream)
-	if err != nil || l.Tail < 0 {
-		return out, err
-	}
-	text, err := io.ReadAll(out)
-	if err = errors.Join(err, out.Close()); err != nil {
-		return nil, err
-	}
-	return io.NopCloser(bytes.NewReader(lastLines(text, l.Tail))), nil
+	last, err := tail(l.Tail, func(size int64) ([]byte, error) { return readAll(t.open(ctx, l.Stream, api.OriginEnd, size)) })
+	return io.NopCloser(bytes.NewReader(last)), t.Server.explain(ctx, doing, err)
 }
 
 // open opens an output at an offset from its beginning, or back from its end.
 func (t *Task) open(ctx context.Context, stream, origin string, offset int64) (io.ReadCloser, error) {
-	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{
-		"task": t.Name, "type": stream, "follow": "false", "plain": "true",
-		"origin": origin, "offset": strconv.FormatInt(offset, 10),
-	}}
-	return t.Server.API.Raw().Response(t.logsPath(), q.WithContext(ctx))
+	return t.logs(ctx, stream, map[string]string{"follow": "false", "plain": "true", "origin": origin, "offset": strconv.FormatInt(offset, 10)})
 }
 
-func (t *Task) logsPath() string { return "/v1/client/fs/logs/" + t.Alloc.ID }
+// logs asks for an output.
+func (t *Task) logs(ctx context.Context, stream string, params map[string]string) (io.ReadCloser, error) {
+	params["task"], params["type"] = t.Name, stream
+	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: params}
+	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
+}
 
-// openTail opens the last lines of an output. Where they begin is found by
-// reading ever more of its end.
-func (t *Task) openTail(ctx context.Context, l Log) (io.ReadCloser, error) {
+// tail returns the last lines of an output. It reads ever more of its end to find
+// where they begin.
+func tail(lines int, read func(size int64) ([]byte, error)) ([]byte, error) {
 	for size := int64(firstTail); ; size *= 4 {
-		out, err := t.open(ctx, l.Stream, api.OriginEnd, size)
+		text, err := read(size)
 		if err != nil {
 			return nil, err
 		}
-		text, err := io.ReadAll(out)
-		if err = errors.Join(err, out.Close()); err != nil {
-			return nil, err
-		}
-		if last := lastLines(text, l.Tail); int64(len(text)) < size || len(last) < len(text) {
-			return io.NopCloser(bytes.NewReader(last)), nil
+		if last := lastLines(text, lines); int64(len(text)) < size || len(last) < len(text) {
+			return last, nil
 		}
 	}
+}
+
+func readAll(out io.ReadCloser, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(out)
+	return text, errors.Join(err, out.Close())
 }
 
 // lastLines returns the last n lines of a text; one without an end is one, too.

@@ -64,7 +64,7 @@ func TestHear(t *testing.T) {
 	if want := []string{"|", "a|", "b|some is missing"}; !cmp.Equal(heard, want) {
 		t.Errorf("heard %q, want %q", heard, want)
 	}
-	if want := []string{"GET " + path + "?follow=true&silent=true&task=t&type=stderr"}; !cmp.Equal(n.asked, want) {
+	if want := []string{"GET " + path + "?follow=true&namespace=shop&silent=true&task=t&type=stderr"}; !cmp.Equal(n.asked, want) {
 		t.Errorf("asked %q, want %q", n.asked, want)
 	}
 	delete(n.answers, path)

@@ -80,11 +80,7 @@ func (t *Task) frames(ctx context.Context, stream string, from Position, follow 
 	case from.File != "":
 		offset = t.offset(ctx, stream, from)
 	}
-	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: map[string]string{
-		"task": t.Name, "type": stream, "follow": strconv.FormatBool(follow),
-		"origin": origin, "offset": strconv.FormatInt(offset, 10),
-	}}
-	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
+	return t.logs(ctx, stream, map[string]string{"follow": strconv.FormatBool(follow), "origin": origin, "offset": strconv.FormatInt(offset, 10)})
 }
 
 // logFile is one of the files that an output is kept in.
@@ -128,21 +124,19 @@ func (t *Task) Back(ctx context.Context, stream string, lines int) (Position, er
 		return Position{}, reason(ctx, err)
 	}
 	total := sizeOf(files)
-	for size := int64(firstTail); lines > 0; size *= 4 {
+	last, err := tail(lines, func(size int64) ([]byte, error) {
 		from := max(0, total-size)
 		out, err := t.open(ctx, stream, api.OriginStart, from)
 		if err != nil {
-			return Position{}, reason(ctx, err)
+			return nil, err
 		}
-		text, err := io.ReadAll(io.LimitReader(out, total-from))
-		if err = errors.Join(err, out.Close()); err != nil {
-			return Position{}, reason(ctx, err)
-		}
-		if last := lastLines(text, lines); from == 0 || len(last) < len(text) {
-			return locate(files, from+int64(len(text)-len(last))), nil
-		}
+		text, err := io.ReadAll(io.LimitReader(out, total-from)) // there may be more by now
+		return text, errors.Join(err, out.Close())
+	})
+	if err != nil {
+		return Position{}, reason(ctx, err)
 	}
-	return locate(files, total), nil
+	return locate(files, total-int64(len(last))), nil
 }
 
 func sizeOf(files []logFile) (total int64) {
