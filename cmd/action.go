@@ -95,12 +95,7 @@ func actionNames(actions []client.Action) (names []string) {
 
 // listActions shows what can be done in the tasks that a target stands for.
 func listActions(ctx context.Context, a *app, target string, opts execOptions, mode ui.Mode) error {
-	a.jsonErrors = mode == ui.JSON
-	servers, err := a.servers(ctx, opts.connection)
-	if err != nil {
-		return err
-	}
-	all, err := a.tasks(ctx, servers, opts.job)
+	_, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
@@ -133,25 +128,21 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 	return answer.WriteActions(answerTo(a, mode), list)
 }
 
-// completeAction completes TARGET and what can be done there.
+// completeAction completes TARGET and then the actions of its tasks.
 func completeAction(a *app, opts *execOptions) cobra.CompletionFunc {
 	targets := completeTargets(a, &opts.connection)
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 && opts.job == "" {
 			return targets(cmd, args, prefix)
 		}
-		actions := func(tasks []*client.Task, prefix string) (found []string) {
+		return completeFrom(a, &opts.connection, tasksBy(&opts.connection, func(tasks []*client.Task, _ string) []string {
 			if len(args) > 0 {
 				tasks, _ = client.Find(tasks, args[0])
 			}
 			known, _ := client.Actions(cmd.Context(), tasks)
-			for _, name := range actionNames(known) {
-				if strings.HasPrefix(name, prefix) && !slices.Contains(found, name) {
-					found = append(found, name)
-				}
-			}
-			return found
-		}
-		return completeFrom(a, &opts.connection, actions)(cmd, args, prefix)
+			names := actionNames(known)
+			slices.Sort(names)
+			return slices.Compact(names)
+		}))(cmd, args, prefix)
 	}
 }

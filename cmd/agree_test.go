@@ -67,12 +67,12 @@ func refusals(t *testing.T, entry preflight.Entry, name string, strict bool) map
 		drivers: sync.OnceValue(catalog.New),
 	}
 	opts := jobOptions{strict: strict, Options: jobfile.Options{Stubbed: true}, maxAllocs: 10_000}
-	files, diagnostics, err := a.read(context.Background(), []string{name}, opts)
+	_, diagnostics, err := a.readChecked(context.Background(), entry, []string{name}, opts, machineOptions{dataDir: "/data"})
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	found := map[string]bool{}
-	for _, p := range a.check(entry, files, diagnostics, opts, machineOptions{dataDir: "/data"}) {
+	for _, p := range diagnostics {
 		if p.Severity == jobspec.Error {
 			found[p.Summary] = true
 		}

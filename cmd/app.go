@@ -1,16 +1,24 @@
 package cmd
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
 	"time"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/preflight"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/drivers"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/runtimedir"
 )
 
-// app is what commands work with: everything that they need of the world.
+// app is what every command works with.
 type app struct {
 	streams *ui.Streams
 	environ []string // "K=V"
@@ -24,13 +32,87 @@ type app struct {
 	unheeded map[string][]preflight.Unheeded // options of drivers, by driver
 	healthOf *preflight.Health               // nil until it is needed
 
-	meeting meeting // where the runs of this user meet
+	runtime runtimeDir
 
 	understood bool // the command line and the config are in order
 	jsonErrors bool // errors go to stdout, as diagnostics
 }
 
+// runtimeDir is the directory with the sockets of a user's runs.
+type runtimeDir struct {
+	once         sync.Once
+	dir, warning string
+	err          error
+}
+
+// sockets returns the directory with the sockets of this user's runs. It need
+// not exist.
+func (a *app) sockets() (string, error) {
+	r := &a.runtime
+	r.once.Do(func() {
+		euid := os.Geteuid()
+		r.dir, r.warning, r.err = runtimedir.Find(a.streams.Env, euid, allocdir.DefaultDataDir(a.streams.Env, euid))
+	})
+	return r.dir, r.err
+}
+
+// dataDir returns the absolute path of the data directory.
+func (a *app) dataDir(given string) (string, error) {
+	if given == "" {
+		given = allocdir.DefaultDataDir(a.streams.Env, os.Geteuid())
+	}
+	return filepath.Abs(given)
+}
+
+// health returns the health of the drivers, each of which is asked once.
+func (a *app) health() *preflight.Health {
+	if a.healthOf == nil {
+		a.healthOf = preflight.NewHealth(a.drivers())
+	}
+	return a.healthOf
+}
+
 // answerTo returns where a command shows its answer, and how.
 func answerTo(a *app, mode ui.Mode) answer.To {
 	return answer.To{Streams: a.streams, Mode: mode, Color: a.color, At: time.Now()}
+}
+
+// printError prints err with its hint: the only place where errors are printed.
+func (a *app) printError(err error) {
+	exit, ok := errors.AsType[*exitError](err)
+	if err == nil || errors.Is(err, syscall.EPIPE) || ok && exit.err == nil {
+		return
+	}
+	hint := client.Remedy(err)
+	if ok && exit.hint != "" {
+		hint = exit.hint
+	}
+	if a.jsonErrors {
+		d := ui.Diagnostic{Severity: "error", Summary: err.Error(), Detail: hint}
+		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is no other place to tell
+		return
+	}
+	a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), err.Error())
+	if hint != "" {
+		a.report("", hint)
+	}
+}
+
+// report writes a message to stderr, after a painted word.
+func (a *app) report(word, text string) {
+	line := a.streams.ErrStyle(a.color).Plain(text)
+	if word != "" {
+		line = word + " " + line
+	}
+	fmt.Fprintln(a.streams.Err, line)
+}
+
+// say tells the user something on stderr.
+func (a *app) say(format string, args ...any) {
+	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.color).Note("▸ "+fmt.Sprintf(format, args...)))
+}
+
+// warn reports an error that does not keep the command from doing its work.
+func (a *app) warn(err error) {
+	a.report(a.streams.ErrStyle(a.color).Waiting("warning:"), err.Error())
 }

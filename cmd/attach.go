@@ -2,14 +2,14 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/source"
+	"taskrun/cmd/cluster"
+	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
@@ -69,11 +69,11 @@ Exit codes:
 }
 
 func runAttach(ctx context.Context, a *app, job string, opts attachOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
-	if remote, err := opts.remote(); err != nil || remote {
-		if err != nil {
-			return err
-		}
+	remote, err := opts.remote()
+	switch {
+	case err != nil:
+		return err
+	case remote:
 		return attachCluster(ctx, a, job, opts)
 	}
 	ctx, stop := a.stoppable(ctx)
@@ -115,13 +115,10 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 	}
 	display := view.New(a.streams, options)
 	if err := follow(ctx, outside(d, display, true)); err != nil {
-		var sig *stopError
-		if errors.As(context.Cause(ctx), &sig) {
-			a.say("the run goes on; stop it with: taskrun stop %s", d.IDs[0])
-		}
+		a.goesOn(ctx, d)
 		return nil, err
 	}
-	summary, err := readSummary(d.Self.Runs[d.IDs[0]])
+	summary, err := record.Read(d.Self.Runs[d.IDs[0]])
 	if err != nil {
 		return nil, err
 	}
@@ -129,32 +126,32 @@ func attachHere(ctx context.Context, a *app, job string, opts attachOptions) (*v
 	return summary, nil
 }
 
-// outside is the loop of a command that only looks at a run.
-func outside(s source.Source, screen source.Screen, output bool) *source.Loop {
-	return &source.Loop{
-		Source: s, Screen: screen, Output: output,
-		Decider: verdict.New(verdict.Policy{Outlives: true}, nil),
+// attachCluster shows a job of a cluster until it has ended.
+func attachCluster(ctx context.Context, a *app, id string, opts attachOptions) error {
+	asking, stop := a.stoppable(ctx)
+	t, err := findClusterJob(asking, a, opts.connection, id)
+	if err == nil && !t.runs() {
+		err = failed("job %q does not run in %v", id, t.server).withHint("what it did is shown by: taskrun events%s %s", opts.words(), id)
 	}
+	r := &clusterRun{a: a, words: opts.words(), alone: true, jobs: []clusterJob{t}}
+	options := view.Options{Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose}
+	var past []event.Event
+	if err == nil {
+		options.Begin = time.Unix(0, *t.job.SubmitTime)
+		r.run = cluster.New([]cluster.Job{{Job: t.job, Server: t.server}})
+		if !opts.history && opts.mode != ui.JSON {
+			past, err = r.run.Past(asking)
+			options.Said = soFar(past, r.apiJobs(), time.Since(options.Begin))
+		}
+	}
+	stop()
+	if err != nil {
+		return stopped(asking, err)
+	}
+	return r.show(ctx, past, verdict.Policy{}, options)
 }
 
-// follow follows a run until it ends or ctx does, which leaves it.
-func follow(ctx context.Context, loop *source.Loop) error {
-	err := loop.Run(ctx)
-	if shown := loop.Shown(ctx); ctx.Err() != nil && (err != nil || !shown) {
-		return context.Cause(ctx)
-	}
-	if err != nil || loop.Screen == nil {
-		return err
-	}
-	select {
-	case broken := <-loop.Screen.Broken():
-		return broken
-	default:
-		return nil
-	}
-}
-
-// soFar tells in a line what the past has come to.
+// soFar returns a line about the state of the tasks after the past.
 func soFar(past []event.Event, jobs []*api.Job, since time.Duration) string {
 	count, restarts := map[string]int{}, uint64(0)
 	for _, a := range fold.New(jobs, past...).Final() {

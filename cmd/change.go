@@ -2,15 +2,10 @@ package cmd
 
 import (
 	"context"
-	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
@@ -54,57 +49,12 @@ func bindNoWait(flags *pflag.FlagSet, detach *bool) {
 	flags.BoolVarP(detach, "detach", "d", false, "do not wait for the deployment")
 }
 
-// runningJob returns the job of an ID.
-func runningJob(ctx context.Context, a *app, id string, c connection) (*client.Job, error) {
-	servers, err := a.servers(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	running, err := a.jobs(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
-	return findJob(running, id)
-}
-
-// completeChange completes jobs and then, if wanted, their groups.
-func completeChange(a *app, c *connection, groups bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) (found []string, only cobra.ShellCompDirective) {
-		only = cobra.ShellCompDirectiveNoFileComp
-		if len(args) > 1 || len(args) == 1 && !groups || a.configure(cmd) != nil {
-			return nil, only
-		}
-		servers, err := a.servers(cmd.Context(), *c)
-		if err != nil {
-			return nil, only
-		}
-		var names []string
-		jobs, _ := client.ListJobs(cmd.Context(), servers)
-		if len(args) == 1 {
-			if job, err := findJob(jobs, args[0]); err == nil {
-				known, _ := job.Groups(cmd.Context())
-				names = slices.Sorted(maps.Keys(known))
-			}
-		} else {
-			for _, j := range jobs {
-				names = append(names, j.ID)
-			}
-		}
-		for _, name := range names {
-			if strings.HasPrefix(name, prefix) {
-				found = append(found, name)
-			}
-		}
-		return found, only
-	}
-}
-
-// followChange says what was done to a job and, unless it is not to be waited for,
-// shows how the deployment goes on to which that led.
+// followChange says what was done to a job and, unless detach, follows the
+// deployment to which that has led.
 func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what string, mode ui.Mode, detach bool) error {
 	job := rollout.Job
 	done := []answer.Done{{Job: job.ID, Label: "job " + job.ID}}
-	if err := answer.WriteDone(answerTo(a, mode), what, done); err != nil || detach {
+	if err := answer.WriteDone(answerTo(a, mode), what, done); err != nil || detach || rollout.Evaluation == "" && rollout.Deployment == "" {
 		return err
 	}
 	ctx, stop := a.stoppable(ctx)
@@ -117,8 +67,8 @@ func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what st
 	if len(v.Run.Deployments) == 0 || v.Run.Deployments[0].Status == health.DeploymentSuccessful {
 		return nil
 	}
-	d := v.Run.Deployments[0] // behind it there may be the one that rolled it back
-	return &exitError{code: exitFailed, err: fmt.Errorf("version %d of job %q is not deployed: %s", d.Version, job.ID, d.Description)}
+	d := v.Run.Deployments[0] // the next one may have rolled it back
+	return failed("version %d of job %q is not deployed: %s", d.Version, job.ID, d.Description)
 }
 
 // rolloutScreen shows deployments and notices.

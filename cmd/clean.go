@@ -49,7 +49,6 @@ Exit codes:
 }
 
 func runClean(ctx context.Context, a *app, opts cleanOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	if opts.volumes && !opts.all {
 		return usageError("cannot remove volumes alone").withHint("add --all")
 	}

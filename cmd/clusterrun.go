@@ -17,31 +17,30 @@ import (
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/engine/leaf/event"
+	"taskrun/jobspec/visible"
 )
 
-// clusterRun is a run of jobs in a cluster. It is decided upon as a run of this
-// machine, but the jobs outlive it: who is interrupted asks whether to stop
-// them, or leaves them alone.
+// clusterRun is a run of jobs in a cluster. The same rules decide when it ends as
+// on this machine, but the jobs outlive it: a signal asks whether to stop them, or
+// leaves them alone.
 type clusterRun struct {
-	*app
-	run      *cluster.Run
-	jobs     []target
-	words    string // flags by which another command finds the cluster
-	warnings []ui.Diagnostic
-
-	alone bool // the jobs are only looked at, and never stopped
+	a     *app
+	run   *cluster.Run
+	jobs  []clusterJob
+	words string // flags by which another command finds the cluster
+	alone bool   // the jobs are only shown, and never stopped
 }
 
 func (r *clusterRun) ids() (ids []string) {
-	for _, t := range r.jobs {
-		ids = append(ids, *t.job.ID)
+	for _, j := range r.jobs {
+		ids = append(ids, *j.job.ID)
 	}
 	return ids
 }
 
 func (r *clusterRun) apiJobs() (jobs []*api.Job) {
-	for _, t := range r.jobs {
-		jobs = append(jobs, t.job)
+	for _, j := range r.jobs {
+		jobs = append(jobs, j.job)
 	}
 	return jobs
 }
@@ -55,27 +54,28 @@ func (r *clusterRun) goesOn() string {
 	return fmt.Sprintf("what was registered goes on; stop it with: %s", r.stopWords())
 }
 
-// farewell tells who leaves that the jobs go on.
+// farewell says that the jobs go on, to a user who leaves.
 func (r *clusterRun) farewell(mode ui.Mode) {
 	if mode == ui.JSON {
-		_ = ui.WriteDiagnostic(r.streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is no other place to tell
+		_ = ui.WriteDiagnostic(r.a.streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is no other place to tell
 		return
 	}
-	r.say("%s", r.goesOn())
+	r.a.say("%s", r.goesOn())
 }
 
-// show shows what happens behind the past, and returns the exit code as an
-// error, when all has ended or was left.
+// show shows what happens after the past, until all has ended or was left, and
+// returns the exit code as an error.
 func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Policy, options view.Options) error {
 	options.Jobs, options.Past, options.Version = r.apiJobs(), past, currentVersion().Version
 	options.Address = r.jobs[0].server.Address
-	signals, unwatch := r.signals()
+	streams := r.a.streams
+	signals, unwatch := r.a.signals()
 	defer unwatch()
 	p.Outlives = true
-	display := view.New(r.streams, options)
+	display := view.New(streams, options)
 	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
-	if !r.alone && r.streams.InTerm && r.streams.ErrTerm {
-		p.First, loop.Question = verdict.Ask, &question{streams: r.streams, run: r.run, jobs: r.ids()}
+	if !r.alone && streams.InTerm && streams.ErrTerm {
+		p.First, loop.Question = verdict.Ask, &question{streams: streams, run: r.run, jobs: r.ids()}
 	}
 	v := verdict.New(p, options.Jobs, past...)
 	loop.Decider = v
@@ -84,15 +84,16 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	}
 	lost := loop.Run(ctx)
 	shown := loop.Shown(ctx)
-	var left *source.LeftError
+	left, wasLeft := errors.AsType[*source.LeftError](lost)
 	switch {
-	case errors.As(lost, &left):
+	case wasLeft:
 		r.farewell(options.Mode)
 		return silent(left.Code)
 	case !shown:
 		return silent(cmp.Or(v.Left(), v.Code()))
 	case lost != nil:
-		return (&exitError{code: exitInternal, err: lost}).withHint("%s", joined(client.Remedy(lost), r.goesOn()))
+		hint := strings.TrimPrefix(client.Remedy(lost)+"\n"+r.goesOn(), "\n")
+		return (&exitError{code: exitInternal, err: lost}).withHint("%s", hint)
 	}
 	if err := r.unplaced(v); err != nil {
 		return err
@@ -106,22 +107,103 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	return silent(v.Code())
 }
 
-// unplaced is the error of a run of which nothing was: a cluster does not run a
-// batch job again that has ended in it, unless that has changed.
+// unplaced returns the error of a run without allocations: a cluster does not run
+// a batch job again that has ended in it, unless that has changed.
 func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	if len(v.Run.Allocs) > 0 || v.Stopping() {
 		return nil
 	}
-	for _, t := range r.jobs {
-		if t.before != nil && *t.job.Type == api.JobTypeBatch {
-			return (&exitError{code: exitFailed, err: fmt.Errorf("the cluster has run nothing: job %q has ended there before, and is the same", *t.job.ID)}).
-				withHint("to run it again have it forgotten: taskrun stop%s --purge %s", r.words, *t.job.ID)
+	for _, j := range r.jobs {
+		if j.before != nil && *j.job.Type == api.JobTypeBatch {
+			return failed("the cluster has run nothing: job %q has ended there before, and is the same", *j.job.ID).
+				withHint("to run it again have it forgotten: taskrun stop%s --purge %s", r.words, *j.job.ID)
 		}
 	}
 	return nil
 }
 
-// joined puts hints one below the other.
-func joined(hints ...string) string {
-	return strings.TrimPrefix(strings.Join(hints, "\n"), "\n")
+// await waits until the jobs are ready, and never stops them.
+func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptions) error {
+	ctx, stop := r.a.stoppable(ctx)
+	defer stop()
+	if opts.timeout > 0 {
+		overdue := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed", opts.timeout)}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, overdue)
+		defer cancel()
+	}
+	r.run.Silent = true
+	since := time.Time{}
+	if opts.update {
+		since = time.Now()
+	}
+	ready := verdict.NewReady(r.apiJobs(), opts.until, since, past...)
+	loop := &source.Loop{Source: r.run, Decider: ready}
+	if opts.mode == ui.Plain {
+		loop.Screen = notices(func(text string) { r.a.say("%s", text) })
+	}
+	err := follow(ctx, loop)
+	failure, decided := ready.Decided()
+	switch {
+	case decided && failure != nil:
+		return failed("%w", failure).withHint("%s", r.goesOn())
+	case decided:
+		return nil
+	case ctx.Err() != nil:
+		r.farewell(opts.mode)
+		return stopped(ctx, err)
+	case err != nil:
+		return (&exitError{code: exitInternal, err: err}).withHint("%s", r.goesOn())
+	case ready.Failed(): // all has ended
+		return failed("the run has failed")
+	}
+	return nil
+}
+
+// question asks the user on a terminal whether to stop jobs of a cluster, and
+// holds back events meanwhile.
+type question struct {
+	streams *ui.Streams
+	run     *cluster.Run
+	jobs    []string
+	open    bool
+	answers chan string
+}
+
+// Ask asks.
+func (q *question) Ask() {
+	q.open = true
+	q.run.Hold()
+	text := fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or go on watching (Enter)? ", strings.Join(q.jobs, ", "))
+	fmt.Fprintf(q.streams.Err, "\r%s", visible.String(text))
+	if q.answers == nil {
+		q.answers = make(chan string)
+		go q.read()
+	}
+}
+
+// read reads the answers: one reader serves all questions, for a read of a
+// terminal cannot be broken off.
+func (q *question) read() {
+	for {
+		line, err := q.streams.ReadLine()
+		if err != nil {
+			line = "l" // there will be no answer
+		}
+		q.answers <- line
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Answers gets the answers to what was asked.
+func (q *question) Answers() <-chan string { return q.answers }
+
+// Close shows what happened meanwhile.
+func (q *question) Close() {
+	if q.open {
+		q.open = false
+		q.run.Resume()
+	}
 }

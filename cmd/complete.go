@@ -1,8 +1,9 @@
 package cmd
 
 import (
+	"context"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
@@ -12,36 +13,106 @@ import (
 	"taskrun/cmd/verdict"
 )
 
-// completeTargets lets shells complete the tasks, groups and jobs that there
-// are.
+// A candidates function returns the words that may stand after others. The
+// prefix is what was typed of the word; longer lists need not obey it.
+type candidates func(ctx context.Context, servers []*client.Server, args []string, prefix string) []string
+
+// completeFrom completes words by what runs where a connection leads.
+func completeFrom(a *app, c *connection, words candidates) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		const only = cobra.ShellCompDirectiveNoFileComp
+		if a.configure(cmd) != nil {
+			return nil, only
+		}
+		servers, err := a.servers(cmd.Context(), *c)
+		if err != nil {
+			return nil, only
+		}
+		return startingWith(words(cmd.Context(), servers, args, prefix), prefix), only
+	}
+}
+
+// tasksBy returns names of tasks, such as client.Targets.
+func tasksBy(c *connection, names func(tasks []*client.Task, prefix string) []string) candidates {
+	return func(ctx context.Context, servers []*client.Server, _ []string, prefix string) []string {
+		tasks, _ := client.List(ctx, servers, c.job)
+		return names(tasks, prefix)
+	}
+}
+
+// completeTargets completes tasks, groups and jobs.
 func completeTargets(a *app, c *connection) cobra.CompletionFunc {
-	return completeFrom(a, c, client.Targets)
+	return completeFrom(a, c, tasksBy(c, client.Targets))
 }
 
-// completeJobs lets shells complete the values of --job.
+// completeJobs completes the values of --job.
 func completeJobs(a *app, cmd *cobra.Command, c *connection) {
-	completeFlag(cmd, "job", completeFrom(a, c, client.Jobs))
+	completeFlag(cmd, "job", completeFrom(a, c, tasksBy(c, client.Jobs)))
 }
 
-// completeTasks lets them complete those of --task.
+// completeTasks completes the values of --task.
 func completeTasks(a *app, cmd *cobra.Command, c *connection) {
-	completeFlag(cmd, "task", completeFrom(a, c, client.TaskNames))
+	completeFlag(cmd, "task", completeFrom(a, c, tasksBy(c, client.TaskNames)))
 }
 
-// completeCodeFrom lets them complete those of --exit-code-from, by the job
-// files of the command line.
+// completeJob completes the one argument of a command with the jobs of which
+// wanted is true.
+func completeJob(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
+	return completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) (names []string) {
+		if len(args) > 0 {
+			return nil
+		}
+		jobs, _ := client.ListJobs(ctx, servers)
+		for _, j := range jobs {
+			if wanted(j) {
+				names = append(names, j.ID)
+			}
+		}
+		return names
+	})
+}
+
+// completeRuns completes the jobs that run, or those of a cluster.
+func completeRuns(a *app, c *connection) cobra.CompletionFunc {
+	return completeJob(a, c, func(j client.Job) bool { return j.ParentID == "" })
+}
+
+// completeGroups completes a job and then one of its groups.
+func completeGroups(a *app, c *connection) cobra.CompletionFunc {
+	jobs := completeJob(a, c, anyJob)
+	groups := completeFrom(a, c, func(ctx context.Context, servers []*client.Server, args []string, _ string) []string {
+		jobs, _ := client.ListJobs(ctx, servers)
+		job, err := findJob(jobs, args[0])
+		if err != nil {
+			return nil
+		}
+		known, _ := job.Groups(ctx)
+		return slices.Sorted(maps.Keys(known))
+	})
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return groups(cmd, args, prefix)
+		}
+		return jobs(cmd, args, prefix)
+	}
+}
+
+func anyJob(client.Job) bool { return true }
+
+// completeCodeFrom completes the values of --exit-code-from by the job files of
+// the command line.
 func completeCodeFrom(a *app, cmd *cobra.Command, opts jobOptions) {
-	opts.Outline = true // what is wrong with them is not said now
+	opts.Outline = true // completion reports no errors
 	completeFlag(cmd, "exit-code-from", func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if slices.Contains(args, "-") {
 			return nil, cobra.ShellCompDirectiveNoFileComp // stdin is the shell's
 		}
-		files, _, _ := a.read(cmd.Context(), args, opts) // none has no tasks
+		files, _, _ := a.read(cmd.Context(), args, opts) // without files there are no tasks
 		return startingWith(codeFromNames(jobfile.Jobs(files)), prefix), cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// codeFromNames are the names by which tasks of jobs can be told apart.
+// codeFromNames returns the shortest unambiguous name of each task.
 func codeFromNames(jobs []*api.Job) (names []string) {
 	for _, j := range jobs {
 		for _, g := range j.TaskGroups {
@@ -56,45 +127,4 @@ func codeFromNames(jobs []*api.Job) (names []string) {
 		}
 	}
 	return names
-}
-
-func completeFrom(a *app, c *connection, names func(tasks []*client.Task, prefix string) []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
-		const only = cobra.ShellCompDirectiveNoFileComp
-		if a.configure(cmd) != nil {
-			return nil, only
-		}
-		servers, err := a.servers(cmd.Context(), *c)
-		if err != nil {
-			return nil, only
-		}
-		tasks, _ := client.List(cmd.Context(), servers, c.job)
-		return names(tasks, prefix), only
-	}
-}
-
-// completeRuns completes the jobs that run, or those of a cluster.
-func completeRuns(a *app, c *connection) cobra.CompletionFunc {
-	return completeJobsThat(a, c, func(j client.Job) bool { return j.ParentID == "" })
-}
-
-// completeJobsThat completes jobs of which wanted is true.
-func completeJobsThat(a *app, c *connection, wanted func(client.Job) bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, prefix string) (names []string, only cobra.ShellCompDirective) {
-		only = cobra.ShellCompDirectiveNoFileComp
-		if len(args) > 0 || a.configure(cmd) != nil {
-			return nil, only
-		}
-		servers, err := a.servers(cmd.Context(), *c)
-		if err != nil {
-			return nil, only
-		}
-		jobs, _ := client.ListJobs(cmd.Context(), servers)
-		for _, j := range jobs {
-			if wanted(j) && strings.HasPrefix(j.ID, prefix) {
-				names = append(names, j.ID)
-			}
-		}
-		return names, only
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
@@ -96,6 +97,34 @@ func (c *connection) words() string {
 	return text
 }
 
+// serverOf returns the cluster with the region and the namespace of a job.
+func (c *connection) serverOf(j *api.Job) (*client.Server, error) {
+	at := c.cluster
+	for _, own := range []struct {
+		flag, value, usual string
+		to                 *string
+	}{
+		{"namespace", *j.Namespace, api.DefaultNamespace, &at.Namespace},
+		{"region", *j.Region, api.GlobalRegion, &at.Region},
+	} {
+		switch {
+		case own.value == own.usual:
+		case c.flags.Changed(own.flag) && *own.to != own.value:
+			return nil, usageError("job %q is for %s %q, and --%s says %q", *j.ID, own.flag, own.value, own.flag, *own.to)
+		default:
+			*own.to = own.value
+		}
+	}
+	if at.Namespace == api.AllNamespacesNamespace {
+		return nil, usageError("job %q can be in one namespace, not in all", *j.ID).withHint("name it with --namespace")
+	}
+	s, err := client.Remote(at)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	return s, nil
+}
+
 // servers returns the runs of this user, or the cluster.
 func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, error) {
 	remote, err := c.remote()
@@ -126,26 +155,30 @@ func noRun(code int) error {
 	return (&exitError{code: code, err: errors.New("no job runs here")}).withHint("start one with: taskrun up FILE")
 }
 
-// tasks returns the tasks of all servers. What some of them do not tell is a
-// warning, as long as another answers.
-func (a *app) tasks(ctx context.Context, servers []*client.Server, job string) ([]*client.Task, error) {
-	tasks, errs := client.List(ctx, servers, job)
-	return tasks, a.bearable(servers, errs)
+// tasks returns the servers of a connection and all their tasks, of one job if
+// the connection names it. If only some servers answer, tasks warns of the rest.
+func (a *app) tasks(ctx context.Context, c connection) ([]*client.Server, []*client.Task, error) {
+	servers, err := a.servers(ctx, c)
+	if err != nil || len(servers) == 0 {
+		return nil, nil, err
+	}
+	tasks, failures := client.List(ctx, servers, c.job)
+	return servers, tasks, a.tolerate(servers, failures)
 }
 
 // jobs returns the jobs of all servers, likewise.
 func (a *app) jobs(ctx context.Context, servers []*client.Server) ([]client.Job, error) {
-	jobs, errs := client.ListJobs(ctx, servers)
-	return jobs, a.bearable(servers, errs)
+	jobs, failures := client.ListJobs(ctx, servers)
+	return jobs, a.tolerate(servers, failures)
 }
 
-// bearable warns of the errors of some servers; if all failed, it returns one.
-func (a *app) bearable(servers []*client.Server, errs []error) error {
-	if len(errs) > 0 && len(errs) == len(servers) {
-		return errs[0]
+// tolerate warns of the failures of some servers. Failures of all are an error.
+func (a *app) tolerate(servers []*client.Server, failures []error) error {
+	if len(failures) > 0 && len(failures) == len(servers) {
+		return failures[0]
 	}
-	for _, p := range errs {
-		a.warn(p)
+	for _, f := range failures {
+		a.warn(f)
 	}
 	return nil
 }
@@ -153,12 +186,10 @@ func (a *app) bearable(servers []*client.Server, errs []error) error {
 // targetError adds what to do about a target that cannot be used.
 func targetError(err error, tasks []*client.Task, code int) error {
 	e := &exitError{code: code, err: err}
-	var unknown *client.UnknownError
+	unknown, ok := errors.AsType[*client.UnknownError](err)
 	running := client.Running(tasks)
 	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &unknown):
+	case !ok:
 		return err
 	case unknown.Near != "":
 		return e.withHint("did you mean %q?", unknown.Near)
@@ -168,20 +199,36 @@ func targetError(err error, tasks []*client.Task, code int) error {
 	return e.withHint("see: taskrun ps")
 }
 
+// runningJob returns the job of an ID.
+func (a *app) runningJob(ctx context.Context, c connection, id string) (*client.Job, error) {
+	servers, err := a.servers(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	running, err := a.jobs(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	return findJob(running, id)
+}
+
 // findJob returns the one job of an ID.
 func findJob(jobs []client.Job, id string) (*client.Job, error) {
-	found := slices.DeleteFunc(slices.Clone(jobs), func(j client.Job) bool { return j.ID != id })
+	var ids []string
+	var found []*client.Job
+	for i, j := range jobs {
+		ids = append(ids, j.ID)
+		if j.ID == id {
+			found = append(found, &jobs[i])
+		}
+	}
 	switch {
 	case len(found) == 1:
-		return &found[0], nil
+		return found[0], nil
 	case len(found) > 1:
-		return nil, &exitError{code: exitFailed, err: fmt.Errorf("job %q runs %d times: %v and %v", id, len(found), found[0].Server, found[1].Server)}
+		return nil, failed("job %q runs %d times: %v and %v", id, len(found), found[0].Server, found[1].Server)
 	case len(jobs) == 0:
 		return nil, noRun(exitFailed)
 	}
-	var ids []string
-	for _, j := range jobs {
-		ids = append(ids, j.ID)
-	}
-	return nil, (&exitError{code: exitFailed, err: fmt.Errorf("no job is called %q", id)}).withHint("jobs are: %s", strings.Join(ids, ", "))
+	return nil, failed("no job is called %q", id).withHint("jobs are: %s", strings.Join(ids, ", "))
 }

@@ -8,22 +8,29 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+	"github.com/spf13/pflag"
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
+	"taskrun/cmd/ui/view"
+	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/runtimedir"
 	"taskrun/jobspec"
 )
 
-// runDetach starts a run in the background and returns when it stands. Everything
-// that keeps the jobs from being run is told here.
+// runDetach starts a run in the background and returns once it has started. All
+// errors that keep the jobs from being run are reported here.
 func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, dataDir string) error {
-	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
+	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
 		return err
 	}
 	log, err := allocdir.NewLog(dataDir)
@@ -31,12 +38,12 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 		return err
 	}
 	defer log.Close()
-	input := detachedRun{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
+	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
 	path, err := input.write()
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))
 	}
-	defer os.Remove(path) // when the run has read it that is done
+	defer os.Remove(path) // the run has removed it once it has read it
 	dir, err := os.Getwd()
 	if err != nil {
 		return err
@@ -52,20 +59,44 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 		Args: engineArgs(a, path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
 	})
 	if err != nil {
-		return notDetached(a, err, log.Name())
+		return notStarted(err, log.Name())
 	}
-	return reportDetached(ctx, a, input, opts, words)
+	return reportDetached(ctx, a, input.Jobs, opts, words)
 }
 
-// notDetached tells why there is no run, which has left its log where it was.
-func notDetached(a *app, failure error, log string) error {
+// engineArgs returns the command line of an engine with the flags of another
+// command. A flag of the command line stands there even with its default value:
+// the engine reads the environment and the config file too.
+func engineArgs(a *app, file string, given *pflag.FlagSet) []string {
+	args := []string{"engine", file}
+	if a.configFile != "" {
+		args = append(args, "--config="+a.configFile)
+	}
+	engine := pflag.NewFlagSet("", pflag.ContinueOnError)
+	new(upOptions).bindEngine(engine)
+	engine.VisitAll(func(f *pflag.Flag) {
+		given := given.Lookup(f.Name)
+		value := given.Value.String()
+		if !given.Changed && value == f.DefValue {
+			return
+		}
+		if list, ok := given.Value.(pflag.SliceValue); ok {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		args = append(args, "--"+f.Name+"="+value)
+	})
+	return args
+}
+
+// notStarted returns why there is no run, and removes the log that it has left.
+func notStarted(failure error, log string) error {
 	text, err := os.ReadFile(log)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	} else {
 		err = errors.Join(err, os.Remove(log))
 	}
-	var told toldError
+	var told startError
 	if json.Unmarshal([]byte(failure.Error()), &told) == nil {
 		return &exitError{code: told.Code, err: errors.Join(errors.New(told.Text), err), hint: told.Hint}
 	}
@@ -75,24 +106,9 @@ func notDetached(a *app, failure error, log string) error {
 	return errors.Join(failure, err)
 }
 
-// toldError is how a run in the background says why it does not stand.
-type toldError struct {
-	Code int
-	Text string
-	Hint string
-}
-
-func (e *toldError) Error() string {
-	text, err := json.Marshal(e)
-	if err != nil {
-		return e.Text
-	}
-	return string(text)
-}
-
-// reportDetached tells how the run is reached, in its own words, and waits for it if
-// that is wanted.
-func reportDetached(ctx context.Context, a *app, input detachedRun, opts upOptions, words string) error {
+// reportDetached reports how to reach a run, as its engine wrote it, and waits for
+// the run if that is wanted.
+func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions, words string) error {
 	var run reached
 	if err := json.Unmarshal([]byte(words), &run); err != nil {
 		return fmt.Errorf("cannot learn how the run is reached: %w", err)
@@ -101,18 +117,62 @@ func reportDetached(ctx context.Context, a *app, input detachedRun, opts upOptio
 	if err != nil {
 		return err
 	}
-	job, v := *input.Jobs[0].ID, source.NewDirectory(server, &run.Self)
+	d := source.NewDirectory(server, &run.Self)
 	var runs []ui.Run
-	for _, j := range input.Jobs {
+	for _, j := range jobs {
 		runs = append(runs, ui.Run{
-			Job: *j.ID, Version: currentVersion().Version, PID: v.Self.PID, Socket: v.Server.Socket, DataDir: v.Self.DataDir,
-			RunDir: v.Self.Runs[*j.ID], Log: v.Log(job),
+			Job: *j.ID, Version: currentVersion().Version, PID: d.Self.PID, Socket: d.Server.Socket, DataDir: d.Self.DataDir,
+			RunDir: d.Self.Runs[*j.ID], Log: d.Log(*jobs[0].ID),
 		})
 	}
 	if opts.wait {
-		if err := awaitRun(ctx, a, v, opts); err != nil {
+		if err := awaitRun(ctx, a, d, opts); err != nil {
 			return err
 		}
 	}
 	return answer.WriteDetached(answerTo(a, opts.mode), "", runs)
+}
+
+// awaitRun waits until a run in the background is ready or has ended well.
+func awaitRun(ctx context.Context, a *app, d *source.Directory, opts upOptions) error {
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	defer d.Close()
+	jobs, err := d.Jobs(ctx)
+	if err != nil {
+		if summary, _ := record.Read(d.Self.Runs[d.IDs[0]]); summary != nil {
+			return endedEarly(d, summary)
+		}
+		return stopped(ctx, err)
+	}
+	d.Detail = source.Events
+	ready := verdict.NewReady(jobs, opts.until, time.Time{})
+	err = follow(ctx, &source.Loop{Source: d, Decider: ready})
+	failure, decided := ready.Decided()
+	switch {
+	case decided && failure != nil:
+		return failed("%w", failure).
+			withHint("the run goes on if it can: taskrun attach %s; messages of taskrun are in %s", d.IDs[0], d.Log(d.IDs[0]))
+	case decided:
+		return nil
+	case err != nil:
+		a.goesOn(ctx, d)
+		return stopped(ctx, err)
+	}
+	summary, err := record.Read(d.Self.Runs[d.IDs[0]])
+	if err != nil {
+		return err
+	}
+	return endedEarly(d, summary)
+}
+
+// endedEarly returns the error of a run that has ended before it was ready,
+// unless it has ended well.
+func endedEarly(d *source.Directory, summary *view.Summary) error {
+	if summary.ExitCode == exitOK {
+		return nil
+	}
+	job := d.IDs[0]
+	return (&exitError{code: summary.ExitCode, err: fmt.Errorf("job %q has ended with exit code %d", job, summary.ExitCode)}).
+		withHint("see: taskrun logs %s; messages of taskrun are in %s", job, d.Log(job))
 }

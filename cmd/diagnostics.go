@@ -15,14 +15,15 @@ import (
 	"taskrun/jobspec/visible"
 )
 
-// diagnosticFormat is how validate shows diagnostics, the value of its --output.
+// diagnosticFormat is how diagnostics are shown: a mode of other commands or, for
+// validate, workflow annotations of GitHub.
 type diagnosticFormat string
 
 const (
-	formatPlain  diagnosticFormat = "plain"
-	formatJSON   diagnosticFormat = "json"
-	formatGitHub diagnosticFormat = "github"
-	formatQuiet  diagnosticFormat = "quiet"
+	formatPlain  = diagnosticFormat(ui.Plain)
+	formatJSON   = diagnosticFormat(ui.JSON)
+	formatGitHub = diagnosticFormat("github")
+	formatQuiet  = diagnosticFormat(ui.Quiet)
 )
 
 func (f *diagnosticFormat) String() string { return string(*f) }
@@ -101,7 +102,7 @@ func (s diagnosticStyle) Paint(kind report.Kind, text string) string {
 	return text
 }
 
-// asDiagnostics are diagnostics as JSON objects and the views of a run tell them.
+// asDiagnostics returns diagnostics for JSON objects and the views of a run.
 func asDiagnostics(diagnostics jobspec.Diagnostics) []ui.Diagnostic {
 	list := make([]ui.Diagnostic, len(diagnostics))
 	for i, p := range diagnostics {
@@ -110,7 +111,6 @@ func asDiagnostics(diagnostics jobspec.Diagnostics) []ui.Diagnostic {
 	return list
 }
 
-// asDiagnostic is one of them.
 func asDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	detail := p.Detail
 	if p.Remedy != "" {
@@ -122,8 +122,7 @@ func asDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	}
 }
 
-// annotation is a diagnostic as a workflow command of GitHub Actions, with a path
-// relative to the root of the workspace; see
+// annotation returns a diagnostic as a workflow command of GitHub Actions; see
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 func annotation(p jobspec.Diagnostic, root string) string {
 	message := visible.Text(p.Summary)
@@ -157,7 +156,7 @@ func relativeTo(root, file string) string {
 	return file
 }
 
-// escapeData and property write text so that it cannot end a workflow command.
+// escapeData and property escape text so that it cannot end a workflow command.
 func escapeData(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -166,30 +165,17 @@ func property(s string) string {
 	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(s))
 }
 
-// refuse tells of diagnostics if there are errors among them, and returns a silent
+// refuse shows diagnostics if there are errors among them, and returns a silent
 // error then.
 func (a *app) refuse(files []jobfile.File, diagnostics jobspec.Diagnostics, mode ui.Mode) error {
 	if !diagnostics.HasErrors() {
 		return nil
 	}
-	format := formatPlain
-	if mode == ui.JSON {
-		format = formatJSON
+	if mode == ui.Quiet {
+		mode = ui.Plain
 	}
-	if err := a.showDiagnostics(format, files, diagnostics); err != nil {
+	if err := a.showDiagnostics(diagnosticFormat(mode), files, diagnostics); err != nil {
 		return err
 	}
 	return silent(exitUsage)
-}
-
-// showWarnings tells of what does not keep the jobs from being run.
-func (a *app) showWarnings(diagnostics jobspec.Diagnostics, mode ui.Mode, files []jobfile.File) error {
-	if len(diagnostics) == 0 || mode == ui.Quiet {
-		return nil
-	}
-	format := formatPlain
-	if mode == ui.JSON {
-		format = formatJSON
-	}
-	return a.showDiagnostics(format, files, diagnostics)
 }

@@ -42,7 +42,7 @@ Exit codes:
 		Example: `  taskrun dispatch import --meta day=2024-05-01 --payload data.json
   date | taskrun dispatch import --payload -`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeDispatch(a, &opts.connection),
+		ValidArgsFunction: completeJob(a, &opts.connection, func(j client.Job) bool { return j.ParameterizedJob }),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDispatch(cmd.Context(), a, args[0], opts) },
 	}
 	flags := cmd.Flags()
@@ -54,7 +54,6 @@ Exit codes:
 }
 
 func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	meta := map[string]string{}
 	for _, pair := range opts.meta {
 		key, value, ok := strings.Cut(pair, "=")
@@ -67,15 +66,7 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 	if err != nil {
 		return err
 	}
-	servers, err := a.servers(ctx, opts.connection)
-	if err != nil {
-		return err
-	}
-	all, err := a.jobs(ctx, servers)
-	if err != nil {
-		return err
-	}
-	job, err := findJob(all, id)
+	job, err := a.runningJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}
@@ -84,11 +75,6 @@ func runDispatch(ctx context.Context, a *app, id string, opts dispatchOptions) e
 		return err
 	}
 	return answer.WriteDispatched(answerTo(a, opts.mode), job.ID, child)
-}
-
-// completeDispatch completes the jobs that can be dispatched.
-func completeDispatch(a *app, c *connection) cobra.CompletionFunc {
-	return completeJobsThat(a, c, func(j client.Job) bool { return j.ParameterizedJob })
 }
 
 func readPayload(a *app, name string) (payload []byte, err error) {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"taskrun/drivers/process/keeper"
 )
@@ -26,25 +25,9 @@ func newEngineCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return runDetached(cmd.Context(), a, watch, args[0], opts, dataDir)
+			return runBackground(cmd.Context(), a, watch, args[0], opts, dataDir)
 		},
 	}
 	opts.bindEngine(cmd.Flags())
 	return cmd
-}
-
-// engineArgs is the command line of an engine that goes by the flags of another
-// command. A flag of the command line stands there even with its default value:
-// the engine reads the environment and the config file too.
-func engineArgs(a *app, file string, flags *pflag.FlagSet) []string {
-	args := []string{"engine", file}
-	if a.configFile != "" {
-		args = append(args, "--config="+a.configFile)
-	}
-	newEngineCommand(a).Flags().VisitAll(func(f *pflag.Flag) {
-		if given := flags.Lookup(f.Name); given.Changed || given.Value.String() != f.DefValue {
-			args = append(args, "--"+f.Name+"="+given.Value.String())
-		}
-	})
-	return args
 }

@@ -2,12 +2,13 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/cluster"
+	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
@@ -62,7 +63,6 @@ Exit codes:
 }
 
 func runEvents(ctx context.Context, a *app, job string, opts eventsOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	if opts.mode == ui.Quiet {
 		return usageError("cannot show events quietly").withHint("use --output plain or json")
 	}
@@ -99,17 +99,21 @@ func eventsHere(ctx context.Context, a *app, job string, opts eventsOptions) err
 	if err != nil {
 		return err
 	}
-	if opts.follow {
-		return showEvents(ctx, a, d, jobs, begin, opts)
-	}
-	past, err := d.Past(ctx)
+	return showRun(ctx, a, d, jobs, begin, opts)
+}
+
+// eventsOfCluster shows what a cluster still knows of a job.
+func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions) error {
+	t, err := findClusterJob(ctx, a, opts.connection, id)
 	if err != nil {
 		return err
 	}
-	return showEvents(ctx, a, source.NewReplay(past), jobs, begin, opts)
+	run := cluster.New([]cluster.Job{{Job: t.job, Server: t.server}})
+	run.Silent = true
+	return showRun(ctx, a, run, []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
 }
 
-// began is when the first event happened; now, when there is none.
+// began returns when the first event happened, or now if there is none.
 func began(past []event.Event) time.Time {
 	if len(past) == 0 {
 		return time.Now()
@@ -117,27 +121,36 @@ func began(past []event.Event) time.Time {
 	return past[0].Time
 }
 
-// endedEvents returns the events of a run that has ended, if there is one.
+// endedEvents returns the events of the run that has ended in place of a missing
+// one.
 func endedEvents(ctx context.Context, a *app, job string, opts eventsOptions, missing error) ([]event.Event, error) {
 	if job == "" && exitCode(missing) == exitUsage {
 		return nil, missing // there are several
 	}
-	dataDir, err := a.dataDir(opts.dataDir)
+	runs, err := a.endedRuns(ctx, opts.dataDir, job)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := endedRuns(ctx, a, dataDir, job)
-	if err != nil {
-		return nil, err
-	}
-	r := latestOf(runs)
+	latest := record.Latest(runs)
 	switch {
-	case r != nil:
-		return r.events, nil
+	case latest != nil:
+		return latest.Events, nil
 	case job != "":
-		return nil, (&exitError{code: exitFailed, err: fmt.Errorf("job %q neither runs nor has run", job)}).withHint("see: taskrun ps")
+		return nil, failed("job %q neither runs nor has run", job).withHint("see: taskrun ps")
 	}
 	return nil, missing
+}
+
+// showRun shows the events of a run that may go on, which began at a time.
+func showRun(ctx context.Context, a *app, s source.Source, jobs []*api.Job, begin time.Time, opts eventsOptions) error {
+	if !opts.follow {
+		past, err := s.Past(ctx)
+		if err != nil {
+			return err
+		}
+		s = source.NewReplay(past)
+	}
+	return showEvents(ctx, a, s, jobs, begin, opts)
 }
 
 // showEvents shows what happens in a run that began at a time.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -99,7 +100,7 @@ func runExec(ctx context.Context, a *app, args []string, opts execOptions) error
 // newSession prepares a command or an action in a task.
 func newSession(a *app, task *client.Task, opts execOptions, what client.Session) *execSession {
 	return &execSession{
-		app: a, task: task, what: what, escape: byte(opts.escape),
+		a: a, task: task, what: what, escape: byte(opts.escape),
 		tty: opts.tty.or(a.streams.InTerm && a.streams.OutTerm), stdin: opts.stdin.or(true),
 	}
 }
@@ -128,16 +129,12 @@ func (o *execOptions) parse(args []string) (target string, command []string, err
 
 // pickTask finds the task in which the command is to run.
 func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*client.Task, error) {
-	servers, err := a.servers(ctx, opts.connection)
+	servers, tasks, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return nil, err
 	}
 	if len(servers) == 0 {
 		return nil, noRun(exitInternal)
-	}
-	tasks, err := a.tasks(ctx, servers, opts.job)
-	if err != nil {
-		return nil, err
 	}
 	// Each option says more of what TARGET may be.
 	found := tasks
@@ -157,9 +154,9 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 	return task, nil
 }
 
-// execSession is a command in a task, as the user has it before him.
+// execSession is a command in a task, on the user's streams.
 type execSession struct {
-	*app
+	a          *app
 	task       *client.Task
 	what       client.Session // without streams
 	tty, stdin bool
@@ -174,21 +171,22 @@ var errLeft = errors.New("disconnected")
 
 // run runs the command and returns its exit code as a silent error.
 func (s *execSession) run(ctx context.Context) error {
-	ctx, stop := s.stoppable(ctx)
+	ctx, stop := s.a.stoppable(ctx)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
+	streams := s.a.streams
 	session := s.what
-	session.Tty, session.Term = s.tty, s.streams.Env("TERM")
-	session.Stdin = eof{}
-	session.Stdout, session.Stderr = &sessionWriter{s, s.streams.Out, cancel}, &sessionWriter{s, s.streams.Err, cancel}
+	session.Tty, session.Term = s.tty, streams.Env("TERM")
+	session.Stdin = strings.NewReader("")
+	session.Stdout, session.Stderr = &sessionWriter{s, streams.Out, cancel}, &sessionWriter{s, streams.Err, cancel}
 	if s.stdin {
-		session.Stdin = &sessionReader{s, s.streams.In}
+		session.Stdin = &sessionReader{s, streams.In}
 	}
 	release := func() {}
 	if s.tty {
-		if s.terminal = s.streams.NewTerminal(); s.terminal != nil {
+		if s.terminal = streams.NewTerminal(); s.terminal != nil {
 			var err error
 			if release, err = s.terminal.Take(); err != nil {
 				return err
@@ -201,34 +199,29 @@ func (s *execSession) run(ctx context.Context) error {
 		}
 	}
 	code, err := s.task.Exec(ctx, session)
-	if err != nil && s.terminal != nil && s.streams.OutTerm {
-		_, _ = io.WriteString(s.streams.Out, s.modes.Undo()) // what the command cannot do any more
+	if err != nil && s.terminal != nil && streams.OutTerm {
+		_, _ = io.WriteString(streams.Out, s.modes.Undo()) // the command can no longer do it
 	}
 	release()
 	return s.result(code, err)
 }
 
-// result is the error that leads to the exit code.
+// result returns the error that leads to the exit code.
 func (s *execSession) result(code int, err error) error {
-	var sig *stopError
+	sig, signaled := errors.AsType[*signalError](err)
 	switch {
 	case err == nil:
 		return silent(code)
-	case errors.As(err, &sig):
+	case signaled:
 		return silent(sig.code)
 	case errors.Is(err, errLeft):
-		fmt.Fprintln(s.streams.Err, "disconnected")
+		fmt.Fprintln(s.a.streams.Err, "disconnected")
 		return silent(exitInterrupt)
 	case errors.Is(err, syscall.EPIPE):
 		return err
 	}
 	return &exitError{code: exitInternal, err: err}
 }
-
-// eof is a stdin with nothing in it.
-type eof struct{}
-
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
 
 // sessionReader reads the user's input.
 type sessionReader struct {
@@ -237,12 +230,12 @@ type sessionReader struct {
 }
 
 func (r *sessionReader) Read(p []byte) (int, error) {
-	defer r.s.guard()
+	defer r.s.restore()
 	return r.Reader.Read(p)
 }
 
-// sessionWriter writes output of the command. What cannot be written ends the
-// session, which Nomad's client would not notice.
+// sessionWriter writes output of the command. An output that cannot be written
+// ends the session, which Nomad's client would not notice.
 type sessionWriter struct {
 	s *execSession
 	io.Writer
@@ -250,7 +243,7 @@ type sessionWriter struct {
 }
 
 func (w *sessionWriter) Write(p []byte) (int, error) {
-	defer w.s.guard()
+	defer w.s.restore()
 	if w.s.terminal != nil {
 		w.s.modes.Write(p)
 	}
@@ -261,9 +254,8 @@ func (w *sessionWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// guard gives the terminal back when something goes wrong in a goroutine of
-// Nomad's client.
-func (s *execSession) guard() {
+// restore gives the terminal back if a goroutine of Nomad's client panics.
+func (s *execSession) restore() {
 	if s.terminal != nil {
 		s.terminal.Guard()
 	}

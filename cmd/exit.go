@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
-	"time"
 
-	"taskrun/cmd/client"
-	"taskrun/cmd/ui"
 	"taskrun/cmd/verdict"
 )
 
@@ -41,15 +39,21 @@ func (e *exitError) Error() string {
 
 func (e *exitError) Unwrap() error { return e.err }
 
-// usageError says that the call is wrong.
-func usageError(format string, args ...any) *exitError {
-	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
-}
-
 // withHint adds a line that says what to do.
 func (e *exitError) withHint(format string, args ...any) *exitError {
 	e.hint = fmt.Sprintf(format, args...)
 	return e
+}
+
+// usageError returns the error of a wrong call.
+func usageError(format string, args ...any) *exitError {
+	return &exitError{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
+
+// failed returns the error of a command that was called correctly and did not
+// succeed.
+func failed(format string, args ...any) *exitError {
+	return &exitError{code: exitFailed, err: fmt.Errorf(format, args...)}
 }
 
 // silent ends the command with a code, without another word.
@@ -60,14 +64,14 @@ func silent(code int) error {
 	return &exitError{code: code}
 }
 
-// exitCode is the code that err leads to. An error without one is taskrun's
+// exitCode returns the code that err leads to. An error without one is taskrun's
 // own failure, but for a closed stdout, which is the reader's decision.
 func exitCode(err error) int {
-	var exit *exitError
+	exit, ok := errors.AsType[*exitError](err)
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &exit):
+	case ok:
 		return exit.code
 	case errors.Is(err, syscall.EPIPE):
 		return exitPipe
@@ -77,42 +81,24 @@ func exitCode(err error) int {
 	return exitInternal
 }
 
-// printError tells the user of err: the only place where errors are printed.
-func (a *app) printError(err error) {
-	var exit *exitError
-	if err == nil || errors.Is(err, syscall.EPIPE) || errors.As(err, &exit) && exit.err == nil {
-		return
-	}
-	hint := client.Remedy(err)
-	if exit != nil && exit.hint != "" {
-		hint = exit.hint
-	}
-	if a.jsonErrors {
-		d := ui.Diagnostic{Severity: "error", Summary: err.Error(), Detail: hint}
-		_ = ui.WriteDiagnostic(a.streams.Out, time.Now(), d) // there is no other place to tell
-		return
-	}
-	a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), err.Error())
-	if hint != "" {
-		a.report("", hint)
-	}
+// signalError is the signal that ends a command.
+type signalError struct {
+	os.Signal
+	code int
 }
 
-// report writes a message to stderr, behind a painted word.
-func (a *app) report(word, text string) {
-	line := a.streams.ErrStyle(a.color).Plain(text)
-	if word != "" {
-		line = word + " " + line
+func (e *signalError) Error() string { return "stopped by " + e.String() }
+
+// bySignal returns the signal that ended a context, nil for none.
+func bySignal(ctx context.Context) *signalError {
+	sig, _ := errors.AsType[*signalError](context.Cause(ctx))
+	return sig
+}
+
+// stopped returns the error of a command that a signal may have stopped.
+func stopped(ctx context.Context, err error) error {
+	if sig := bySignal(ctx); sig != nil {
+		return silent(sig.code)
 	}
-	fmt.Fprintln(a.streams.Err, line)
-}
-
-// say tells the user something on stderr.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintf(a.streams.Err, "%s\n", a.streams.ErrStyle(a.color).Note("▸ "+fmt.Sprintf(format, args...)))
-}
-
-// warn tells of what does not keep the command from doing its work.
-func (a *app) warn(err error) {
-	a.report(a.streams.ErrStyle(a.color).Waiting("warning:"), err.Error())
+	return err
 }

@@ -5,13 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/pflag"
 
+	hooks "taskrun/hooks/catalog"
+
 	"taskrun/cmd/jobfile"
+	"taskrun/cmd/neighbors"
+	"taskrun/cmd/preflight"
+	"taskrun/drivers"
+	"taskrun/engine/httpapi"
+	"taskrun/engine/leaf/service"
+	"taskrun/hooks/template"
 	"taskrun/jobspec"
 	"taskrun/jobspec/validate"
 )
@@ -80,8 +91,7 @@ func (o *jobOptions) wanted(diagnostics jobspec.Diagnostics) jobspec.Diagnostics
 func (a *app) read(ctx context.Context, names []string, opts jobOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
 	opts.Stubs = opts.stubsFile()
 	files, diagnostics, err := jobfile.Read(ctx, names, a.streams.In, a.environ, opts.Options)
-	var call *jobfile.CallError
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[*jobfile.CallError](err); ok {
 		err = usageError("%w", err).withHint("%s", call.Hint)
 	}
 	return files, diagnostics, err
@@ -103,4 +113,107 @@ func (o *jobOptions) stubsFile() string {
 		return o.local
 	}
 	return cmp.Or(o.stubs, o.local)
+}
+
+// machineOptions are the flags of a run that decide what its jobs meet on this
+// machine.
+type machineOptions struct {
+	drivers   []string // A=B: the tasks of driver A run with driver B
+	dataDir   string
+	hostPaths bool
+	memoryMax bool // counts
+}
+
+func (o *machineOptions) bind(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&o.drivers, "driver", nil, "run the tasks of a driver with another one: `A=B`, e.g. docker=mock_driver (may be repeated)")
+	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for allocations (default: $XDG_STATE_HOME/taskrun; for root /var/lib/taskrun)")
+	flags.BoolVar(&o.memoryMax, "memory-oversubscription", false, "allow tasks to use memory up to their memory_max")
+	flags.BoolVar(&o.hostPaths, "host-paths", false, "let docker tasks mount paths of this machine, instead of folders of the data directory")
+}
+
+// instead returns the driver in place of each that --driver replaces.
+func (o *machineOptions) instead(known map[string]drivers.Driver) (map[string]string, error) {
+	instead := map[string]string{}
+	for _, pair := range o.drivers {
+		from, to, ok := strings.Cut(pair, "=")
+		switch {
+		case !ok || from == "" || to == "":
+			return nil, usageError("cannot use --driver %q: it has to be A=B, such as docker=mock_driver", pair)
+		case known[to] == nil:
+			return nil, usageError("cannot run %s tasks with driver %q: there is no such driver", from, to).
+				withHint("there are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+		instead[from] = to
+	}
+	return instead, nil
+}
+
+// preflight returns the case of an entry point for files. Done ends the search
+// for other runs.
+func (a *app) preflight(entry preflight.Entry, files []jobfile.File, opts jobOptions, machine machineOptions) (c *preflight.Case, done func(), err error) {
+	instead, err := machine.instead(a.drivers())
+	if err != nil {
+		return nil, nil, err
+	}
+	var elsewhere func() []*service.Instance
+	done = func() {}
+	if entry&(preflight.Strict|preflight.Up|preflight.Update) != 0 { // the others do not depend on other runs
+		dir, _ := a.sockets() // without one there are no other runs
+		others := neighbors.New(dir, 0, func() {})
+		elsewhere, done = others.Instances, others.Close
+	}
+	return &preflight.Case{
+		Entry: entry, Files: preflightFiles(files), Stubs: jobfile.Stubs(files), StubsBroken: jobfile.StubsUnknown(files),
+		Drivers: a.drivers(), Instead: instead, Health: a.health(), Unheeded: a.unheeded,
+		Services: hooks.Known(&service.Catalog{}, elsewhere), Environ: a.environ,
+		DataDir: machine.dataDir, MaxAllocs: int(opts.maxAllocs),
+		HostPaths: machine.hostPaths, MemoryMax: machine.memoryMax,
+	}, done, nil
+}
+
+// readChecked reads job files and checks them for an entry point that runs
+// nothing on this machine. The diagnostics are those of both.
+func (a *app) readChecked(ctx context.Context, entry preflight.Entry, names []string, opts jobOptions, machine machineOptions) ([]jobfile.File, jobspec.Diagnostics, error) {
+	files, diagnostics, err := a.read(ctx, names, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, done, err := a.preflight(entry, files, opts, machine)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	c.Prepare()
+	return files, opts.wanted(sorted(diagnostics, c.Check())), nil
+}
+
+// sorted joins diagnostics in the order of the files.
+func sorted(lists ...jobspec.Diagnostics) jobspec.Diagnostics {
+	all := slices.Concat(lists...)
+	all.Sort()
+	return all
+}
+
+func preflightFiles(files []jobfile.File) []preflight.File {
+	list := make([]preflight.File, len(files))
+	for i, f := range files {
+		list[i] = preflight.File{File: f.File, Job: cmp.Or(f.Draft, f.Job), Name: f.Name}
+	}
+	return list
+}
+
+// apiPreflight returns what a run has checked of jobs that come through its
+// API: in the surroundings of the run, with its stubs as they are then.
+func apiPreflight(a *app, run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
+	entries := map[httpapi.Order]preflight.Entry{
+		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,
+		httpapi.OrderValidate: preflight.APIValidate, httpapi.OrderDispatch: preflight.Dispatch,
+	}
+	return func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
+		c := run
+		c.Entry, c.Stubs, c.Health = entries[order], stubs.Lent(), preflight.NewHealth(run.Drivers)
+		c.Files = []preflight.File{{File: &jobspec.File{Positions: jobspec.Positions{}}, Job: job}}
+		c.Prepare()
+		return c.Check()
+	}
 }

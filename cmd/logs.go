@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
+	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/view"
 	"taskrun/engine/leaf/event"
@@ -77,18 +79,30 @@ Exit codes:
 }
 
 func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
-	servers, err := a.servers(ctx, opts.connection)
+	servers, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
-	all, selected, live, err := selectTasks(ctx, a, servers, targets, opts)
+	live := true
+	selected, err := client.Select(all, targets)
+	if (err != nil || len(all) == 0) && opts.cluster.Address == "" {
+		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
+		unknown := &client.UnknownError{}
+		switch {
+		case failure == nil && len(runs) > 0:
+			all, selected, live, err = kept, among, false, nil
+		case failure != nil && !errors.As(failure, &unknown):
+			return failure
+		case len(servers) == 0:
+			return noRun(exitFailed)
+		}
+	}
 	if err != nil {
-		return err
+		return targetError(err, all, exitFailed)
 	}
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
-	l := &logsSession{app: a, opts: opts, targets: targets, selected: selected}
+	l := &logsSession{a: a, opts: opts, targets: targets, selected: selected}
 	tasks := l.of(all)
 	for _, name := range []string{opts.task, opts.job} {
 		if len(tasks) == 0 && name != "" {
@@ -107,34 +121,9 @@ func runLogs(ctx context.Context, a *app, targets []string, opts logsOptions) er
 	return stopped(ctx, err)
 }
 
-// selectTasks returns the tasks that targets name: of the runs that live or,
-// when none of them has any, of those that have ended.
-func selectTasks(ctx context.Context, a *app, servers []*client.Server, targets []string, opts logsOptions) (all []*client.Task, selected *client.Selection, live bool, err error) {
-	if len(servers) > 0 {
-		if all, err = a.tasks(ctx, servers, opts.job); err != nil {
-			return nil, nil, false, err
-		}
-	}
-	selected, err = client.Select(all, targets)
-	if err == nil && len(all) > 0 || opts.cluster.Address != "" {
-		return all, selected, true, targetError(err, all, exitFailed)
-	}
-	kept, among, runs, failure := endedTasks(ctx, a, opts.dataDir, opts.job, targets)
-	var unknown *client.UnknownError
-	switch {
-	case failure == nil && len(runs) > 0:
-		return kept, among, false, nil
-	case failure != nil && !errors.As(failure, &unknown):
-		return nil, nil, false, failure
-	case len(servers) == 0:
-		return nil, nil, false, noRun(exitFailed)
-	}
-	return all, selected, true, targetError(err, all, exitFailed)
-}
-
 // logsSession shows outputs of tasks.
 type logsSession struct {
-	*app
+	a        *app
 	opts     logsOptions
 	targets  []string
 	selected *client.Selection
@@ -184,8 +173,7 @@ func (l *logsSession) show(ctx context.Context, tasks []*client.Task) error {
 		}
 	}
 	if !started && len(tasks) == 1 {
-		return (&exitError{code: exitFailed, err: fmt.Errorf("task %q has not started yet", tasks[0].Name)}).
-			withHint("wait for its output with: taskrun logs -f")
+		return failed("task %q has not started yet", tasks[0].Name).withHint("wait for its output with: taskrun logs -f")
 	}
 	return nil
 }
@@ -242,3 +230,94 @@ func (l *logsSession) read(ctx context.Context, t *client.Task, stream event.Str
 		}
 	}
 }
+
+// followServer shows the output of a cluster, or of one run until that has
+// ended. The latter is read from its files, which outlive the engine: nothing is
+// lost however slowly it is shown, and whatever ends the engine.
+func (l *logsSession) followServer(ctx context.Context, s *client.Server) error {
+	screen := &logsScreen{session: l, broken: make(chan error, 1)}
+	if s.Socket == "" {
+		logs := cluster.NewLogs(s)
+		logs.Job, logs.Tail, logs.Streams, logs.Want = l.opts.job, l.opts.tail, l.opts.streams(), l.of
+		return follow(ctx, outside(logs, screen, true))
+	}
+	self, err := s.Self(ctx)
+	if client.Gone(err) { // the run has just ended
+		kept, _, _, err := l.a.endedTasks(ctx, l.opts.dataDir, l.opts.job, l.targets)
+		if err != nil {
+			return err
+		}
+		return l.show(ctx, l.of(kept))
+	}
+	if err != nil {
+		return err
+	}
+	d := source.NewDirectory(s, self)
+	defer d.Close()
+	d.Detail, d.Want, d.Tail = source.Outputs, l.wants, l.opts.tail
+	return follow(ctx, outside(d, screen, true))
+}
+
+// logsScreen shows the output of one run beside that of others.
+type logsScreen struct {
+	session *logsSession
+	broken  chan error
+	piece   []byte
+}
+
+// Run shows output until there is no more.
+func (s *logsScreen) Run(ctx context.Context, events *event.Subscription) {
+	defer events.Close()
+	type taskKey struct{ alloc, task string }
+	open := map[taskKey]*event.Alloc{} // whose lines may not have ended
+	for e, ok := events.Next(ctx); ok; e, ok = events.Next(ctx) {
+		var err error
+		switch body := e.Body.(type) {
+		case event.Output:
+			open[taskKey{e.Alloc.ID, e.Task}] = e.Alloc
+			err = s.write(e, body)
+		case event.Gap:
+			s.session.a.warn(fmt.Errorf("%d bytes of %s of task %q are left out here: the reader was too slow", body.Bytes, body.Stream, e.Task))
+		case event.TaskState: // nothing more comes
+			delete(open, taskKey{e.Alloc.ID, e.Task})
+			err = s.session.view.Ended(e.Alloc, e.Task)
+		case event.Notice:
+			s.Say(body.Text)
+		}
+		if err != nil {
+			s.fail(err)
+			return
+		}
+	}
+	for key, alloc := range open {
+		if err := s.session.view.Ended(alloc, key.task); err != nil {
+			s.fail(err)
+		}
+	}
+}
+
+// write shows a piece of output.
+func (s *logsScreen) write(e event.Event, out event.Output) error {
+	s.piece = slices.Grow(s.piece[:0], int(out.Length))[:out.Length]
+	n, err := out.Source.ReadAt(s.piece, out.Offset)
+	if n < len(s.piece) {
+		return fmt.Errorf("cannot read %s of task %q: %w", out.Stream, e.Task, err)
+	}
+	return s.session.view.Write(e.Alloc, e.Task, out.Stream, s.piece)
+}
+
+func (s *logsScreen) fail(err error) {
+	select {
+	case s.broken <- err:
+	default: // one is enough
+	}
+}
+
+// Say warns of something.
+func (s *logsScreen) Say(text string) { s.session.a.warn(errors.New(text)) }
+
+// SayAfter warns of something at once.
+func (s *logsScreen) SayAfter(_ uint64, text string) { s.Say(text) }
+
+// Broken gets the error with which showing ended.
+func (s *logsScreen) Broken() <-chan error { return s.broken }

@@ -1,12 +1,16 @@
 package cmd
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
-	"taskrun/cmd/client"
+	hooks "taskrun/hooks/catalog"
+	hooklent "taskrun/hooks/lent"
+
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/neighbors"
 	"taskrun/cmd/preflight"
@@ -16,43 +20,47 @@ import (
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/leaf/workload"
-	hooks "taskrun/hooks/catalog"
-	hooklent "taskrun/hooks/lent"
 	"taskrun/hooks/taskapi"
 	"taskrun/jobspec"
+	"taskrun/jobspec/visible"
 )
 
-// background is what a run needs to know beyond its jobs and the flags.
-type background struct {
+// surroundings are what a run needs besides its jobs and flags.
+type surroundings struct {
 	dataDir  string
 	watch    *keeper.Watch
 	began    time.Time
 	detached bool
-	port     net.Listener // for the API, too; nil for none
+	port     net.Listener // for the API, beside the socket; nil for none
 }
 
-// newRun joins the parts of a run. stop must be called in the end.
-func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, b background) (r *run, stop func()) {
+// newRun joins the parts of a run. The caller must call stop in the end.
+func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, b surroundings) (r *run, stop func()) {
 	node := preflight.Node(preflightFiles(files), a.health(), jobfile.Stubs(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
 	r = &run{
 		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached,
-		orders: make(chan bool), over: make(chan struct{}), dirs: map[string]string{}, dataDir: b.dataDir,
+		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}
-	stock := hooklent.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.say(diagnostics) })
+	stubs := hooklent.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.say(diagnostics) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
 	}
 	services := &service.Catalog{}
 	dir, _ := a.sockets() // without one there are no other runs
+	portDir := ""         // where the runs of this user share their claims on ports
+	if dir != "" {
+		portDir = filepath.Join(dir, "ports")
+	}
 	others := neighbors.New(dir, pid, services.Wake)
 	elsewhere := others.Instances
-	if opts.rehearse { // which depends on nobody else
+	if opts.rehearse { // which depends on no other run
 		elsewhere = nil
 	}
 	keys := workload.NewKeyring()
@@ -61,19 +69,19 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	}
 	var server *httpapi.Server
 	var taskAPI taskapi.Serve
-	if !opts.rehearse { // of which nobody else is to hear
+	if !opts.rehearse { // which is not announced
 		taskAPI = func(l net.Listener) { server.ServeTask(l) }
 	}
 	r.engine = engine.New(engine.Config{
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Lent: stock, Services: services,
+			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Lent: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 		}),
 		Node:         node,
 		HostEnv:      a.environ,
-		PortDir:      portDir(a),
+		PortDir:      portDir,
 		Services:     services,
 		Variables:    variables,
 		LogicalPorts: opts.rehearse,
@@ -81,30 +89,30 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		OnRun:        b.watch.Run,
 		Durable:      b.detached,
 	})
-	if !opts.hostPaths {
-		lendHostPaths(a.drivers(), b.dataDir)
-	}
 	for name, d := range a.drivers() {
+		if d, ok := d.(drivers.HostPathUser); ok && !opts.hostPaths { // a folder of the data directory in place of each path
+			d.SetHostPaths(func(path string) (string, error) { return allocdir.MakeHostPath(b.dataDir, path) })
+		}
 		if d, ok := d.(drivers.Lasting); ok {
 			d.OnUse(func(ref string) { b.watch.Lasting(name, ref) })
 		}
 	}
-	socket, warning, unserve := "", "", func() {}
+	warning, unserve := "", func() {}
 	r.serve = func() {}
 	linger := time.Duration(0)
 	if b.detached {
 		linger = lingerTime
 	}
 	if !opts.rehearse {
-		server, socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobfile.Jobs(files)[0].ID, pid), b.port, httpapi.Config{
-			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.ordered, Linger: linger, Sources: jobfile.Sources(files),
+		instead, _ := opts.instead(a.drivers()) // the preflight of the run has refused mistakes
+		server, r.socket, warning, r.serve, unserve = serveRun(a, r.engine, httpapi.SocketName(*jobfile.Jobs(files)[0].ID, pid), b.port, httpapi.Config{
+			Node: node, Version: currentVersion().Version, DataDir: b.dataDir, Keys: keys, StopRun: r.takeOrder, Linger: linger, Sources: jobfile.Sources(files),
 			Preflight: apiPreflight(a, preflight.Case{
-				Drivers: a.drivers(), Instead: opts.drivers, Services: hooks.Known(services, elsewhere), Environ: a.environ,
+				Drivers: a.drivers(), Instead: instead, Services: hooks.Known(services, elsewhere), Environ: a.environ,
 				DataDir: b.dataDir, MaxAllocs: int(opts.maxAllocs), HostPaths: opts.hostPaths, MemoryMax: opts.memoryMax,
-			}, stock),
+			}, stubs),
 		})
 	}
-	r.reached = reached{client.Self{Version: currentVersion().Version, PID: pid, DataDir: b.dataDir}, socket}
 	if warning != "" {
 		warnings = append(warnings, jobspec.Diagnostic{Severity: jobspec.Warning, Summary: warning})
 	}
@@ -115,27 +123,48 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
 			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings),
-			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: socket,
+			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: r.socket,
 		})
 	}
-	b.watch.Begin(recordDir(socket), r.display.Say)
-	if socket != "" {
-		b.watch.Socket(socket)
+	b.watch.Begin(recordDir(r.socket), r.display.Say)
+	if r.socket != "" {
+		b.watch.Socket(r.socket)
 	}
 	var unwatch func()
 	r.signals, unwatch = a.signals()
 	return r, func() {
 		unwatch()
 		unserve()
-		stock.Close()
+		stubs.Close()
 		others.Close()
 	}
 }
 
-// ordered takes the order of a client.
-func (r *run) ordered(kill bool) {
-	select {
-	case r.orders <- kill:
-	case <-r.over:
+// recordDir returns where the keeper's record of a run is kept: beside its
+// socket, where only the user can be. A run without a socket has none.
+func recordDir(socket string) string {
+	if socket == "" {
+		return ""
 	}
+	return filepath.Dir(socket)
+}
+
+// runLog is the screen of a run in the background: its stderr is the log of the
+// run, with the messages of taskrun. The rest is in the history.
+type runLog struct{ notices }
+
+func newRunLog() *runLog {
+	return &runLog{func(text string) {
+		at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		fmt.Fprintf(os.Stderr, "%s %s\n", at, strings.ReplaceAll(visible.Text(strings.TrimSpace(text)), "\n", "\n\t"))
+	}}
+}
+
+// End writes how the run has ended.
+func (n *runLog) End(r view.Result) {
+	text := fmt.Sprintf("the run has ended with exit code %d", r.ExitCode)
+	if r.Cause != "" {
+		text += ": " + r.Cause
+	}
+	n.Say(text)
 }

@@ -11,7 +11,6 @@ import (
 
 // listOrphans shows what dead runs left behind, and leaves it alone.
 func listOrphans(a *app, mode ui.Mode) error {
-	a.jsonErrors = mode == ui.JSON
 	sockets, err := a.sockets()
 	if err != nil {
 		return err

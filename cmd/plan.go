@@ -68,7 +68,6 @@ Exit codes, as those of "nomad job plan":
 }
 
 func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	entry := preflight.Plan
 	remote, err := opts.remote("max-allocs", "stubs", "local")
 	if err != nil {
@@ -78,11 +77,10 @@ func runPlan(ctx context.Context, a *app, args []string, opts planOptions) error
 		entry = preflight.Cluster
 		opts.maxAllocs, opts.Stubbed = 0, false // the cluster has a limit of its own, and what it is asked for
 	}
-	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
+	files, diagnostics, err := a.readChecked(ctx, entry, args, opts.jobOptions, machineOptions{})
 	if err != nil {
 		return err
 	}
-	diagnostics = a.check(entry, files, diagnostics, opts.jobOptions, machineOptions{})
 	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
 		return err
 	}

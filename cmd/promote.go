@@ -20,7 +20,7 @@ allocations are replaced as the update block says. With GROUP, promote only the
 canaries of these groups. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "promoted"),
 		Example:           `  taskrun promote web`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: completeChange(a, &opts.connection, true),
+		ValidArgsFunction: completeGroups(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runPromote(cmd.Context(), a, args[0], args[1:], opts)
 		},
@@ -30,8 +30,7 @@ canaries of these groups. The command waits for the end of the deployment.` + fm
 }
 
 func runPromote(ctx context.Context, a *app, id string, groups []string, opts changeOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
-	job, err := runningJob(ctx, a, id, opts.connection)
+	job, err := a.runningJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}
@@ -40,7 +39,7 @@ func runPromote(ctx context.Context, a *app, id string, groups []string, opts ch
 	case err != nil:
 		return err
 	case d == nil:
-		return &exitError{code: exitFailed, err: fmt.Errorf("job %q has no deployment", id)}
+		return failed("job %q has no deployment", id)
 	}
 	if err := job.Promote(ctx, d.ID, groups); err != nil {
 		return err

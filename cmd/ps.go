@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/client"
+	"taskrun/cmd/record"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
@@ -76,23 +77,18 @@ Exit codes:
 }
 
 func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
-	servers, err := a.servers(ctx, opts.connection)
+	servers, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
 	jobs := make(chan []client.Job, 1)
 	go func() {
-		list, _ := client.ListJobs(ctx, servers) // who does not answer is told of by the tasks
+		list, _ := client.ListJobs(ctx, servers) // the tasks have reported a server that does not answer
 		jobs <- list
 	}()
-	all, err := a.tasks(ctx, servers, opts.job)
-	if err != nil {
-		return err
-	}
 	selected, err := client.Select(all, targets)
 	if opts.cluster.Address == "" && (err != nil || len(all) == 0 && opts.job != "") {
-		kept, among, runs, failure := endedTasks(ctx, a, opts.dataDir, opts.job, targets)
+		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
 		if failure == nil && len(runs) > 0 {
 			return showEnded(a, kept, among.Of(kept), runs, opts)
 		}
@@ -138,21 +134,16 @@ func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.
 }
 
 // showEnded shows tasks of runs that have ended.
-func showEnded(a *app, all, tasks []*client.Task, runs []*endedRun, opts psOptions) error {
+func showEnded(a *app, all, tasks []*client.Task, runs []*record.Ended, opts psOptions) error {
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
-	now := time.Now()
-	st := statusOf(tasks, client.Labels(all), now)
+	st := statusOf(tasks, client.Labels(all), time.Now())
 	for _, r := range runs {
 		if opts.mode == ui.Plain {
-			a.say("%s", r.words(now))
+			a.say("%v", r)
 		}
-		status := api.AllocClientStatusLost
-		if r.summary != nil {
-			status = r.summary.Status
-		}
-		st.Jobs = append(st.Jobs, answer.JobStatus{Job: r.job, Status: status, RunDir: r.dir})
+		st.Jobs = append(st.Jobs, answer.JobStatus{Job: r.Job, Status: r.Status(), RunDir: r.Dir})
 	}
 	return answer.WriteStatus(answerTo(a, opts.mode), st)
 }

@@ -32,10 +32,9 @@ Exit codes:
 		Example: `  taskrun rehearse web.nomad.hcl
   taskrun rehearse --strict --offline --stubs ci/taskrun.hcl web.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.jsonErrors = opts.mode == ui.JSON
 			// The data directory of the environment and the config file is for runs.
 			opts.ownData = !cmd.Flags().Changed("data-dir")
-			return runUpHere(cmd.Context(), a, args, opts)
+			return upHere(cmd.Context(), a, args, opts)
 		},
 	}
 	flags := cmd.Flags()

@@ -23,7 +23,7 @@ end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 		Example: `  taskrun revert web
   taskrun revert web 3`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: completeChange(a, &opts.connection, false),
+		ValidArgsFunction: completeJob(a, &opts.connection, anyJob),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRevert(cmd.Context(), a, args, opts)
 		},
@@ -33,7 +33,6 @@ end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 }
 
 func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	var number *uint64
 	if len(args) == 2 {
 		n, err := strconv.ParseUint(args[1], 10, 64)
@@ -42,7 +41,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 		}
 		number = &n
 	}
-	job, err := runningJob(ctx, a, args[0], opts.connection)
+	job, err := a.runningJob(ctx, opts.connection, args[0])
 	if err != nil {
 		return err
 	}
@@ -58,8 +57,7 @@ func runRevert(ctx context.Context, a *app, args []string, opts changeOptions) e
 			}
 		}
 		if number == nil {
-			return (&exitError{code: exitFailed, err: fmt.Errorf("job %q has no earlier version whose deployment was successful", job.ID)}).
-				withHint("name a version, of 0 to %d", *versions[0].Version)
+			return failed("job %q has no earlier version whose deployment was successful", job.ID).withHint("name a version, of 0 to %d", *versions[0].Version)
 		}
 	}
 	evaluation, err := job.Revert(ctx, *number)

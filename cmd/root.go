@@ -1,15 +1,52 @@
+// Package cmd is the command tree: the only place where the parts of taskrun
+// are joined.
 package cmd
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"taskrun/cmd/ui"
+	"taskrun/drivers/catalog"
+	"taskrun/drivers/process/keeper"
+	"taskrun/jobspec/visible"
 )
+
+// Main runs the command line and returns the exit code.
+func Main() int {
+	if keeper.Main(cleanUp) {
+		return exitOK
+	}
+	a := &app{
+		streams: ui.System(),
+		environ: os.Environ(),
+		drivers: sync.OnceValue(catalog.New),
+		signals: watchSignals,
+		color:   ui.ColorAuto,
+	}
+	return a.run(context.Background(), os.Args[1:])
+}
+
+// run runs a command and returns its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := newRootCommand(a)
+	root.SetArgs(nomadSpelling(args))
+	root.SetIn(a.streams.In)
+	root.SetOut(visible.Writer{To: a.streams.Out})
+	root.SetErr(visible.Writer{To: a.streams.Err})
+	cmd, err := root.ExecuteContextC(ctx)
+	if err != nil && !a.understood {
+		err = wrongCall(cmd, err)
+	}
+	a.printError(err)
+	return exitCode(err)
+}
 
 func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -32,6 +69,8 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 			if err := a.configure(cmd); err != nil {
 				return err
 			}
+			output := cmd.Flags().Lookup("output")
+			a.jsonErrors = output != nil && output.Value.String() == string(ui.JSON)
 			sweepDead(a, cmd)
 			return nil
 		},
@@ -87,8 +126,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 
 // wrongCall is an error found before a command began to work.
 func wrongCall(cmd *cobra.Command, err error) error {
-	var exit *exitError
-	if errors.As(err, &exit) {
+	if _, ok := errors.AsType[*exitError](err); ok {
 		return err
 	}
 	return usageError("%w", err).withHint("see: %s --help", cmd.CommandPath())

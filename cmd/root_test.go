@@ -13,6 +13,8 @@ import (
 
 	"taskrun/cmd/config"
 	"taskrun/cmd/ui"
+	"taskrun/drivers"
+	"taskrun/drivers/mock"
 )
 
 // samples are three values of each option: for the file, the environment and
@@ -29,7 +31,7 @@ var samples = map[string][3]string{
 	"color":             {"always", "never", "auto"},
 	"data-dir":          {"/file", "/env", "/flag"},
 	"diff":              {"true", "false", "true"},
-	"driver":            {"a=file", "b=env", "c=flag"},
+	"driver":            {"[a=file]", "[b=env]", "[c=flag]"},
 	"enforce-memory":    {"true", "false", "true"},
 	"hints":             {"true", "false", "true"},
 	"host-paths":        {"true", "false", "true"},
@@ -181,19 +183,29 @@ func TestNomadsSpellingOfFlags(t *testing.T) {
 
 func TestReplacementsOfDrivers(t *testing.T) {
 	t.Parallel()
-	r := replacements{}
-	for _, s := range []string{"docker=mock_driver,exec=raw_exec", "java=mock_driver"} {
-		if err := r.Set(s); err != nil {
-			t.Fatal(err)
+	known := map[string]drivers.Driver{"mock_driver": mock.New(), "raw_exec": mock.New()}
+	instead := func(args ...string) (map[string]string, error) {
+		var o machineOptions
+		flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+		o.bind(flags)
+		for _, arg := range args {
+			if err := flags.Parse([]string{"--driver=" + arg}); err != nil {
+				return nil, err
+			}
 		}
+		return o.instead(known)
 	}
-	want := []string{"docker=mock_driver", "exec=raw_exec", "java=mock_driver"}
-	if diff := cmp.Diff(want, r.GetSlice()); diff != "" {
+	got, err := instead("docker=mock_driver,exec=raw_exec", "java=mock_driver")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"docker": "mock_driver", "exec": "raw_exec", "java": "mock_driver"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	for _, s := range []string{"", "docker", "=raw_exec", "docker=", "a=b,"} {
-		if err := r.Set(s); err == nil {
-			t.Errorf("%q was accepted", s)
+	for _, s := range []string{"docker", "=raw_exec", "docker=", "a=raw_exec,", "a=none"} {
+		if _, err := instead(s); exitCode(err) != exitUsage {
+			t.Errorf("%q: %v", s, err)
 		}
 	}
 }

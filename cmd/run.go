@@ -3,18 +3,23 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
 	"taskrun/cmd/verdict"
 	"taskrun/drivers/process/keeper"
 	"taskrun/engine"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
+	"taskrun/engine/port"
 	"taskrun/jobspec"
 )
 
@@ -26,22 +31,19 @@ type run struct {
 	verdict *verdict.Verdict
 	signals <-chan os.Signal
 	orders  chan bool     // from clients: true is to kill the run
-	over    chan struct{} // closed when nobody takes orders any more
+	over    chan struct{} // closed when no more orders are taken
 	began   time.Time
+	dataDir string
+	socket  string // of its API; empty: none
 	now     bool   // periodic jobs are launched at once
 	serve   func() // lets clients in; nil: there are none
 
 	// Of a run in the background.
 	detached bool
-	memory   *os.File          // outlives the engine; nil for a run that does not
-	resume   func() error      // instead of submitting the jobs
-	stands   func(error) error // reports whether the run stands
-	dirs     map[string]string // of the runs, by job
-	dataDir  string
-	reached  reached
-	failure  error // what could not be gone on with
-
-	remembered verdict.Cause
+	start    func(jobs []*api.Job) error // instead of begin
+	decided  func()                      // called before anything is done
+	dirs     map[string]string           // of its earlier engines, by job
+	failure  error                       // why an earlier engine's work could not go on
 }
 
 // screen is where a run is shown.
@@ -63,7 +65,7 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	defer quiet.Stop()
 	loop := &source.Loop{
 		Source: source.NewHere(r.engine), Decider: r.verdict, Screen: r.display, Output: !r.detached,
-		Signals: r.signals, Codes: stopSignals, Orders: r.orders, Decided: r.remember,
+		Signals: r.signals, Codes: stopSignals, Orders: r.orders, Decided: r.decided,
 		Seen: func(e event.Event) {
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
 				quiet.Reset(quietTime)
@@ -74,13 +76,14 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		loop.Timeout = max(1, d-time.Since(r.began))
 	}
 	loop.Begin()
-	if err := r.start(jobs); err != nil {
+	start := r.start
+	if start == nil {
+		start = r.begin
+	}
+	if err := start(jobs); err != nil {
 		loop.Close()
 		r.takeNoOrders()
 		return 0, errors.Join(err, r.close(ctx))
-	}
-	if r.serve != nil && r.resume == nil {
-		r.serve()
 	}
 	failure := errors.Join(loop.Run(ctx), r.failure)
 	r.takeNoOrders()
@@ -101,12 +104,12 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	return r.verdict.Code(), nil
 }
 
-// resultOf is how a run ends now.
+// resultOf returns how a run ends now.
 func resultOf(v *verdict.Verdict) view.Result {
 	return view.Result{ExitCode: v.Code(), Cause: v.Cause.Text, User: v.Cause.User, Time: time.Now()}
 }
 
-// close ends what was not begun.
+// close ends a run that has not begun.
 func (r *run) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, source.SweepTime)
 	defer cancel()
@@ -114,37 +117,37 @@ func (r *run) close(ctx context.Context) error {
 	return errors.Join(err, r.watch.Close(err == nil))
 }
 
-// takeNoOrders tells clients that the run is over.
+// takeOrder hands the order of a client to the run.
+func (r *run) takeOrder(kill bool) {
+	select {
+	case r.orders <- kill:
+	case <-r.over:
+	}
+}
+
+// takeNoOrders lets clients know that the run is over.
 func (r *run) takeNoOrders() {
 	if r.over != nil {
 		close(r.over)
 	}
 }
 
-// start begins the run, or goes on with one that an earlier engine has left.
-func (r *run) start(jobs []*api.Job) error {
-	if r.resume != nil {
-		return r.resume()
+// begin submits the jobs and lets clients in.
+func (r *run) begin(jobs []*api.Job) error {
+	if err := r.submit(jobs); err != nil {
+		return err
 	}
-	err := r.engine.Submit(jobs...)
-	if err == nil && r.now {
-		r.launch(jobs)
+	if r.serve != nil {
+		r.serve()
 	}
-	if r.stands != nil {
-		err = r.stands(err)
-	}
-	return err
+	return nil
 }
 
-// say tells of what was found wrong with the stubs file during the run.
-func (r *run) say(diagnostics jobspec.Diagnostics) {
-	for _, p := range diagnostics {
-		r.display.Say(p.Error())
+// submit submits the jobs, and launches periodic ones if that is wanted.
+func (r *run) submit(jobs []*api.Job) error {
+	if err := r.engine.Submit(jobs...); err != nil || !r.now {
+		return err
 	}
-}
-
-// launch runs the periodic jobs once.
-func (r *run) launch(jobs []*api.Job) {
 	for _, j := range jobs {
 		if !j.IsPeriodic() {
 			continue
@@ -152,6 +155,14 @@ func (r *run) launch(jobs []*api.Job) {
 		if _, err := r.engine.Launch(*j.ID); err != nil {
 			r.display.Say(err.Error()) // the run is being stopped already
 		}
+	}
+	return nil
+}
+
+// say shows diagnostics of stubs that the run has found.
+func (r *run) say(diagnostics jobspec.Diagnostics) {
+	for _, p := range diagnostics {
+		r.display.Say(p.Error())
 	}
 }
 
@@ -162,4 +173,35 @@ func (r *run) lookAtStdout() {
 		r.verdict.Closed(err)
 	default:
 	}
+}
+
+// record writes down how each job ended.
+func (r *run) record(jobs []*api.Job) error {
+	dirs := r.engine.RunDirs()
+	maps.Copy(dirs, r.dirs)
+	result := resultOf(r.verdict)
+	var errs []error
+	for _, j := range jobs {
+		dir := dirs[*j.ID]
+		if dir == "" {
+			continue // it was not begun
+		}
+		s := view.Summarise(r.verdict.Run, *j.ID, r.began, result)
+		s.Cause, s.User = result.Cause, result.User
+		if err := record.Write(dir, &s); err != nil {
+			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// submitError decides the exit code when the engine refused the jobs.
+func submitError(err error) error {
+	if errors.Is(err, allocdir.ErrInUse) {
+		return usageError("%w", err).withHint("stop it, or update it with taskrun update, or run this one beside it with --data-dir")
+	}
+	if errors.Is(err, port.ErrInUse) {
+		return usageError("%w", err).withHint("stop who has it, or give the port another number")
+	}
+	return err
 }

@@ -25,7 +25,7 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 		Example: `  taskrun scale web 3
   taskrun scale shop workers 0`,
 		Args:              cobra.RangeArgs(2, 3),
-		ValidArgsFunction: completeChange(a, &opts.connection, true),
+		ValidArgsFunction: completeGroups(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group := ""
 			if len(args) == 3 {
@@ -39,12 +39,11 @@ when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 }
 
 func runScale(ctx context.Context, a *app, id, group, text string, opts changeOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	count, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return usageError("cannot scale to %q: that is no count", text)
 	}
-	job, err := runningJob(ctx, a, id, opts.connection)
+	job, err := a.runningJob(ctx, opts.connection, id)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/ui"
-	"taskrun/cmd/ui/answer"
 	"taskrun/drivers"
 )
 
@@ -46,19 +46,9 @@ func runSignal(ctx context.Context, a *app, target, name string, opts orderOptio
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return usageError("unknown signal %q", name).withHint("signals are: %s", strings.Join(drivers.SignalNames(), ", "))
 	}
-	tasks, labels, err := orderedTasks(ctx, a, []string{target}, opts)
+	o, err := newOrder(ctx, a, []string{target}, opts)
 	if err != nil {
 		return err
 	}
-	for _, t := range tasks {
-		if err := t.Signal(ctx, signal); err != nil {
-			return err
-		}
-		done := doneOf(t, labels)
-		done.Signal = signal
-		if err := answer.WriteDone(answerTo(a, opts.mode), "signalled", []answer.Done{done}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return o.carryOut("signalled", signal, func(t *client.Task) error { return t.Signal(ctx, signal) })
 }

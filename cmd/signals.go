@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
+
+	"taskrun/cmd/source"
 )
 
 // stopSignals are the signals that end a run gracefully, and at once when they
@@ -31,5 +35,46 @@ func watchSignals() (signals <-chan os.Signal, stop func()) {
 	return stops, func() {
 		signal.Stop(stops)
 		signal.Stop(pipe)
+	}
+}
+
+// stoppable returns a context that ends with the first signal to stop, and when
+// stdout is closed, for commands that leave nothing to clean up.
+func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals, unwatch := a.signals()
+	unwatchOut := a.streams.WatchOut(cancel)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case sig := <-signals:
+			cancel(&signalError{sig, stopSignals[sig]})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-ended
+		unwatchOut()
+		unwatch()
+	}
+}
+
+// impatient calls f, which ends with ctx unless a slow reader of stdout keeps it.
+// Then impatient returns, and f goes on until the end of the program.
+func impatient(ctx context.Context, f func() error) error {
+	ended := make(chan error, 1)
+	go func() { ended <- f() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(source.ReadTime):
+		return context.Cause(ctx)
 	}
 }

@@ -42,12 +42,7 @@ Exit codes:
 }
 
 func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
-	servers, err := a.servers(ctx, opts.connection)
-	if err != nil {
-		return err
-	}
-	all, err := a.tasks(ctx, servers, opts.job)
+	_, all, err := a.tasks(ctx, opts.connection)
 	if err != nil {
 		return err
 	}
@@ -60,12 +55,12 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 		fmt.Fprintln(a.streams.Err, "no task runs")
 		return nil
 	}
-	used, diagnostics := client.Stats(ctx, tasks)
-	if len(used) == 0 && len(diagnostics) > 0 {
-		return diagnostics[0]
+	used, failures := client.Stats(ctx, tasks)
+	if len(used) == 0 && len(failures) > 0 {
+		return failures[0]
 	}
-	for _, p := range diagnostics {
-		a.warn(p)
+	for _, f := range failures {
+		a.warn(f)
 	}
 	labels := client.Labels(all)
 	var list []answer.Usage

@@ -3,13 +3,18 @@ package cmd
 import (
 	"context"
 	"errors"
+	"slices"
 
+	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/cluster"
+	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/cmd/verdict"
+	"taskrun/engine/fold"
 )
 
 type stopOptions struct {
@@ -78,7 +83,6 @@ func (o *stopOptions) done(a *app, jobs ...string) error {
 }
 
 func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
-	a.jsonErrors = opts.mode == ui.JSON
 	remote, err := opts.remote("kill")
 	switch {
 	case err != nil:
@@ -121,9 +125,9 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		Say: func(text string) { a.say("%s", text) },
 	}
 	err = loop.Run(ctx)
-	var left *source.LeftError
+	left, wasLeft := errors.AsType[*source.LeftError](err)
 	switch {
-	case errors.As(err, &left):
+	case wasLeft:
 		return silent(left.Code)
 	case err != nil:
 		return err
@@ -136,9 +140,48 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 	if ended, err := d.Ended(); err != nil || !ended { // other jobs go on
 		return err
 	}
-	summary, err := readSummary(d.Self.Runs[jobs[0]])
+	summary, err := record.Read(d.Self.Runs[jobs[0]])
 	if err != nil {
 		return err
 	}
 	return silent(summary.ExitCode)
+}
+
+// stopCluster stops a job of a cluster and waits for its end. A signal ends the
+// wait, and the job ends by itself.
+func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error {
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+	t, err := findClusterJob(ctx, a, opts.connection, id)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	j, err := t.followed(ctx)
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	run := cluster.New([]cluster.Job{j})
+	run.Silent = true
+	how := api.DeregisterOptions{Purge: opts.purge, NoShutdownDelay: opts.noDelay}
+	if err := t.server.Deregister(ctx, id, how); err != nil {
+		return stopped(ctx, err)
+	}
+	if opts.detach || j.Launches() { // what it has launched goes on
+		return opts.done(a, id)
+	}
+	v := verdict.New(verdict.Policy{Outlives: true}, nil)
+	switch err := follow(ctx, &source.Loop{Source: run, Decider: v}); {
+	case err != nil && ctx.Err() != nil:
+		a.say("it is stopping, and not waited for any more")
+		return stopped(ctx, err)
+	case err != nil:
+		return err
+	}
+	if err := opts.done(a, id); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(v.Run.Allocs, func(a *fold.Alloc) bool { return a.Status == api.AllocClientStatusFailed }) {
+		return silent(exitFailed)
+	}
+	return nil
 }

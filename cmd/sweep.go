@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,15 +14,6 @@ import (
 	"taskrun/drivers/process"
 	"taskrun/drivers/process/keeper"
 )
-
-// recordDir is where the record of a run is kept: beside its socket, where
-// nobody but the user can be. A run without socket has none.
-func recordDir(socket string) string {
-	if socket == "" {
-		return ""
-	}
-	return filepath.Dir(socket)
-}
 
 // cleanUp removes the tasks of a driver that are no processes, for a run that
 // is dead.
@@ -46,8 +36,8 @@ func sweepDead(a *app, cmd *cobra.Command) {
 		a.report(a.streams.ErrStyle(a.color).Bad("taskrun:"), fmt.Sprintf(format, args...))
 	}
 	sockets, err := a.sockets()
-	if a.meeting.warning != "" {
-		a.warn(errors.New(a.meeting.warning))
+	if a.runtime.warning != "" {
+		a.warn(errors.New(a.runtime.warning))
 	}
 	if err != nil {
 		return // commands that need the directory say so

@@ -2,13 +2,10 @@ package cmd
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
-	"taskrun/drivers/process/keeper"
 )
 
 func newUpCommand(a *app) *cobra.Command {
@@ -93,62 +90,17 @@ completed does not count as failed.`,
 
 func runUp(ctx context.Context, a *app, args []string, opts upOptions) error {
 	collectRarely()
-	a.jsonErrors = opts.mode == ui.JSON
-	switch remote, err := opts.at.remote(machineFlags...); {
+	remote, err := opts.at.remote(machineFlags...)
+	switch {
 	case err != nil:
 		return err
 	case remote:
 		return upCluster(ctx, a, args, opts)
-	}
-	return runUpHere(ctx, a, args, opts)
-}
-
-// runUpHere runs or rehearses jobs on this machine, or updates those that run.
-func runUpHere(ctx context.Context, a *app, args []string, opts upOptions) error {
-	if opts.offline && !opts.rehearse {
-		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
-	}
-	dataDir, removeData, err := dataDirFor(a, opts)
-	if err != nil {
-		return err
-	}
-	defer removeData()
-	if err := opts.checkDetached(); err != nil {
-		return err
-	}
-	if opts.update {
+	case opts.update:
+		if err := opts.checkHere(); err != nil {
+			return err
+		}
 		return updateHere(ctx, a, args, opts)
 	}
-	var stage *rehearsalRun
-	if opts.rehearse {
-		stage = newRehearsal(a, opts.offline)
-	}
-	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, stage)
-	if err != nil {
-		return err
-	}
-	if stage != nil {
-		warnings = append(warnings, stage.notice())
-	}
-	p, err := opts.policy(files)
-	if err != nil {
-		return err
-	}
-	if stage != nil {
-		p.Stage = stage
-	}
-	if opts.detach {
-		return runDetach(ctx, a, files, warnings, opts, dataDir)
-	}
-	port, err := listenHTTP(a, opts.http)
-	if err != nil {
-		return err
-	}
-	r, stop := newRun(a, files, warnings, opts, p, background{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
-	defer stop()
-	code, err := r.run(ctx, jobfile.Jobs(files))
-	if err != nil {
-		return submitError(err)
-	}
-	return silent(code)
+	return upHere(ctx, a, args, opts)
 }

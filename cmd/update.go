@@ -10,7 +10,9 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
+	"taskrun/cmd/jobfile"
 	"taskrun/cmd/ui"
+	"taskrun/jobspec"
 )
 
 func newUpdateCommand(a *app) *cobra.Command {
@@ -30,7 +32,6 @@ the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") +
 		Example: `  taskrun update web.nomad.hcl
   taskrun update --detach --var count=3 web.nomad.hcl`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.jsonErrors = opts.mode == ui.JSON
 			remote, err := opts.at.remote(machineFlags...)
 			switch {
 			case err != nil:
@@ -65,86 +66,72 @@ func updateHere(ctx context.Context, a *app, args []string, opts upOptions) erro
 	if err != nil {
 		return err
 	}
-	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
-		return err
-	}
-	ctx, cancel, err := opts.untilOverdue(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	servers, err := a.localServers(ctx)
-	if err != nil {
-		return err
-	}
-	running, err := a.jobs(ctx, servers)
-	if err != nil {
-		return err
-	}
-	var known []*client.Job // all of them, before the first is changed
-	for _, f := range files {
-		job, err := findJob(running, *f.Job.ID)
-		if err != nil {
-			return err
+	return updateJobs(ctx, a, files, warnings, opts, func(ctx context.Context) (registered []registration, err error) {
+		for _, f := range files {
+			job, err := a.runningJob(ctx, opts.at, *f.Job.ID)
+			if err != nil {
+				return nil, err
+			}
+			registered = append(registered, registration{job, func(ctx context.Context) (string, []string, error) {
+				evaluation, err := job.Register(ctx, f.Job, f.Source)
+				return evaluation, nil, err
+			}})
 		}
-		known = append(known, job)
-	}
-	for i, f := range files {
-		evaluation, err := known[i].Register(ctx, f.Job, f.Source)
-		if err != nil {
-			return err
-		}
-		if err := followChange(ctx, a, &cluster.Rollout{Job: known[i], Evaluation: evaluation}, "updated", opts.mode, opts.detach); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// untilOverdue returns a context that ends when --timeout has passed.
-func (o *upOptions) untilOverdue(ctx context.Context) (context.Context, context.CancelFunc, error) {
-	switch {
-	case o.timeout < 0:
-		return nil, nil, usageError("cannot use a timeout of %v: it is negative", o.timeout)
-	case o.timeout == 0:
-		return ctx, func() {}, nil
-	}
-	late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment goes on", o.timeout)}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, late)
-	return ctx, cancel, nil
+		return registered, nil
+	})
 }
 
 // updateCluster does the same in a Nomad cluster.
 func updateCluster(ctx context.Context, a *app, args []string, opts upOptions) error {
-	files, warnings, err := readForCluster(ctx, a, args, &opts)
+	files, warnings, err := readForCluster(ctx, a, args, opts)
 	if err != nil {
 		return err
 	}
-	if err := a.showWarnings(warnings, opts.mode, files); err != nil {
-		return err
-	}
-	ctx, cancel, err := opts.untilOverdue(ctx)
-	if err != nil {
-		return err
-	}
-	defer cancel()
-	r := &clusterRun{app: a, words: opts.at.words()}
-	targets := make([]target, len(files))
-	for i, f := range files { // all of them, before the first is changed
-		if targets[i], err = r.look(ctx, f, opts); err != nil {
-			return err
+	return updateJobs(ctx, a, files, warnings, opts, func(ctx context.Context) (registered []registration, err error) {
+		jobs, err := lookUpAll(ctx, a, files, opts)
+		for _, j := range jobs {
+			registered = append(registered, registration{
+				&client.Job{JobListStub: &api.JobListStub{ID: *j.job.ID, Namespace: j.server.Namespace()}, Server: j.server}, j.register,
+			})
 		}
+		return registered, err
+	})
+}
+
+// registration is how a job becomes the newest version of a running one.
+type registration struct {
+	job      *client.Job
+	register func(ctx context.Context) (evaluation string, warnings []string, err error)
+}
+
+// updateJobs registers the jobs of files, all of which find looks up before the first
+// is changed, and waits for their deployments.
+func updateJobs(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, find func(context.Context) ([]registration, error)) error {
+	if err := a.showDiagnostics(diagnosticFormat(opts.mode), files, warnings); err != nil {
+		return err
 	}
-	for _, t := range targets {
-		answer, err := t.server.RegisterAt(ctx, t.job, t.source, *t.before.JobModifyIndex)
+	if opts.timeout < 0 {
+		return usageError("cannot use a timeout of %v: it is negative", opts.timeout)
+	}
+	if opts.timeout > 0 {
+		late := &exitError{code: exitTimeout, err: fmt.Errorf("the timeout of %v has passed; the deployment goes on", opts.timeout)}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, opts.timeout, late)
+		defer cancel()
+	}
+	found, err := find(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range found {
+		evaluation, warnings, err := r.register(ctx)
 		if err != nil {
 			return err
 		}
-		for _, line := range itemsOf(answer.Warnings) {
+		for _, line := range warnings {
 			a.warn(errors.New(line))
 		}
-		job := &client.Job{JobListStub: &api.JobListStub{ID: *t.job.ID, Namespace: t.server.Namespace()}, Server: t.server}
-		if err := followChange(ctx, a, &cluster.Rollout{Job: job, Evaluation: answer.EvalID}, "updated", opts.mode, opts.detach || answer.EvalID == ""); err != nil {
+		if err := followChange(ctx, a, &cluster.Rollout{Job: r.job, Evaluation: evaluation}, "updated", opts.mode, opts.detach); err != nil {
 			return err
 		}
 	}

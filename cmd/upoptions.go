@@ -74,11 +74,11 @@ func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 		return p, nil
 	}
 	from, err := verdict.FindCodeFrom(o.codeFrom, jobfile.Jobs(files))
-	var wrong *verdict.TaskError
+	wrong, ok := errors.AsType[*verdict.TaskError](err)
 	switch {
 	case err == nil:
 		p.CodeFrom = from
-	case errors.As(err, &wrong) && len(wrong.Matches) == 0:
+	case ok && len(wrong.Matches) == 0:
 		return p, usageError("%w", err).withHint("tasks are: %s", strings.Join(wrong.Tasks, ", "))
 	default:
 		return p, usageError("%w", err)
@@ -102,10 +102,11 @@ func (o *upOptions) bindOffline(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.offline, "offline", false, "download no artifacts")
 }
 
-// checkDetached refuses what goes together with one of a run in the foreground
-// and one in the background alone.
-func (o *upOptions) checkDetached() error {
+// checkHere refuses flags that cannot be combined on this machine.
+func (o *upOptions) checkHere() error {
 	switch {
+	case o.offline && !o.rehearse:
+		return usageError("--offline is for rehearsals: use it with taskrun rehearse")
 	case o.update && (o.rehearse || o.noRestart || o.http != ""):
 		return usageError("cannot use --rehearse, --no-restart or --http with --update: the job runs already")
 	case o.wait && !o.detach:
@@ -114,6 +115,22 @@ func (o *upOptions) checkDetached() error {
 		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
 	case o.detach && o.http != "":
 		return usageError("cannot serve a run in the background at --http: nobody would see its token").withHint("talk to it at its socket, which --output json names")
+	}
+	return nil
+}
+
+// checkCluster refuses flags that cannot be combined in a cluster.
+func (o *upOptions) checkCluster() error {
+	switch {
+	case o.wait && !o.detach:
+		return usageError("cannot --wait for a run that is shown").withHint("add --detach, or say when it is to end with --until")
+	case !o.detach:
+		return nil
+	case o.failFast || o.codeFrom != "":
+		return usageError("cannot use --fail-fast or --exit-code-from with --detach: nobody would be there to stop the job").withHint("leave out --detach")
+	case !o.wait && (o.timeout != 0 || o.until != verdict.Until{}):
+		return usageError("cannot use --timeout or --until with --detach in a cluster: nobody would be there to stop the job").
+			withHint("with --wait they say how long it is waited, and for what")
 	}
 	return nil
 }

@@ -47,24 +47,19 @@ advice are shown too; hints are never errors.
 }
 
 func runValidate(ctx context.Context, a *app, args []string, opts validateOptions) error {
-	a.jsonErrors = opts.format == formatJSON
 	collectRarely()
-	if err := opts.drivers.check(a.drivers()); err != nil {
-		return err
-	}
 	var err error
 	if opts.dataDir, err = a.dataDir(opts.dataDir); err != nil {
-		return err
-	}
-	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
-	if err != nil {
 		return err
 	}
 	entry := preflight.Validate
 	if opts.strict {
 		entry = preflight.Strict
 	}
-	diagnostics = a.check(entry, files, diagnostics, opts.jobOptions, opts.machineOptions)
+	files, diagnostics, err := a.readChecked(ctx, entry, args, opts.jobOptions, opts.machineOptions)
+	if err != nil {
+		return err
+	}
 	if err := a.showDiagnostics(opts.format, files, diagnostics); err != nil {
 		return err
 	}

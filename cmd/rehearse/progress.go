@@ -1,4 +1,4 @@
-package cmd
+package rehearse
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Observe takes in an event, and says what has failed, if that is none of the
-// tasks' own doing.
-func (r *rehearsalRun) Observe(e event.Event) (failure string) {
+// Observe takes in an event, and returns a failure that the tasks have not caused
+// themselves.
+func (r *Rehearsal) Observe(e event.Event) (failure string) {
 	switch body := e.Body.(type) {
 	case event.Service:
 		if body.Registered && e.Alloc != nil {
@@ -35,9 +35,9 @@ func (r *rehearsalRun) Observe(e event.Event) (failure string) {
 	return ""
 }
 
-// Complete reports whether every task has done what it is there for, its services
-// registered, and some would go on.
-func (r *rehearsalRun) Complete(final []*fold.Alloc) bool {
+// Complete reports whether every task has done its part, all its services are
+// registered, and some tasks would go on.
+func (r *Rehearsal) Complete(final []*fold.Alloc) bool {
 	goesOn := false
 	for _, a := range final {
 		if r.offered[a.ID] < r.expect[a.Job+"/"+a.Group] {

@@ -1,8 +1,9 @@
-package cmd
+// Package rehearse does a dry run of jobs: it puts mock tasks in the place of the
+// real ones, decides how long each runs, and knows when a rehearsal is complete.
+package rehearse
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,18 +15,19 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/catalog"
 	"taskrun/drivers/rehearsal"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec"
 )
 
-// rehearsalRun is a run in which no task runs anything: everything around them
-// happens as it would. Tasks that others wait for end at once with 0; those that
-// would run on do so until all that should run has.
-type rehearsalRun struct {
-	known   map[string]drivers.Driver // in the roles of the real ones
+// Rehearsal is a run in which no task runs anything, and everything around the
+// tasks happens as it would. Tasks that others wait for end at once with 0; those
+// that would run on do so until all that should run has.
+type Rehearsal struct {
+	// Drivers are mock tasks in the roles of the real ones.
+	Drivers map[string]drivers.Driver
+
 	offline bool
 	scripts map[role]rehearsal.Script
-	left    []string // what is not run
+	left    []string // tasks and downloads that are left out
 	acts    map[act]bool
 	offered map[string]int // services that were registered, by allocation
 	expect  map[string]int // and those that are to be, by job and group
@@ -37,28 +39,27 @@ type (
 	act  struct{ alloc, task string }
 )
 
-// rehearse puts mock tasks in the place of those of every driver.
-func newRehearsal(a *app, offline bool) *rehearsalRun {
-	r := &rehearsalRun{
-		known: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsal.Script{},
+// New returns a rehearsal with a mock in the role of each driver. An offline one
+// downloads no artifacts.
+func New(known map[string]drivers.Driver, offline bool) *Rehearsal {
+	r := &Rehearsal{
+		Drivers: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsal.Script{},
 		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
 	}
-	for name, d := range a.drivers() {
-		r.known[name] = rehearsal.New(rehearsal.RoleOf(d), r.script)
+	for name, d := range known {
+		r.Drivers[name] = rehearsal.New(rehearsal.RoleOf(d), r.script)
 	}
-	a.drivers = func() map[string]drivers.Driver { return r.known }
-	a.healthOf = nil
 	return r
 }
 
-func (r *rehearsalRun) script(cfg *drivers.TaskConfig) rehearsal.Script {
+func (r *Rehearsal) script(cfg *drivers.TaskConfig) rehearsal.Script {
 	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
 }
 
-// admit adds the drivers of Nomad that taskrun does not have: to rehearse their
+// Admit adds the drivers of Nomad that taskrun does not have: to rehearse their
 // tasks it is enough to know their config block. A file with mistakes needs them
 // as well, or each would look like another mistake.
-func (r *rehearsalRun) admit(files []preflight.File) {
+func (r *Rehearsal) Admit(files []preflight.File) {
 	for _, f := range files {
 		if f.Job == nil {
 			continue
@@ -66,22 +67,22 @@ func (r *rehearsalRun) admit(files []preflight.File) {
 		for _, g := range f.Job.TaskGroups {
 			for _, t := range g.Tasks {
 				schema := catalog.Schema(t.Driver)
-				if r.known[t.Driver] != nil || schema == nil {
+				if r.Drivers[t.Driver] != nil || schema == nil {
 					continue
 				}
 				seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll}
 				if t.Driver == "exec2" {
 					seen.FS = drivers.FSIsolationUnveil
 				}
-				r.known[t.Driver] = rehearsal.New(seen, r.script)
+				r.Drivers[t.Driver] = rehearsal.New(seen, r.script)
 			}
 		}
 	}
 }
 
-// cast gives every task its script, and launches or dispatches what waits for
-// that, with empty meta.
-func (r *rehearsalRun) cast(files []jobfile.File) {
+// Cast gives every task its script. Periodic and parameterized jobs are to run
+// once, now, the latter with empty meta.
+func (r *Rehearsal) Cast(files []jobfile.File) {
 	for _, f := range files {
 		for _, g := range f.Job.TaskGroups {
 			r.castGroup(f, g)
@@ -91,11 +92,11 @@ func (r *rehearsalRun) cast(files []jobfile.File) {
 				f.Job.SetMeta(key, f.Job.Meta[key])
 			}
 		}
-		f.Job.Periodic, f.Job.ParameterizedJob = nil, nil // it is now, and once
+		f.Job.Periodic, f.Job.ParameterizedJob = nil, nil
 	}
 }
 
-func (r *rehearsalRun) castGroup(f jobfile.File, g *api.TaskGroup) {
+func (r *Rehearsal) castGroup(f jobfile.File, g *api.TaskGroup) {
 	g.ShutdownDelay = nil
 	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
 	for _, t := range g.Tasks {
@@ -142,8 +143,8 @@ func command(t *api.Task) string {
 	return "what there is to run"
 }
 
-// notice says what is not run.
-func (r *rehearsalRun) notice() jobspec.Diagnostic {
+// Notice lists what the rehearsal leaves out.
+func (r *Rehearsal) Notice() jobspec.Diagnostic {
 	const shown = 20
 	left := r.left
 	if len(left) > shown {
@@ -154,21 +155,4 @@ func (r *rehearsalRun) notice() jobspec.Diagnostic {
 		Summary:  "this is a rehearsal: no command is run, no service is probed, no port is opened",
 		Detail:   "not run: " + strings.Join(left, ", "),
 	}
-}
-
-// dataDirFor returns the data directory of a run; one of its own is removed at
-// the end.
-func dataDirFor(a *app, opts upOptions) (dir string, remove func(), err error) {
-	if !opts.ownData {
-		dir, err = a.dataDir(opts.dataDir)
-		return dir, func() {}, err
-	}
-	if dir, err = os.MkdirTemp("", "taskrun-rehearsal-"); err != nil {
-		return "", nil, fmt.Errorf("cannot make a data directory for the rehearsal: %w", err)
-	}
-	return dir, func() {
-		if err := allocdir.Remove(dir); err != nil {
-			a.report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
-		}
-	}, nil
 }

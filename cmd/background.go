@@ -1,0 +1,237 @@
+package cmd
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/preflight"
+	"taskrun/cmd/source"
+	"taskrun/cmd/verdict"
+	"taskrun/drivers/process"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine"
+)
+
+// The files that the keeper of a run holds for the engines to come.
+const (
+	heldRun   = "run"
+	heldCause = "cause"
+	heldLock  = "lock " // and the job's number
+)
+
+// runBackground is the engine of a run in the background, whose first engine finds
+// its jobs in a file.
+func runBackground(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
+	err := runUnderKeeper(ctx, a, watch, path, opts, dataDir)
+	exit, ok := errors.AsType[*exitError](err)
+	if err != nil && !(ok && exit.err == nil) {
+		failure := &startError{Code: exitCode(err), Text: err.Error()}
+		if ok {
+			failure.Hint = exit.hint
+		}
+		_ = watch.Stands("", failure) // the log has the error as well
+	}
+	return err
+}
+
+func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path string, opts upOptions, dataDir string) error {
+	resumed, err := watch.Resumed()
+	if err != nil {
+		return err
+	}
+	file := watch.Held(heldRun)
+	if !resumed {
+		file, err = os.OpenFile(path, os.O_RDWR, 0)
+		if err == nil {
+			err = os.Remove(path)
+		}
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot find what is to be run: %w", err)
+	case file == nil:
+		return errors.New("cannot find what is to be run: the keeper of the run does not have it")
+	}
+	b := &background{}
+	if err := b.input.read(file); err != nil {
+		return err
+	}
+	files, warnings := b.input.files()
+	if opts.enforce {
+		warnings = append(warnings, preflight.EnforceMemory(preflightFiles(files), a.drivers())...)
+	}
+	p, err := opts.policy(files)
+	if err != nil {
+		return err
+	}
+	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true})
+	defer stop()
+	b.run, r.decided = r, b.remember
+	if resumed {
+		b.memory = watch.Held(heldCause)
+		r.start = b.resume
+	} else {
+		r.start = func(jobs []*api.Job) error { return b.begin(jobs, file) }
+	}
+	code, err := r.run(ctx, b.input.Jobs)
+	if err != nil {
+		return submitError(err)
+	}
+	return silent(code)
+}
+
+// background is a run in the background, as one of its engines has it.
+type background struct {
+	*run
+	input      backgroundInput
+	memory     *os.File      // for the cause of the end; outlives the engine
+	remembered verdict.Cause // what memory says
+}
+
+// begin submits the jobs, hands over to the keeper what a later engine needs, and
+// reports that the run has started, or why it has not.
+func (b *background) begin(jobs []*api.Job, file *os.File) error {
+	if err := b.submit(jobs); err != nil {
+		return err
+	}
+	b.dirs = map[string]string{}
+	for i, run := range b.engine.Runs() {
+		b.dirs[run.JobID] = run.Dir
+		log, err := os.Stat(b.input.Log)
+		if err == nil && log.Mode().IsRegular() {
+			err = os.Link(b.input.Log, filepath.Join(run.Dir, source.LogFile))
+		}
+		if err == nil {
+			err = b.watch.Hold(heldLock+strconv.Itoa(i), run.Lock)
+		}
+		if err = errors.Join(err, run.Lock.Close()); err != nil {
+			return fmt.Errorf("cannot run job %q in the background: %w", run.JobID, err)
+		}
+	}
+	b.input.Dirs = b.dirs
+	if err := b.hold(file); err != nil {
+		return fmt.Errorf("cannot keep what is to be run: %w", err)
+	}
+	words, err := json.Marshal(reached{
+		client.Self{Version: currentVersion().Version, PID: os.Getppid(), DataDir: b.dataDir, Runs: b.dirs}, b.socket,
+	})
+	if err == nil {
+		err = b.watch.Stands(string(words), nil)
+	}
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(b.input.Log) // the directory of the run has it by now
+	b.serve()
+	return nil
+}
+
+// hold writes the input to its file and hands the files of the run to the keeper.
+func (b *background) hold(file *os.File) error {
+	text, err := json.Marshal(b.input)
+	if err != nil {
+		return err
+	}
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := file.WriteAt(text, 0); err != nil {
+		return err
+	}
+	if b.memory, err = os.CreateTemp("", "taskrun-*"); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(b.memory.Name()), b.watch.Hold(heldRun, file), b.watch.Hold(heldCause, b.memory))
+}
+
+// foundTime is how long clients are kept waiting at most until the tasks are
+// found that an earlier engine has left.
+const foundTime = time.Second
+
+// resume goes on with the runs that an earlier engine has left. Of those that
+// had ended meanwhile only their events count.
+func (b *background) resume(jobs []*api.Job) error {
+	b.dirs = b.input.Dirs
+	left, err := engine.Interrupted(b.dataDir)
+	if err != nil {
+		return err
+	}
+	b.recall()
+	var runs []engine.Run
+	for i, j := range jobs {
+		dir := b.dirs[*j.ID]
+		if !slices.Contains(left, dir) {
+			b.replay(dir)
+			continue
+		}
+		runs = append(runs, engine.Run{JobID: *j.ID, Dir: dir, Lock: b.watch.Held(heldLock + strconv.Itoa(i))})
+	}
+	b.display.Say(fmt.Sprintf("an engine has died: process %d goes on with the run", os.Getpid()))
+	if b.failure = b.engine.Recover(runs...); b.failure != nil {
+		b.display.Say(b.failure.Error())
+	}
+	time.AfterFunc(foundTime, b.serve)
+	go func() {
+		b.engine.Found()
+		b.serve()
+		if n := process.Settle(); n > 0 {
+			b.display.Say(fmt.Sprintf("killed %d processes that belong to no task any more", n))
+		}
+	}()
+	if err := b.watch.Stands("", nil); err != nil {
+		return err
+	}
+	if b.verdict.Cause.Text != "" { // the earlier engine may have died before it stopped the run
+		b.engine.Stop()
+	}
+	return nil
+}
+
+// remember writes down why the run is to end: a later engine has to know.
+func (b *background) remember() {
+	if b.memory == nil || b.verdict.Cause == b.remembered {
+		return
+	}
+	b.remembered = b.verdict.Cause
+	text, err := json.Marshal(b.remembered)
+	if err == nil {
+		_, err = b.memory.WriteAt(text, 0)
+	}
+	if err != nil {
+		b.display.Say(fmt.Sprintf("cannot keep why the run ends: %v", err))
+	}
+}
+
+// recall reads what an earlier engine has written.
+func (b *background) recall() {
+	if b.memory == nil {
+		return
+	}
+	err := json.NewDecoder(io.NewSectionReader(b.memory, 0, 1<<20)).Decode(&b.verdict.Cause)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.display.Say(fmt.Sprintf("cannot read why the run ends: %v", err))
+	}
+	b.remembered = b.verdict.Cause
+}
+
+// replay shows the verdict the events of a run that has ended.
+func (b *background) replay(dir string) {
+	events, err := source.History(dir)
+	if err != nil {
+		b.display.Say(err.Error())
+	}
+	for _, e := range events {
+		b.verdict.Observe(e)
+	}
+}

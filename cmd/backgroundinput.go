@@ -1,0 +1,94 @@
+package cmd
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/jobfile"
+	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
+)
+
+// backgroundInput is what all engines of a run in the background start from: job
+// files and stdin may have changed when a later one begins.
+type backgroundInput struct {
+	Jobs  []*api.Job
+	Made  map[string]*api.JobSubmission // the source of each job
+	Local string                        // stubs file; empty: none
+	Log   string                        // where it is before the run has a directory
+	Began time.Time
+	Dirs  map[string]string // of the runs, by job
+}
+
+// write writes the input to a file for this user alone.
+func (d *backgroundInput) write() (path string, err error) {
+	f, err := os.CreateTemp("", "taskrun-*.json")
+	if err != nil {
+		return "", fmt.Errorf("cannot hand the jobs over: %w", err)
+	}
+	err = errors.Join(json.NewEncoder(f).Encode(d), f.Close())
+	if err != nil {
+		return "", errors.Join(fmt.Errorf("cannot hand the jobs over: %w", err), os.Remove(f.Name()))
+	}
+	return f.Name(), nil
+}
+
+// read reads the input from the beginning of a file.
+func (d *backgroundInput) read(f *os.File) error {
+	dec := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40))
+	dec.UseNumber() // numbers in the config of tasks stay what they are
+	if err := dec.Decode(d); err != nil {
+		return fmt.Errorf("cannot read what is to be run: %w", err)
+	}
+	if d.Began.IsZero() {
+		d.Began = time.Now()
+	}
+	return nil
+}
+
+// files returns the jobs as if they had just been read. Without its stubs file,
+// which the preflight has checked, the run goes on as it can.
+func (d *backgroundInput) files() (files []jobfile.File, warnings jobspec.Diagnostics) {
+	stubs := stub.None()
+	if d.Local != "" {
+		read, diagnostics := stub.Read(d.Local)
+		if read != nil {
+			stubs = read
+		}
+		warnings = diagnostics
+	}
+	for _, j := range d.Jobs {
+		files = append(files, jobfile.File{File: &jobspec.File{Job: j}, Name: *j.ID, Stubs: stubs, Source: d.Made[*j.ID]})
+	}
+	return files, warnings
+}
+
+// reached says how clients reach a run in the background, which has ended perhaps
+// when they try.
+type reached struct {
+	client.Self
+	Socket string
+}
+
+// startError is why a run in the background has not started, as its engine
+// writes it.
+type startError struct {
+	Code int
+	Text string
+	Hint string
+}
+
+func (e *startError) Error() string {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return e.Text
+	}
+	return string(text)
+}

@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/cluster"
+)
+
+// clusterJob is a job and the cluster where it runs, or is to run.
+type clusterJob struct {
+	job    *api.Job
+	source *api.JobSubmission // its file; nil: not known
+	server *client.Server
+	before *api.Job // as the cluster has it; nil: it does not
+}
+
+// findClusterJob returns a job of a cluster, which has to be named.
+func findClusterJob(ctx context.Context, a *app, c connection, id string) (clusterJob, error) {
+	if id == "" {
+		return clusterJob{}, usageError("name a job: of a cluster none is guessed").withHint("see: taskrun ps%s", c.words())
+	}
+	servers, err := a.servers(ctx, c)
+	if err != nil {
+		return clusterJob{}, err
+	}
+	s := servers[0]
+	if s.Namespace() == api.AllNamespacesNamespace {
+		return clusterJob{}, usageError("job %q can be in one namespace, not in all", id).withHint("name it with --namespace")
+	}
+	j, _, err := s.Info(ctx, id, 0)
+	switch {
+	case client.Missing(err):
+		return clusterJob{}, failed("no job is called %q in %v", id, s).withHint("see: taskrun ps%s --all", c.words())
+	case err != nil:
+		return clusterJob{}, err
+	}
+	j.Canonicalize()
+	return clusterJob{job: j, server: s, before: j}, nil
+}
+
+// runs reports whether the cluster runs the job.
+func (j clusterJob) runs() bool {
+	b := j.before
+	return b != nil && (b.Stop == nil || !*b.Stop) && b.Status != nil && *b.Status != "dead"
+}
+
+// followed returns the job for package cluster, without what ended in it before.
+func (j clusterJob) followed(ctx context.Context) (cluster.Job, error) {
+	f := cluster.Job{Job: j.job, Server: j.server, Over: map[string]bool{}}
+	if j.before == nil {
+		return f, nil
+	}
+	return f, f.LeaveOutEnded(ctx)
+}
+
+// register registers the job unless another has changed it meanwhile, and returns
+// the evaluation and the warnings of the cluster.
+func (j clusterJob) register(ctx context.Context) (evaluation string, warnings []string, err error) {
+	index := uint64(0)
+	if j.before != nil {
+		index = *j.before.JobModifyIndex
+	}
+	answer, err := j.server.RegisterAt(ctx, j.job, j.source, index)
+	if err != nil {
+		return "", nil, err
+	}
+	for line := range strings.Lines(answer.Warnings) { // a heading, and items after stars
+		item, starred := strings.CutPrefix(strings.TrimSpace(line), "* ")
+		if item != "" && (starred || !strings.HasSuffix(item, ":")) {
+			warnings = append(warnings, item)
+		}
+	}
+	return answer.EvalID, warnings, nil
+}

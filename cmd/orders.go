@@ -1,0 +1,95 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
+)
+
+// orderOptions are the options of commands that act on tasks or measure them.
+type orderOptions struct {
+	connection
+	mode ui.Mode
+}
+
+const orderHelp = `
+
+Output:
+  plain  a line for each
+  json   one object a line for each
+  quiet  nothing
+
+Exit codes:
+  0    success
+  1    no task matches TARGET, or none of the matches is running
+  2    the call is wrong
+  125  taskrun itself failed, or the run refused`
+
+// bindOrder adds the flags of commands that act on tasks.
+func bindOrder(a *app, cmd *cobra.Command, opts *orderOptions) {
+	opts.bind(cmd.Flags())
+	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	completeJobs(a, cmd, &opts.connection)
+}
+
+// taskOrder acts on tasks, and says for which that worked.
+type taskOrder struct {
+	a      *app
+	mode   ui.Mode
+	tasks  []*client.Task
+	labels map[*client.Task]string
+}
+
+// newOrder returns an order for the running tasks that targets match.
+func newOrder(ctx context.Context, a *app, targets []string, opts orderOptions) (*taskOrder, error) {
+	servers, all, err := a.tasks(ctx, opts.connection)
+	if err != nil {
+		return nil, err
+	}
+	if len(servers) == 0 {
+		return nil, noRun(exitFailed)
+	}
+	o := &taskOrder{a: a, mode: opts.mode, labels: client.Labels(all)}
+	for _, target := range targets {
+		found, err := client.Find(all, target)
+		if err != nil {
+			return nil, targetError(err, all, exitFailed)
+		}
+		running := slices.DeleteFunc(slices.Clone(found), func(t *client.Task) bool { return !t.Running() })
+		if len(running) == 0 {
+			return nil, failed("%w", client.NotRunning(target, found, o.labels))
+		}
+		for _, t := range running {
+			if !slices.Contains(o.tasks, t) {
+				o.tasks = append(o.tasks, t)
+			}
+		}
+	}
+	return o, nil
+}
+
+// carryOut acts on each task and says what was done, up to the first failure.
+// Signal is empty for orders without one.
+func (o *taskOrder) carryOut(what, signal string, act func(*client.Task) error) error {
+	for _, t := range o.tasks {
+		if err := act(t); err != nil {
+			return err
+		}
+		d := answer.Done{
+			Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: o.labels[t],
+			Signal: signal,
+		}
+		if d.Label == d.Alloc {
+			d.Task = "" // the whole allocation
+		}
+		if err := answer.WriteDone(answerTo(o.a, o.mode), what, []answer.Done{d}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,109 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"taskrun/cmd/client"
+	"taskrun/cmd/record"
+	"taskrun/cmd/source"
+)
+
+// findRun returns the run of a job or, without one, the only run there is. If
+// the same job runs several times, the data directory decides.
+func (a *app) findRun(ctx context.Context, job, dataDir string) (*source.Directory, error) {
+	runs, err := a.liveRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	var found []*source.Directory
+	for _, r := range runs {
+		names = append(names, r.IDs...)
+		if job == "" || slices.Contains(r.IDs, job) {
+			found = append(found, r)
+		}
+	}
+	if len(found) > 1 && job != "" && dataDir != "" {
+		if dataDir, err = a.dataDir(dataDir); err != nil {
+			return nil, err
+		}
+		found = slices.DeleteFunc(found, func(r *source.Directory) bool { return r.Self.DataDir != dataDir })
+	}
+	slices.Sort(names)
+	running := "running are: " + strings.Join(names, ", ")
+	switch {
+	case len(runs) == 0:
+		return nil, noRun(exitFailed)
+	case len(found) == 0 && slices.Contains(names, job):
+		return nil, failed("job %q does not run in data directory %s, but in several others", job, dataDir).
+			withHint("name one of them with --data-dir")
+	case len(found) == 0:
+		return nil, failed("job %q does not run here", job).withHint("%s", running)
+	case len(found) > 1 && job == "":
+		return nil, usageError("several runs are here: name a job").withHint("%s", running)
+	case len(found) > 1:
+		return nil, usageError("job %q runs more than once, in several data directories", job).withHint("name one of them with --data-dir")
+	}
+	return found[0], nil
+}
+
+// liveRuns asks every engine of this user what it runs.
+func (a *app) liveRuns(ctx context.Context) (runs []*source.Directory, err error) {
+	servers, err := a.localServers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var failures error
+	for _, s := range servers {
+		self, err := s.Self(ctx)
+		if err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		runs = append(runs, source.NewDirectory(s, self))
+	}
+	if len(runs) == 0 && failures != nil {
+		return nil, failures
+	}
+	return runs, nil
+}
+
+// endedRuns returns the latest run of each job that is not running, or of one job
+// alone.
+func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.Ended, error) {
+	dataDir, err := a.dataDir(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	live, err := a.liveRuns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return record.List(dataDir, job, live)
+}
+
+// endedTasks returns all tasks of runs that have ended, the selection that
+// targets name, and the runs with tasks of it. Without targets they are those of
+// the latest run.
+func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Ended, err error) {
+	if runs, err = a.endedRuns(ctx, dataDir, job); err != nil {
+		return nil, nil, nil, err
+	}
+	if latest := record.Latest(runs); len(targets) == 0 && latest != nil {
+		runs = []*record.Ended{latest}
+	}
+	for _, r := range runs {
+		all = append(all, r.Tasks()...)
+	}
+	if selected, err = client.Select(all, targets); err != nil {
+		return nil, nil, nil, err
+	}
+	of := selected.Of(all)
+	runs = slices.DeleteFunc(runs, func(r *record.Ended) bool {
+		return !slices.ContainsFunc(of, func(t *client.Task) bool { return t.Alloc.JobID == r.Job })
+	})
+	return all, selected, runs, nil
+}

@@ -1,0 +1,61 @@
+package cmd
+
+import (
+	"context"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/rehearse"
+	"taskrun/jobspec"
+)
+
+// readToRun reads and checks job files. If they cannot be run it shows why, and
+// its error is silent. The view of the run shows the warnings.
+func readToRun(ctx context.Context, a *app, args []string, opts upOptions, dataDir string, stage *rehearse.Rehearsal) ([]jobfile.File, jobspec.Diagnostics, error) {
+	files, diagnostics, err := a.read(ctx, args, opts.jobOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	opts.dataDir = dataDir
+	c, done, err := a.preflight(opts.entry(), files, opts.jobOptions, opts.machineOptions)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer done()
+	c.EnforceMemory = opts.enforce
+	c.Prepare()
+	if stage != nil {
+		stage.Admit(c.Files)
+	}
+	diagnostics = opts.wanted(sorted(diagnostics, c.Check()))
+	if err := a.refuse(files, diagnostics, opts.mode); err != nil {
+		return nil, nil, err
+	}
+	if stage != nil {
+		stage.Cast(files)
+	}
+	if opts.noRestart {
+		neverRestart(jobfile.Jobs(files))
+	}
+	return files, diagnostics, nil
+}
+
+// neverRestart takes the restarts and the rescheduling out of canonical jobs:
+// the first failure of a task is the end of its allocation.
+func neverRestart(jobs []*api.Job) {
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			policies := []*api.RestartPolicy{g.RestartPolicy}
+			for _, t := range g.Tasks {
+				policies = append(policies, t.RestartPolicy)
+			}
+			for _, p := range policies {
+				p.Attempts, p.Mode = new(0), new(api.RestartPolicyModeFail)
+			}
+			if p := g.ReschedulePolicy; p != nil { // system jobs have none
+				p.Attempts, p.Unlimited = new(0), new(false)
+			}
+		}
+	}
+}

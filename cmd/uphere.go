@@ -1,0 +1,75 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/rehearse"
+	"taskrun/drivers"
+	"taskrun/drivers/process/keeper"
+	"taskrun/engine/leaf/allocdir"
+)
+
+// upHere runs or rehearses jobs on this machine.
+func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
+	if err := opts.checkHere(); err != nil {
+		return err
+	}
+	dataDir, removeData, err := dataDirFor(a, opts)
+	if err != nil {
+		return err
+	}
+	defer removeData()
+	var stage *rehearse.Rehearsal
+	if opts.rehearse {
+		stage = rehearse.New(a.drivers(), opts.offline)
+		a.drivers = func() map[string]drivers.Driver { return stage.Drivers }
+		a.healthOf = nil
+	}
+	files, warnings, err := readToRun(ctx, a, args, opts, dataDir, stage)
+	if err != nil {
+		return err
+	}
+	p, err := opts.policy(files)
+	if err != nil {
+		return err
+	}
+	if stage != nil {
+		p.Stage = stage
+		warnings = append(warnings, stage.Notice())
+	}
+	if opts.detach {
+		return runDetach(ctx, a, files, warnings, opts, dataDir)
+	}
+	port, err := listenHTTP(a, opts.http)
+	if err != nil {
+		return err
+	}
+	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: keeper.New(), began: time.Now(), port: port})
+	defer stop()
+	code, err := r.run(ctx, jobfile.Jobs(files))
+	if err != nil {
+		return submitError(err)
+	}
+	return silent(code)
+}
+
+// dataDirFor returns the data directory of a run. One of its own is removed at
+// the end.
+func dataDirFor(a *app, opts upOptions) (dir string, remove func(), err error) {
+	if !opts.ownData {
+		dir, err = a.dataDir(opts.dataDir)
+		return dir, func() {}, err
+	}
+	if dir, err = os.MkdirTemp("", "taskrun-rehearsal-"); err != nil {
+		return "", nil, fmt.Errorf("cannot make a data directory for the rehearsal: %w", err)
+	}
+	return dir, func() {
+		if err := allocdir.Remove(dir); err != nil {
+			a.report("", fmt.Sprintf("cannot remove the data directory of the rehearsal: %v", err))
+		}
+	}, nil
+}
