@@ -1,11 +1,11 @@
-// Package mock is Nomad's mock_driver: its tasks are scripts in the job file
-// that take time, write output and end as told, without any process. It also
-// works in virtual time (testing/synctest).
+// Package mock is Nomad's mock_driver. Its tasks are scripts in the job file that
+// take time, write output and end, without any process. It also works in virtual
+// time (testing/synctest).
 //
-// Where it differs from Nomad: kill_after, which has no effect there, delays
-// the end of a task that is stopped, no longer than the kill timeout; commands
-// run in a task end with it and with whoever runs them; stats come every
-// interval; unknown signals, durations and isolations are errors.
+// Differences from Nomad: kill_after, which has no effect there, delays the end
+// of a task that is stopped, no longer than the kill timeout; commands in a task
+// end with it and with their client; stats come every interval; unknown signals,
+// durations and isolations are errors.
 package mock
 
 import (
@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hcldec"
 
 	"taskrun/drivers"
+	"taskrun/drivers/schema"
 	"taskrun/drivers/taskstore"
 )
 
@@ -26,8 +27,9 @@ const handleVersion = 1
 // Driver is the mock driver. Its methods may be called from several
 // goroutines at once.
 type Driver struct {
-	options options
-	tasks   taskstore.Store[*task]
+	isolation  drivers.FSIsolation
+	disabledAt time.Time // zero: never
+	tasks      taskstore.Store[*task]
 }
 
 var (
@@ -41,7 +43,7 @@ var (
 )
 
 // New returns a driver without tasks.
-func New() *Driver { return &Driver{options: defaults()} }
+func New() *Driver { return &Driver{isolation: drivers.FSIsolationNone} }
 
 // Info names the driver.
 func (d *Driver) Info() drivers.Info {
@@ -49,12 +51,12 @@ func (d *Driver) Info() drivers.Info {
 }
 
 // TaskConfigSchema describes the config block.
-func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema }
+func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema.Of[config]() }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{
-		SendSignals: true, Exec: true, FSIsolation: d.options.fsIsolation, Mounts: drivers.MountSupportNone,
+		SendSignals: true, Exec: true, FSIsolation: d.isolation, Mounts: drivers.MountSupportNone,
 	}
 }
 
@@ -64,7 +66,7 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	if err := d.tasks.Reserve(cfg.ID); err != nil {
 		return nil, nil, err
 	}
-	t, err := start(ctx, cfg)
+	t, network, err := start(ctx, cfg)
 	if err != nil {
 		d.tasks.Remove(cfg.ID)
 		return nil, nil, err
@@ -74,15 +76,13 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 		Version: handleVersion, Config: cfg, State: drivers.TaskStateRunning,
 		DriverState: t.startedAt.AppendFormat(nil, time.RFC3339Nano),
 	}
-	network := t.network
-	return handle, &network, nil
+	return handle, network, nil
 }
 
-// RecoverTask goes on with a task for what is left of its run_for, without its
-// output; plugin_exit_after begins anew. A task that ended with
-// drivers.ErrPluginShutdown goes on as well. As there is no process to look
-// for, every task of which the handle says that it was started is taken for
-// running, and one of which it does not, if it is not known here, for none.
+// RecoverTask runs a task for the rest of its run_for, without its output;
+// plugin_exit_after starts again. It also recovers a task that ended with
+// drivers.ErrPluginShutdown. As there is no process to look for, a task is
+// running if its handle says that it was started.
 func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	if handle == nil || handle.Config == nil {
 		return errors.New("cannot recover a task without a handle")
@@ -106,8 +106,8 @@ func (d *Driver) RecoverTask(handle *drivers.TaskHandle) error {
 	return nil
 }
 
-// WaitTask tells how a task ends. With plugin_exit_after that is a result with
-// drivers.ErrPluginShutdown.
+// WaitTask returns how a task ends. With plugin_exit_after the error of the
+// result is drivers.ErrPluginShutdown.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -123,7 +123,7 @@ func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration,
 	if err != nil {
 		return err
 	}
-	t.exit.Await(ctx, min(t.killAfter, timeout))
+	t.exit.Await(ctx, min(t.KillAfter, timeout))
 	t.end()
 	return nil
 }
@@ -137,7 +137,7 @@ func (d *Driver) SignalTask(id string, signal string) error {
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return err
 	}
-	return t.signalError
+	return failure(t.SignalError)
 }
 
 // DestroyTask forgets a task, and with force ends it first.

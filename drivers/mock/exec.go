@@ -10,7 +10,7 @@ import (
 	"taskrun/drivers"
 )
 
-// killedResult is that of a command that was killed, as a process would have it.
+// killedResult is the result of a command that was killed, as of a process.
 var killedResult = drivers.ExitResult{ExitCode: 137, Signal: 9}
 
 // running returns a task that runs.
@@ -25,7 +25,7 @@ func (d *Driver) running(id string) (*task, error) {
 	return t, nil
 }
 
-// ExecTask runs nothing: it says what it was to run.
+// ExecTask runs nothing. Its output is the call.
 func (d *Driver) ExecTask(_ context.Context, id string, cmd []string) (*drivers.ExecTaskResult, error) {
 	t, err := d.running(id)
 	if err != nil {
@@ -36,34 +36,30 @@ func (d *Driver) ExecTask(_ context.Context, id string, cmd []string) (*drivers.
 }
 
 // ExecTaskStreaming plays the task's exec_command, whatever the command is,
-// except that "showinput" alone shows what it was given.
+// except that "showinput" writes its input.
 func (d *Driver) ExecTaskStreaming(ctx context.Context, id string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 	t, err := d.running(id)
 	if err != nil {
 		return nil, err
 	}
-	if t.exec == nil {
+	if t.Exec == nil {
 		return nil, errors.New("no exec command is configured")
 	}
 	ctx, cancel := t.exit.Context(ctx) // the task takes the command with it
 	defer cancel()
-	c := *t.exec
+	c := *t.Exec
 	if slices.Equal(opts.Command, []string{"showinput"}) {
 		text, err := input(ctx, opts)
 		if err != nil {
-			return &killedResult, nil //nolint:nilerr // whoever has killed it knows why
+			return &killedResult, nil //nolint:nilerr // ctx has ended
 		}
-		c = command{stdout: script{text: text}}
+		c = command{StdoutString: text}
 	}
 	stderr := opts.Stderr
 	if opts.Tty { // where the two are one
 		stderr = opts.Stdout
 	}
-	result, killed := c.perform(
-		&player{script: c.stdout, w: unclosed{opts.Stdout}},
-		&player{script: c.stderr, w: unclosed{stderr}},
-		ctx.Done(), 0,
-	)
+	result, killed := c.perform(unclosed{opts.Stdout}, unclosed{stderr}, ctx.Done(), 0)
 	if killed {
 		result = killedResult
 	}
@@ -88,8 +84,3 @@ func input(ctx context.Context, opts *drivers.ExecOptions) (string, error) {
 		return "", context.Cause(ctx)
 	}
 }
-
-// unclosed is a stream that the command may not close.
-type unclosed struct{ io.Writer }
-
-func (unclosed) Close() error { return nil }

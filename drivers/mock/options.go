@@ -2,6 +2,7 @@ package mock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,68 +12,57 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/schema"
+	"taskrun/jobspec/taskenv"
 )
 
-// options are those of the driver, for all its tasks.
+// options are the options of the driver, for all its tasks.
 type options struct {
-	fsIsolation drivers.FSIsolation
-	disabledAt  time.Time // zero: never
+	FSIsolation      string `cty:"fs_isolation"`               // of Capabilities
+	Shutdown         bool   `cty:"shutdown_periodic_after"`    // the driver becomes undetected
+	ShutdownDuration int64  `cty:"shutdown_periodic_duration"` // after so many nanoseconds
 }
 
-func defaults() options { return options{fsIsolation: drivers.FSIsolationNone} }
-
-// isolations are what fs_isolation may say.
+// isolations are the values of fs_isolation.
 var isolations = []drivers.FSIsolation{
 	drivers.FSIsolationNone, drivers.FSIsolationChroot, drivers.FSIsolationImage, drivers.FSIsolationUnveil,
 }
 
 // ConfigSchema describes the options of the driver.
-func (d *Driver) ConfigSchema() hcldec.Spec {
-	return schema.Join(
-		schema.Optional(cty.String, "fs_isolation"),
-		schema.Optional(cty.Bool, "shutdown_periodic_after"),
-		schema.Optional(cty.Number, "shutdown_periodic_duration"))
-}
+func (d *Driver) ConfigSchema() hcldec.Spec { return schema.Of[options]() }
 
-// SetConfig takes the options: fs_isolation, what Capabilities says;
-// shutdown_periodic_after, whether the driver is to fall away some time from
-// now; shutdown_periodic_duration, when, in nanoseconds.
+// SetConfig takes the options.
 func (d *Driver) SetConfig(config cty.Value) error {
-	r := reader{val: config}
-	o := defaults()
-	if isolation := drivers.FSIsolation(r.text("fs_isolation")); isolation != "" {
-		if !slices.Contains(isolations, isolation) {
-			return fmt.Errorf("fs_isolation %q is not one of %q", isolation, isolations)
-		}
-		o.fsIsolation = isolation
+	var o options
+	if err := taskenv.Decode(config, &o); err != nil {
+		return err
 	}
-	after := r.number("shutdown_periodic_duration")
-	if after < 0 {
-		return fmt.Errorf("shutdown_periodic_duration is negative")
+	isolation := drivers.FSIsolation(o.FSIsolation)
+	switch {
+	case isolation != "" && !slices.Contains(isolations, isolation):
+		return fmt.Errorf("fs_isolation %q is not one of %q", isolation, isolations)
+	case o.ShutdownDuration < 0:
+		return errors.New("shutdown_periodic_duration is negative")
+	case isolation != "":
+		d.isolation = isolation
 	}
-	if r.flag("shutdown_periodic_after") {
-		o.disabledAt = time.Now().Add(time.Duration(after))
+	if o.Shutdown {
+		d.disabledAt = time.Now().Add(time.Duration(o.ShutdownDuration))
 	}
-	if r.err != nil {
-		return r.err
-	}
-	d.options = o
 	return nil
 }
 
-// Fingerprint says that the driver is healthy, until it falls away as its
-// options tell.
+// Fingerprint reports that the driver is healthy, until the time in its options.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	healthy := drivers.Healthy("mock_driver")
 	disabled := drivers.Disabled()
-	left := time.Until(d.options.disabledAt)
+	left := time.Until(d.disabledAt)
 	switch {
-	case d.options.disabledAt.IsZero():
+	case d.disabledAt.IsZero():
 		return drivers.Steady(ctx, healthy)
 	case left <= 0:
 		return drivers.Steady(ctx, disabled)
 	}
-	ch := make(chan drivers.Fingerprint, 2) // for all that will ever be said
+	ch := make(chan drivers.Fingerprint, 2) // no more are sent
 	ch <- healthy
 	go func() {
 		defer close(ch)

@@ -36,7 +36,7 @@ func TestOptionsThatAreWrong(t *testing.T) {
 	for source, want := range map[string]string{
 		`fs_isolation = "jail"`:            `fs_isolation "jail" is not one of ["none" "chroot" "image" "unveil"]`,
 		`shutdown_periodic_duration = -1`:  "shutdown_periodic_duration is negative",
-		`shutdown_periodic_duration = 1.5`: "shutdown_periodic_duration: value must be a whole number",
+		`shutdown_periodic_duration = 1.5`: `shutdown_periodic_duration": value must be a whole number`,
 	} {
 		if _, err := configured(t, source); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("with %s the error is %v", source, err)

@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-// player writes the script of one stream, and closes the stream when all is
-// written, a write has failed, or it is told to finish.
+// player writes the output to one stream: the text once, then repeat times after
+// a pause each. It closes the stream when all is written, a write has failed, or
+// finish is called.
 type player struct {
-	script
-	w     io.WriteCloser // nil once finished
-	timer *time.Timer    // of the next repetition
+	text   string
+	repeat int
+	pause  time.Duration
+	w      io.WriteCloser // nil once finished
+	timer  *time.Timer    // of the next repetition
 }
 
 // begin writes the text for the first time.

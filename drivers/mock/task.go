@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -21,37 +22,35 @@ type task struct {
 	killed    chan struct{}
 }
 
-// start begins a task. When ctx ends during start_block_for it gives up.
-func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, error) {
+// start starts a task, unless ctx ends during start_block_for.
+func start(ctx context.Context, cfg *drivers.TaskConfig) (*task, *drivers.Network, error) {
 	c, err := decodeConfig(cfg.Config)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if c.startBlockFor > 0 {
-		block := time.NewTimer(c.startBlockFor)
+	if c.StartBlockFor > 0 {
+		block := time.NewTimer(c.StartBlockFor)
 		defer block.Stop()
 		select {
 		case <-block.C:
 		case <-ctx.Done():
-			return nil, fmt.Errorf("start_block_for was interrupted: %w", context.Cause(ctx))
+			return nil, nil, fmt.Errorf("start_block_for was interrupted: %w", context.Cause(ctx))
 		}
 	}
-	if c.startError != nil {
-		return nil, c.startError
+	if err := c.startError(); err != nil {
+		return nil, nil, err
 	}
-	if c.network.PortMap, err = parsePortMap(c.portMap); err != nil {
-		return nil, err
+	network, err := c.network()
+	if err != nil {
+		return nil, nil, err
 	}
 	stdout, stderr, err := cfg.Output.Writers()
 	if err != nil {
-		return nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
+		return nil, nil, fmt.Errorf("cannot open the output of task %q: %w", cfg.Name, err)
 	}
 	t := newTask(c, cfg.Name, time.Now())
-	go t.play(
-		&player{script: c.stdout, w: stdout},
-		&player{script: c.stderr, w: stderr},
-	)
-	return t, nil
+	go t.play(stdout, stderr)
+	return t, network, nil
 }
 
 func newTask(c *config, name string, startedAt time.Time) *task {
@@ -66,24 +65,23 @@ func newTask(c *config, name string, startedAt time.Time) *task {
 	}
 }
 
-// recovered goes on with a task that was started earlier, in silence.
+// recovered continues a task that was started earlier, without output.
 func recovered(cfg *drivers.TaskConfig, startedAt time.Time) (*task, error) {
 	c, err := decodeConfig(cfg.Config)
 	if err != nil {
 		return nil, err
 	}
-	c.runFor = max(0, c.runFor-time.Since(startedAt))
-	c.stdout, c.stderr = script{}, script{}
+	c.RunFor = max(0, c.RunFor-time.Since(startedAt))
+	c.StdoutString, c.StderrString = "", ""
 	t := newTask(c, cfg.Name, startedAt)
-	go t.play(&player{w: discard{}}, &player{w: discard{}})
+	go t.play(unclosed{io.Discard}, unclosed{io.Discard})
 	return t, nil
 }
 
-// discard is an output that nobody wants.
-type discard struct{}
+// unclosed is a stream that is not closed.
+type unclosed struct{ io.Writer }
 
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
-func (discard) Close() error                { return nil }
+func (unclosed) Close() error { return nil }
 
 // end kills the task, if it runs, and waits for its end.
 func (t *task) end() {
@@ -93,19 +91,21 @@ func (t *task) end() {
 
 func (t *task) running() bool { return !t.exit.Ended() }
 
-// play performs the script and tells how it ended.
-func (t *task) play(stdout, stderr *player) {
-	result, _ := t.perform(stdout, stderr, t.killed, t.pluginExitAfter)
+// play performs the script and records how it ended.
+func (t *task) play(stdout, stderr io.WriteCloser) {
+	result, _ := t.perform(stdout, stderr, t.killed, t.PluginExitAfter)
 	t.exit.Set(result, time.Now())
 }
 
 // perform plays a command. It lasts for run_for, and longer if repeats of the
-// output are left then, which a kill forgoes. Only until run_for has passed can
-// a failed write fail the command, and the plugin exit (0: never).
-func (c *command) perform(stdout, stderr *player, kill <-chan struct{}, exitAfter time.Duration) (result drivers.ExitResult, killed bool) {
+// output remain. Only during run_for can a failed write fail the command, and the
+// plugin exit (0: never).
+func (c *command) perform(out, errs io.WriteCloser, kill <-chan struct{}, exitAfter time.Duration) (result drivers.ExitResult, killed bool) {
+	stdout := &player{w: out, text: c.StdoutString, repeat: c.StdoutRepeat, pause: c.StdoutRepeatDuration}
+	stderr := &player{w: errs, text: c.StderrString, repeat: c.StderrRepeat, pause: c.StderrRepeatDuration}
 	defer stderr.finish()
 	defer stdout.finish()
-	runFor := time.NewTimer(c.runFor)
+	runFor := time.NewTimer(c.RunFor)
 	defer runFor.Stop()
 	var pluginExit <-chan time.Time
 	if exitAfter != 0 {
@@ -121,12 +121,12 @@ func (c *command) perform(stdout, stderr *player, kill <-chan struct{}, exitAfte
 		}
 		select {
 		case <-kill: // before a script that writes without a pause
-			return c.result, true
+			return c.result(), true
 		default:
 		}
 		select {
 		case <-kill:
-			return c.result, true
+			return c.result(), true
 		case <-pluginExit:
 			return drivers.ExitResult{Err: drivers.ErrPluginShutdown}, false
 		case <-runFor.C:
@@ -137,5 +137,5 @@ func (c *command) perform(stdout, stderr *player, kill <-chan struct{}, exitAfte
 			err = stderr.write()
 		}
 	}
-	return c.result, false
+	return c.result(), false
 }

@@ -177,7 +177,7 @@ func TestStartErrors(t *testing.T) {
 		`driver_port_map = "http"`:                            `malformed port map: "http"`,
 		`driver_port_map = "http:80:81"`:                      `malformed port map: "http:80:81"`,
 		`driver_port_map = "http:eighty"`:                     `malformed port map: "http:eighty" -- error: strconv.Atoi: parsing "eighty": invalid syntax`,
-		`exit_code = 1.5`:                                     `failed to decode driver config: exit_code: value must be a whole number`,
+		`exit_code = 1.5`:                                     `failed to decode driver config: cannot decode config: option "exit_code": value must be a whole number`,
 		"start_error = \"first\"\ndriver_port_map = \"http\"": `first`,
 	} {
 		d := mock.New()

@@ -15,8 +15,8 @@ var (
 	duration = reflect.TypeFor[time.Duration]()
 )
 
-// Decode stores a decoded config in the struct that into points to. Its fields
-// name their option in a tag:
+// Decode stores a decoded config in the struct that into points to. Its fields,
+// and those of embedded structs, name their option in a tag:
 //
 //	type config struct {
 //		Command string              `cty:"command"`
@@ -97,9 +97,9 @@ func decodeStruct(value cty.Value, target reflect.Value) error {
 		return fmt.Errorf("need an object, not %s", value.Type().FriendlyName())
 	}
 	fields := map[string]reflect.Value{}
-	for i := range target.NumField() {
-		if name := target.Type().Field(i).Tag.Get("cty"); name != "" {
-			fields[name] = target.Field(i)
+	for _, field := range reflect.VisibleFields(target.Type()) {
+		if name := field.Tag.Get("cty"); name != "" {
+			fields[name] = target.FieldByIndex(field.Index)
 		}
 	}
 	for name := range value.Type().AttributeTypes() {
