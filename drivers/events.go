@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// EventSource is a driver that has something to say of its tasks while it
-// works on them, such as how far the download of an image is.
+// EventSource is a driver that reports events of its tasks, such as the progress
+// of a download.
 type EventSource interface {
-	// TaskEvents sends what happens to tasks from now on, until ctx ends, when
+	// TaskEvents sends the events of all tasks from now on, until ctx ends. Then
 	// the channel is closed. It may be called many times: everybody gets every
-	// event, and who does not take one within 2 seconds loses it. See package
-	// eventer for how that is done.
+	// event. A slow reader may lose some. Package eventer implements it.
 	TaskEvents(ctx context.Context) (<-chan TaskEvent, error)
 }
 
@@ -26,14 +25,13 @@ type TaskEvent struct {
 	Annotations map[string]string // become details of the event
 	Err         error             // what went wrong, if anything did
 
-	// Progress, when set, is all there is: a word to whoever watches the run
-	// just now.
+	// Progress, if set, is for live views only.
 	Progress *Progress
 }
 
-// Progress is how far a download is.
+// Progress is the progress of a download.
 type Progress struct {
-	What        string // is downloaded; what is told of the same again replaces it
+	What        string // is downloaded; a later Progress of the same replaces this one
 	Done, Total int64  // bytes; Total is 0 or less while it is not known
 	Detail      string // such as "2 of 5 layers"; may be empty
 	Over        bool   // it has ended, one way or the other
