@@ -92,16 +92,8 @@ type Shutdowner interface {
 
 // Info identifies a driver.
 type Info struct {
-	Name    string // as job files have it
-	Version string // of the driver
+	Name string // in job files
 }
-
-// Type is the kind of plugin that a driver is in Nomad's words.
-func (Info) Type() string { return "driver" }
-
-// APIVersions are the versions of the contract that the driver keeps to: the
-// one of this package, as drivers are part of the program.
-func (Info) APIVersions() []string { return []string{"v0.1.0"} }
 
 // FSIsolation tells how a task's view of the file system differs from the
 // host's.
@@ -115,36 +107,12 @@ const (
 	FSIsolationUnveil FSIsolation = "unveil" // host paths, of which the task sees a part
 )
 
-// NetIsolationMode is a network that a task may be put into.
-type NetIsolationMode string
-
-// The networks of Nomad's drivers.
-const (
-	NetIsolationModeHost  NetIsolationMode = "host"  // that of the machine
-	NetIsolationModeGroup NetIsolationMode = "group" // one that the tasks of a group share
-	NetIsolationModeTask  NetIsolationMode = "task"  // one of the task's own
-	NetIsolationModeNone  NetIsolationMode = "none"  // none at all
-)
-
-// MountSupport tells which mounts a driver can give a task.
-type MountSupport string
-
-// The mounts of Nomad's drivers.
-const (
-	MountSupportNone MountSupport = "none"
-	MountSupportAll  MountSupport = "all"
-)
-
-// Capabilities tells what a driver can do.
+// Capabilities are the properties of a driver that its interfaces do not show.
 type Capabilities struct {
-	SendSignals       bool // it is a Signaler
-	Exec              bool // it is an Execer or a StreamExecer
-	FSIsolation       FSIsolation
-	NetIsolationModes []NetIsolationMode
-	// MustInitiateNetwork: the network that the tasks of a group share is made
-	// by the driver, not for it.
+	FSIsolation FSIsolation
+	// MustInitiateNetwork: the driver makes the network of a group; see
+	// NetworkManager.
 	MustInitiateNetwork bool
-	Mounts              MountSupport
 }
 
 // HealthState is a driver's health in Nomad's words.

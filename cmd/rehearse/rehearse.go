@@ -70,7 +70,7 @@ func (r *Rehearsal) Admit(files []preflight.File) {
 				if r.Drivers[t.Driver] != nil || schema == nil {
 					continue
 				}
-				seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll}
+				seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage}
 				if t.Driver == "exec2" {
 					seen.FS = drivers.FSIsolationUnveil
 				}

@@ -101,25 +101,14 @@ func (d *Driver) newTask(cli *client.Client, cfg *drivers.TaskConfig, id string)
 var taskSchema = sync.OnceValue(schema.Of[settings.Config])
 
 // Info names the driver.
-func (d *Driver) Info() drivers.Info {
-	return drivers.Info{Name: "docker", Version: "0.1.0"}
-}
+func (d *Driver) Info() drivers.Info { return drivers.Info{Name: "docker"} }
 
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	return drivers.Capabilities{
-		SendSignals: true,
-		Exec:        true,
-		FSIsolation: drivers.FSIsolationImage,
-		NetIsolationModes: []drivers.NetIsolationMode{
-			drivers.NetIsolationModeHost, drivers.NetIsolationModeGroup, drivers.NetIsolationModeTask,
-		},
-		MustInitiateNetwork: true,
-		Mounts:              drivers.MountSupportAll,
-	}
+	return drivers.Capabilities{FSIsolation: drivers.FSIsolationImage, MustInitiateNetwork: true}
 }
 
 // WaitTask tells how the container ended. The error of a result is Nomad's: it

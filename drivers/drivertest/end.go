@@ -177,7 +177,7 @@ func (f *fixture) mustBeUnknown(id string) {
 			f.Errorf("the error of TaskStats is %v", err)
 		}
 	}
-	if f.d.Capabilities().Exec {
+	if drivers.CanCapture(f.d) {
 		if _, err := drivers.ExecTask(f.ctx, f.d, id, f.deaf([]string{"true"}, false)); !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Errorf("the error of a command is %v", err)
 		}
@@ -191,9 +191,6 @@ func (f *fixture) mustBeUnknown(id string) {
 
 func testSignal(f *fixture) {
 	d, ok := f.d.(drivers.Signaler)
-	if ok != f.d.Capabilities().SendSignals {
-		f.Fatalf("SendSignals is %v, but whether there is SignalTask: %v", f.d.Capabilities().SendSignals, ok)
-	}
 	if !ok {
 		f.Skip("the driver cannot send signals")
 	}

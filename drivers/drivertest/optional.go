@@ -3,7 +3,6 @@ package drivertest
 import (
 	"context"
 	"errors"
-	"regexp"
 	"sync"
 	"time"
 
@@ -14,12 +13,8 @@ import (
 )
 
 func testInfo(f *fixture) {
-	info := f.d.Info()
-	if info.Name == "" || !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(info.Version) || info.Type() != "driver" || len(info.APIVersions()) == 0 {
-		f.Errorf("it calls itself %+v", info)
-	}
-	if c := f.d.Capabilities(); c.FSIsolation == "" {
-		f.Errorf("it can %+v", c)
+	if name, c := f.d.Info().Name, f.d.Capabilities(); name == "" || c.FSIsolation == "" {
+		f.Errorf("driver %q has the capabilities %+v", name, c)
 	}
 	d, ok := f.d.(drivers.Configurable)
 	if !ok {

@@ -46,18 +46,14 @@ var (
 func New() *Driver { return &Driver{isolation: drivers.FSIsolationNone} }
 
 // Info names the driver.
-func (d *Driver) Info() drivers.Info {
-	return drivers.Info{Name: "mock_driver", Version: "0.1.0"}
-}
+func (d *Driver) Info() drivers.Info { return drivers.Info{Name: "mock_driver"} }
 
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema.Of[config]() }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	return drivers.Capabilities{
-		SendSignals: true, Exec: true, FSIsolation: d.isolation, Mounts: drivers.MountSupportNone,
-	}
+	return drivers.Capabilities{FSIsolation: d.isolation}
 }
 
 // StartTask starts a task as its script says. Its network is never nil, but

@@ -79,7 +79,7 @@ func New(config Config) *Driver {
 func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()} }
 
 // Info names the driver.
-func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name, Version: "0.1.0"} }
+func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name} }
 
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema }
@@ -90,7 +90,7 @@ func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
 
 // Capabilities tells what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	return drivers.Capabilities{SendSignals: true, Exec: true, FSIsolation: drivers.FSIsolationNone}
+	return drivers.Capabilities{FSIsolation: drivers.FSIsolationNone}
 }
 
 // Fingerprint says that the driver is healthy, or disabled; that never

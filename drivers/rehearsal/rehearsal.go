@@ -30,13 +30,11 @@ type Role struct {
 	Name   string
 	Schema hcldec.Spec // of the config block
 	FS     drivers.FSIsolation
-	Mounts drivers.MountSupport
 }
 
 // RoleOf is the role of a driver.
 func RoleOf(d drivers.Driver) Role {
-	c := d.Capabilities()
-	return Role{Name: d.Info().Name, Schema: d.TaskConfigSchema(), FS: c.FSIsolation, Mounts: c.Mounts}
+	return Role{Name: d.Info().Name, Schema: d.TaskConfigSchema(), FS: d.Capabilities().FSIsolation}
 }
 
 // Driver plays scripts in the role of another driver.
@@ -55,19 +53,15 @@ func New(role Role, script func(*drivers.TaskConfig) Script) *Driver {
 }
 
 // Info names the driver whose place it takes.
-func (d *Driver) Info() drivers.Info {
-	return drivers.Info{Name: d.role.Name, Version: d.Driver.Info().Version}
-}
+func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.role.Name} }
 
 // TaskConfigSchema is that of the driver whose place it takes.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.role.Schema }
 
-// Capabilities are those of mock_driver, but tasks see their files where those
-// of the other driver do.
+// Capabilities are those of mock_driver, with the other driver's view of the file
+// system.
 func (d *Driver) Capabilities() drivers.Capabilities {
-	c := d.Driver.Capabilities()
-	c.FSIsolation, c.Mounts = d.role.FS, d.role.Mounts
-	return c
+	return drivers.Capabilities{FSIsolation: d.role.FS}
 }
 
 // Fingerprint says that the driver is there, whether it is or not.

@@ -21,12 +21,12 @@ func TestATaskPlaysItsScriptInAnothersRole(t *testing.T) {
 		script := Script{RunFor: time.Minute, ExitCode: 3}
 		d := New(Role{
 			Name: "docker", Schema: &hcldec.AttrSpec{Name: "image", Type: cty.String},
-			FS: drivers.FSIsolationImage, Mounts: drivers.MountSupportAll,
+			FS: drivers.FSIsolationImage,
 		}, func(*drivers.TaskConfig) Script { return script })
 		if d.Info().Name != "docker" || d.Capabilities().FSIsolation != drivers.FSIsolationImage {
 			t.Errorf("it does not play its role: %+v %+v", d.Info(), d.Capabilities())
 		}
-		if role := RoleOf(d); role.Name != "docker" || role.Mounts != drivers.MountSupportAll {
+		if role := RoleOf(d); role.Name != "docker" || role.FS != drivers.FSIsolationImage {
 			t.Errorf("its role is %+v", role)
 		}
 		health, err := d.Fingerprint(ctx)
