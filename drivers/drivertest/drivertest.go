@@ -1,6 +1,6 @@
-// Package drivertest holds what every driver must do: a driver is finished
-// when it passes Run. It also has the small things that tests of a driver
-// need, a task's configuration and its output.
+// Package drivertest is the test suite of drivers: a driver is finished when it
+// passes Run. It also has the configuration and the output of a task for other
+// tests of drivers.
 package drivertest
 
 import (
@@ -14,41 +14,40 @@ import (
 
 // Harness is a driver as the suite needs it.
 type Harness struct {
-	// New returns a driver without tasks. The suite shuts it down.
+	// New returns a driver without tasks. Run shuts it down.
 	New func() drivers.Driver
 
-	// Script returns the config block, in HCL, of a task that does as asked.
+	// Script returns the config block, in HCL, of a task.
 	Script func(Script) string
 
-	// CodeError is what the driver says of a task that ended with a code
-	// other than 0; nil: nothing.
+	// CodeError returns the text of the driver's error for an exit code other
+	// than 0; nil: there is none.
 	CodeError func(code int) string
 
-	// Many is how many tasks are to run at once; 0: 50.
+	// Many is how many tasks run at once; 0: 50.
 	Many int
 
-	// Command returns what to run in a task for a command that does as asked;
-	// nil: the driver's commands are not tested.
+	// Command returns a command to run in a task; nil: commands are not tested.
 	Command func(Command) []string
 
-	// Size is a command that, in a terminal, says its height and width with
+	// Size is a command that writes the height and width of its terminal for
 	// every line that it reads; nil for a driver without real terminals.
 	Size []string
 
-	// Captured returns what a driver that runs nothing when output is to be
-	// captured says instead; nil for all others.
+	// Captured returns the output of Capture of a driver that runs nothing for
+	// it; nil for all others.
 	Captured func(argv []string) string
 }
 
-// Script is what a task of the suite does: it writes its output, runs on if it
-// has to, and exits.
+// Script is what a task of the suite does: it writes its output, and exits unless
+// it is to run forever.
 type Script struct {
 	Stdout, Stderr string
 	ExitCode       int
 	Forever        bool // it runs until it is stopped
-	Stubborn       bool // and it does not end by SIGINT
+	Stubborn       bool // SIGINT does not end it
 
-	Command *Command // what will be run in the task; nil: nothing
+	Command *Command // will be run in the task; nil: none
 }
 
 // patience is how long anything may take.
@@ -68,10 +67,10 @@ func Run(t *testing.T, h Harness) {
 		{"ExitCode", testExitCode},
 		{"Output", testOutput},
 		{"WaitManyTimes", testWaitManyTimes},
-		{"WaitCancelled", testWaitCancelled},
+		{"WaitCanceled", testWaitCanceled},
 		{"Stop", testStop},
 		{"StopStubborn", testStopStubborn},
-		{"StopCancelled", testStopCancelled},
+		{"StopCanceled", testStopCanceled},
 		{"StopAfterEnd", testStopAfterEnd},
 		{"StopAtOnce", testStopAtOnce},
 		{"StopTogether", testStopTogether},
@@ -84,7 +83,7 @@ func Run(t *testing.T, h Harness) {
 		{"ExecTerminal", testExecTerminal},
 		{"ExecSize", testExecSize},
 		{"ExecDisconnect", testExecDisconnect},
-		{"ExecCancelled", testExecCancelled},
+		{"ExecCanceled", testExecCanceled},
 		{"ExecTaskEnds", testExecTaskEnds},
 		{"Capture", testCapture},
 		{"CaptureTimeout", testCaptureTimeout},
@@ -126,6 +125,14 @@ type task struct {
 	output *Output
 }
 
+// must fails the test at once if err is an error.
+func (f *fixture) must(err error) {
+	f.Helper()
+	if err != nil {
+		f.Fatal(err)
+	}
+}
+
 // prepare returns a task that was not started.
 func (f *fixture) prepare(s Script) task {
 	f.Helper()
@@ -137,9 +144,8 @@ func (f *fixture) prepare(s Script) task {
 func (f *fixture) start(s Script) task {
 	f.Helper()
 	t := f.prepare(s)
-	if _, _, err := f.d.StartTask(f.ctx, t.TaskConfig); err != nil {
-		f.Fatal(err)
-	}
+	_, _, err := f.d.StartTask(f.ctx, t.TaskConfig)
+	f.must(err)
 	f.Cleanup(func() {
 		if err := f.d.DestroyTask(t.ID, true); err != nil && !errors.Is(err, drivers.ErrTaskNotFound) {
 			f.Error(err)
@@ -148,28 +154,30 @@ func (f *fixture) start(s Script) task {
 	return t
 }
 
-// startForever starts a task that runs until it is stopped, and returns when
-// it is ready for that.
+// startForever starts a task that runs until it is stopped, and waits until it is
+// ready for that.
 func (f *fixture) startForever(stubborn bool) task {
 	f.Helper()
 	t := f.start(Script{Stdout: "ready", Forever: true, Stubborn: stubborn})
-	if err := t.output.Await(f.ctx, "ready"); err != nil {
-		f.Fatal(err)
-	}
+	f.await(t.output, "ready")
 	return t
 }
 
 // wait returns how a task ended.
 func (f *fixture) wait(t task) *drivers.ExitResult {
 	f.Helper()
-	ch, err := f.d.WaitTask(f.ctx, t.ID)
-	if err != nil {
-		f.Fatal(err)
-	}
-	return f.receive(ch)
+	return f.receive(f.watch(f.ctx, t))
 }
 
-// receive takes the one result out of a channel that is closed after it.
+// watch returns the channel of WaitTask.
+func (f *fixture) watch(ctx context.Context, t task) <-chan *drivers.ExitResult {
+	f.Helper()
+	ch, err := f.d.WaitTask(ctx, t.ID)
+	f.must(err)
+	return ch
+}
+
+// receive returns the only value of a channel, which is then closed.
 func (f *fixture) receive(ch <-chan *drivers.ExitResult) *drivers.ExitResult {
 	f.Helper()
 	result, ok := <-ch
@@ -185,9 +193,7 @@ func (f *fixture) receive(ch <-chan *drivers.ExitResult) *drivers.ExitResult {
 func (f *fixture) inspect(t task) *drivers.TaskStatus {
 	f.Helper()
 	status, err := f.d.InspectTask(t.ID)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	return status
 }
 

@@ -27,15 +27,13 @@ func (f *fixture) commands(c Command) (task, []string) {
 		f.Skip("the driver or its harness runs no commands")
 	}
 	t := f.start(Script{Stdout: "ready", Forever: true, Command: &c})
-	if err := t.output.Await(f.ctx, "ready"); err != nil {
-		f.Fatal(err)
-	}
+	f.await(t.output, "ready")
 	return t, f.h.Command(c)
 }
 
 func testExec(f *fixture) {
 	t, argv := f.commands(Command{Stdout: "to stdout\n", Stderr: "to stderr\n", ExitCode: 43})
-	// Nobody has to close the input of a command that does not read it.
+	// The input of a command that does not read it may stay open.
 	stdout, stderr, code, err := f.end(f.begin(f.ctx, t.ID, argv, false))
 	if stdout != "to stdout\n" || stderr != "to stderr\n" || code == nil || *code != 43 || err != nil {
 		f.Errorf("it said %q and %q, code %v, %v", stdout, stderr, code, err)
@@ -75,17 +73,17 @@ func testExecSize(f *fixture) {
 	s.resize(10, 20)
 	s.resize(33, 99)
 	for { // the size may arrive after a line
-		s.mu.Lock()
-		said, change := s.said[0].String(), s.change
-		s.mu.Unlock()
+		s.output.mu.Lock()
+		said, change := s.output.texts[0].String(), s.output.change
+		s.output.mu.Unlock()
 		if strings.Contains(said, "33 99\r\n") {
 			break
 		}
 		s.types("\n")
 		select {
-		case <-change: // the terminal shows what is typed
+		case <-change: // the terminal echoes the input
 		case <-f.ctx.Done():
-			f.Fatalf("the last size was never seen: %q", said)
+			f.Fatalf("%q lacks the last size", said)
 		}
 	}
 	s.leave()
@@ -96,7 +94,7 @@ func testExecDisconnect(f *fixture) {
 	for _, tty := range []bool{false, true} {
 		t, argv := f.commands(Command{Stdout: "begun", Forever: true})
 		s := f.begin(f.ctx, t.ID, argv, tty)
-		f.await(s, "begun")
+		f.await(s.output, "begun")
 		s.leave()
 		if _, _, code, err := f.end(s); err == nil || code != nil {
 			f.Errorf("with tty %v it ended with code %v, %v", tty, code, err)
@@ -105,12 +103,12 @@ func testExecDisconnect(f *fixture) {
 	}
 }
 
-func testExecCancelled(f *fixture) {
+func testExecCanceled(f *fixture) {
 	t, argv := f.commands(Command{Stdout: "begun", Forever: true})
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	s := f.begin(ctx, t.ID, argv, false)
-	f.await(s, "begun")
+	f.await(s.output, "begun")
 	cancel()
 	if _, _, code, err := f.end(s); !errors.Is(err, context.Canceled) || code != nil {
 		f.Errorf("it ended with code %v, %v", code, err)
@@ -123,10 +121,8 @@ func testExecTaskEnds(f *fixture) {
 	for _, tty := range []bool{false, true} {
 		t, argv := f.commands(Command{Stdout: "begun", Forever: true})
 		s := f.begin(f.ctx, t.ID, argv, tty)
-		f.await(s, "begun")
-		if err := f.d.StopTask(f.ctx, t.ID, 0, ""); err != nil {
-			f.Fatal(err)
-		}
+		f.await(s.output, "begun")
+		f.must(f.d.StopTask(f.ctx, t.ID, 0, ""))
 		if _, _, code, err := f.end(s); err == nil && (code == nil || *code == 0) {
 			f.Errorf("with tty %v it ended well: code %v", tty, code)
 		}
@@ -136,7 +132,7 @@ func testExecTaskEnds(f *fixture) {
 	}
 }
 
-// deaf is a command of a client that says and hears nothing.
+// deaf returns the options of a client without input that drops all output.
 func (f *fixture) deaf(argv []string, tty bool) *drivers.ExecOptions {
 	stdin, types := io.Pipe()
 	f.Cleanup(func() { _ = types.Close() })
@@ -147,9 +143,7 @@ func testCapture(f *fixture) {
 	all := strings.Repeat("x", 3000) + strings.Repeat("y", 3000)
 	t, argv := f.commands(Command{Stdout: all, ExitCode: 3})
 	result, err := drivers.Capture(f.ctx, f.d, t.ID, argv)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	want, code := all[len(all)-drivers.Captured:], 3
 	if f.h.Captured != nil {
 		want, code = f.h.Captured(argv), 0

@@ -37,36 +37,29 @@ func testStats(f *fixture) {
 	}
 	t := f.startForever(false)
 	ctx, cancel := context.WithCancel(f.ctx)
+	defer cancel()
 	ended, err := d.TaskStats(f.ctx, t.ID, time.Hour)
-	if err != nil {
-		f.Fatal(err)
-	}
-	cancelled, err := d.TaskStats(ctx, t.ID, time.Millisecond)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
+	canceled, err := d.TaskStats(ctx, t.ID, time.Millisecond)
+	f.must(err)
 	for range 3 { // at once, and then again
-		s, ok := <-cancelled
+		s, ok := <-canceled
 		if !ok || s.ResourceUsage == nil || s.ResourceUsage.MemoryStats == nil || s.ResourceUsage.CpuStats == nil || s.Timestamp == 0 {
 			f.Fatalf("a sample is %+v", s)
 		}
 	}
 	cancel()
-	for range cancelled { // until it is closed
+	for range canceled { // until it is closed
 	}
 	f.mustRun(t)
 	if s, ok := <-ended; !ok || s.ResourceUsage == nil {
 		f.Errorf("the first sample is %+v", s)
 	}
-	if err := f.d.StopTask(f.ctx, t.ID, 0, ""); err != nil {
-		f.Fatal(err)
-	}
+	f.must(f.d.StopTask(f.ctx, t.ID, 0, ""))
 	for range ended { // until it is closed
 	}
 	after, err := d.TaskStats(f.ctx, t.ID, 0)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	for range after { // until it is closed
 	}
 }
@@ -78,13 +71,9 @@ func testEvents(f *fixture) {
 	}
 	ctx, cancel := context.WithCancel(f.ctx)
 	first, err := d.TaskEvents(ctx)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	second, err := d.TaskEvents(f.ctx)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	cancel()
 	for range first { // until it is closed
 	}
@@ -104,9 +93,7 @@ func testRecover(f *fixture) {
 	}
 	t := f.prepare(Script{Stdout: "ready", Forever: true})
 	handle, _, err := f.d.StartTask(f.ctx, t.TaskConfig)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	f.Cleanup(func() { _ = f.d.DestroyTask(t.ID, true) })
 	before := f.inspect(t)
 	for _, h := range []*drivers.TaskHandle{handle, {Version: handle.Version, Config: t.TaskConfig}} {
@@ -118,9 +105,7 @@ func testRecover(f *fixture) {
 			f.Errorf("it was %+v, it is %+v", before, after)
 		}
 	}
-	if err := f.d.StopTask(f.ctx, t.ID, 0, ""); err != nil {
-		f.Error(err)
-	}
+	f.must(f.d.StopTask(f.ctx, t.ID, 0, ""))
 	f.wait(t)
 
 	never := f.prepare(Script{})
@@ -138,9 +123,7 @@ func testRecover(f *fixture) {
 		f.Fatal(err)
 	}
 	f.wait(never)
-	if err := f.d.DestroyTask(never.ID, false); err != nil {
-		f.Error(err)
-	}
+	f.must(f.d.DestroyTask(never.ID, false))
 }
 
 // Everything that can be called is called at once, while the task ends.

@@ -15,7 +15,8 @@ type Output struct {
 
 	mu     sync.Mutex
 	texts  [2]strings.Builder // stdout, stderr
-	open   int                // writers, not closed yet
+	open   int                // writers that are not closed
+	lost   bool               // something was written to a closed one
 	change chan struct{}      // closed and replaced with every write and close
 }
 
@@ -46,12 +47,19 @@ func (o *Output) Stdout() string {
 	return o.texts[0].String()
 }
 
+// late reports whether something was written after the end.
+func (o *Output) late() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lost
+}
+
 // Await returns when stdout contains the text.
 func (o *Output) Await(ctx context.Context, text string) error {
 	return o.await(ctx, func() bool { return strings.Contains(o.texts[0].String(), text) })
 }
 
-// All returns stdout and stderr when nobody can write to them any more.
+// All returns stdout and stderr once both are closed.
 func (o *Output) All(ctx context.Context) (stdout, stderr string, err error) {
 	if err := o.await(ctx, func() bool { return o.open == 0 }); err != nil {
 		return "", "", fmt.Errorf("output was not closed: %w", err)
@@ -60,7 +68,7 @@ func (o *Output) All(ctx context.Context) (stdout, stderr string, err error) {
 	return o.texts[0].String(), o.texts[1].String(), nil
 }
 
-// await returns when the condition, which is asked under the lock, holds.
+// await returns when a condition holds, which it checks under the lock.
 func (o *Output) await(ctx context.Context, holds func() bool) error {
 	for {
 		o.mu.Lock()
@@ -84,7 +92,7 @@ func (o *Output) pipe(stream int) (*os.File, error) {
 	}
 	to := o.writer(stream)
 	o.copying.Go(func() {
-		_, _ = io.Copy(to, r) // an end of either side ends the copy
+		_, _ = io.Copy(to, r) // the end of either side ends the copy
 		_ = to.Close()
 		_ = r.Close()
 	})
@@ -109,6 +117,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	w.output.mu.Lock()
 	defer w.output.mu.Unlock()
 	if w.closed {
+		w.output.lost = true
 		return 0, os.ErrClosed
 	}
 	w.output.changed()
@@ -127,7 +136,7 @@ func (w *writer) Close() error {
 	return nil
 }
 
-// changed wakes those who wait; the caller holds mu.
+// changed wakes all that wait. The caller holds mu.
 func (o *Output) changed() {
 	close(o.change)
 	o.change = make(chan struct{})

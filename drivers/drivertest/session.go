@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"strings"
-	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -14,71 +12,51 @@ import (
 
 // session is a command that runs in a task, and its streams.
 type session struct {
-	stdin *io.PipeWriter
-	sizes chan api.TerminalSize
-	leave func()     // goes away, without a word
-	ended chan error // gets one value, what drivers.ExecTask returned
+	stdin  *io.PipeWriter
+	sizes  chan api.TerminalSize
+	leave  func() // disconnects the client
+	output *Output
+	ended  chan outcome // gets one value
+}
 
-	mu     sync.Mutex
-	said   [2]strings.Builder // stdout, stderr
-	late   string             // what came after the end
-	exit   *int
-	change chan struct{} // closed and replaced with every piece of output
+// outcome is what drivers.ExecTask returned.
+type outcome struct {
+	code *int // nil after an error
+	err  error
 }
 
 // begin runs a command in a task.
 func (f *fixture) begin(ctx context.Context, id string, argv []string, tty bool) *session {
-	stdin, types := io.Pipe()
-	s := &session{stdin: types, sizes: make(chan api.TerminalSize, 1), ended: make(chan error, 1), change: make(chan struct{})}
+	input, stdin := io.Pipe()
+	s := &session{stdin: stdin, sizes: make(chan api.TerminalSize, 1), output: NewOutput(), ended: make(chan outcome, 1)}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.leave = func() {
-		cancel(errGone)
-		_ = types.CloseWithError(io.ErrUnexpectedEOF)
+		cancel(errors.New("the client is gone"))
+		_ = stdin.CloseWithError(io.ErrUnexpectedEOF)
 	}
 	f.Cleanup(s.leave)
-	opts := &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: stdin, Stdout: output{s, 0}, Stderr: output{s, 1}}
+	stdout, stderr, _ := s.output.Writers() // of memory
+	opts := &drivers.ExecOptions{Command: argv, Tty: tty, Stdin: input, Stdout: stdout, Stderr: stderr}
 	if tty {
 		opts.Resize = s.sizes
 	}
 	go func() {
+		var end outcome
 		result, err := drivers.ExecTask(ctx, f.d, id, opts)
-		s.mu.Lock()
-		if err == nil {
-			s.exit = &result.ExitCode
+		if end.err = err; err == nil {
+			end.code = &result.ExitCode
 		}
-		s.mu.Unlock()
-		_ = stdin.Close() // the command may have ended
-		s.ended <- err
+		_ = errors.Join(stdout.Close(), stderr.Close(), input.Close()) // the command may have ended without reading all
+		s.ended <- end
 	}()
 	return s
 }
 
-var errGone = errors.New("the client is gone")
-
-// output is one of the two outputs of a session.
-type output struct {
-	*session
-	n int
-}
-
-// Write implements io.Writer.
-func (o output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.exit != nil {
-		o.late += string(p)
-	}
-	o.said[o.n].Write(p)
-	close(o.change)
-	o.change = make(chan struct{})
-	return len(p), nil
-}
-
-func (s *session) types(text string) { _, _ = io.WriteString(s.stdin, text) } // unless it is over
+func (s *session) types(text string) { _, _ = io.WriteString(s.stdin, text) } // unless it has ended
 
 func (s *session) closeStdin() { _ = s.stdin.Close() }
 
-// resize brings a size; only the newest one counts.
+// resize sends a size, which replaces one that was not read.
 func (s *session) resize(height, width int) {
 	select {
 	case <-s.sizes:
@@ -88,36 +66,25 @@ func (s *session) resize(height, width int) {
 }
 
 // await returns when stdout contains the text.
-func (f *fixture) await(s *session, text string) {
+func (f *fixture) await(o *Output, text string) {
 	f.Helper()
-	for {
-		s.mu.Lock()
-		said, change := s.said[0].String(), s.change
-		s.mu.Unlock()
-		if strings.Contains(said, text) {
-			return
-		}
-		select {
-		case <-change:
-		case <-f.ctx.Done():
-			f.Fatalf("the command never said %q, only %q", text, said)
-		}
+	if err := o.Await(f.ctx, text); err != nil {
+		f.Fatalf("the output is %q, without %q: %v", o.Stdout(), text, err)
 	}
 }
 
-// end returns what the command said, and how its session ended.
+// end returns the output of a command and how its session ended.
 func (f *fixture) end(s *session) (stdout, stderr string, code *int, err error) {
 	f.Helper()
 	select {
-	case err = <-s.ended:
-		s.ended <- err
+	case end := <-s.ended:
+		code, err = end.code, end.err
 	case <-f.ctx.Done():
 		f.Fatal("the session does not end")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.late != "" {
-		f.Errorf("after its end the command said %q", s.late)
+	stdout, stderr, _ = s.output.All(f.ctx)
+	if s.output.late() {
+		f.Error("the driver wrote output after the end")
 	}
-	return s.said[0].String(), s.said[1].String(), s.exit, err
+	return stdout, stderr, code, err
 }

@@ -16,9 +16,7 @@ func testFingerprint(f *fixture) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	defer cancel()
 	ch, err := f.d.Fingerprint(ctx)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	first := <-ch
 	if attribute := "driver." + f.d.Info().Name; first.Health != drivers.HealthHealthy || first.Attributes[attribute] != "1" {
 		f.Errorf("the first fingerprint is %+v, it should be healthy with %s = 1", first, attribute)
@@ -31,9 +29,7 @@ func testFingerprint(f *fixture) {
 func testStart(f *fixture) {
 	t := f.prepare(Script{Stdout: "ready", Forever: true})
 	handle, _, err := f.d.StartTask(f.ctx, t.TaskConfig)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	if handle == nil || handle.Config != t.TaskConfig || handle.State != drivers.TaskStateRunning || handle.Version == 0 {
 		f.Errorf("the handle is %+v", handle)
 	}
@@ -41,9 +37,7 @@ func testStart(f *fixture) {
 	if status := f.inspect(t); status.ID != t.ID || status.Name != t.Name || status.StartedAt.IsZero() {
 		f.Errorf("the status is %+v", status)
 	}
-	if err := f.d.DestroyTask(t.ID, true); err != nil {
-		f.Error(err)
-	}
+	f.must(f.d.DestroyTask(t.ID, true))
 }
 
 func testStartTwice(f *fixture) {
@@ -67,13 +61,10 @@ func testStartFails(f *fixture) {
 		f.Errorf("after a failed start the task is known: %v", err)
 	}
 	t.Output = t.output
-	if _, _, err := f.d.StartTask(f.ctx, t.TaskConfig); err != nil {
-		f.Fatal(err)
-	}
+	_, _, err := f.d.StartTask(f.ctx, t.TaskConfig)
+	f.must(err)
 	f.wait(t)
-	if err := f.d.DestroyTask(t.ID, true); err != nil {
-		f.Error(err)
-	}
+	f.must(f.d.DestroyTask(t.ID, true))
 }
 
 // brokenOutput cannot be opened.
@@ -106,9 +97,7 @@ func testOutput(f *fixture) {
 	t := f.start(Script{Stdout: "to stdout\n", Stderr: "to stderr\n"})
 	f.wait(t)
 	stdout, stderr, err := t.output.All(f.ctx)
-	if err != nil {
-		f.Fatal(err)
-	}
+	f.must(err)
 	if stdout != "to stdout\n" || stderr != "to stderr\n" {
 		f.Errorf("stdout is %q, stderr is %q", stdout, stderr)
 	}
