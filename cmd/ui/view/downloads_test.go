@@ -92,3 +92,27 @@ func TestDownloadsInAPipe(t *testing.T) {
 		}
 	}
 }
+
+// Two tasks may download the same, and a task several things.
+func TestDownloadsAreToldApart(t *testing.T) {
+	t.Parallel()
+	one, two := &event.Alloc{ID: "1"}, &event.Alloc{ID: "2"}
+	at := func(a *event.Alloc, task, what string, over bool) event.Event {
+		return event.Event{Alloc: a, Task: task, Body: event.Progress{What: what, Over: over}}
+	}
+	var d downloads
+	for _, e := range []event.Event{
+		at(one, "a", "x", false), at(one, "a", "y", false), at(one, "b", "x", false), at(two, "a", "x", false), at(one, "a", "x", false),
+	} {
+		d.take(e)
+	}
+	if len(d) != 4 {
+		t.Errorf("there are %d downloads: %v", len(d), d)
+	}
+	for i, e := range []event.Event{at(one, "a", "x", true), at(one, "b", "x", true), at(two, "a", "x", true), at(one, "a", "y", true)} {
+		d.take(e)
+		if len(d) != 3-i {
+			t.Errorf("%d downloads are left after %d ends: %v", len(d), i+1, d)
+		}
+	}
+}
