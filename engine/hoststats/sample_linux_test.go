@@ -3,6 +3,7 @@ package hoststats
 import (
 	"errors"
 	"io/fs"
+	"path/filepath"
 	"testing"
 	"testing/fstest"
 
@@ -51,6 +52,9 @@ func TestMounted(t *testing.T) {
 	device, point, err := mounted(proc, dir)
 	if device != "own" || point != dir || err != nil {
 		t.Error(device, point, err)
+	}
+	if _, _, err := mounted(proc, filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is gone: %v", err)
 	}
 	if _, _, err := mounted(fstest.MapFS{}, dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a table of mounts: %v", err)

@@ -1,0 +1,26 @@
+package verdict
+
+import (
+	"testing"
+	"time"
+)
+
+func TestUntil(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Until{
+		"healthy":       {Healthy: true},
+		"running":       {Running: untilRunning},
+		"running=1m30s": {Running: 90 * time.Second},
+		"running=1ns":   {Running: 1},
+	} {
+		u := Until{Healthy: true, Running: time.Hour} // of the config file
+		if err := u.Set(text); err != nil || u != want {
+			t.Errorf("%s is %+v, %v", text, u, err)
+		}
+	}
+	for _, text := range []string{"", "Healthy", "healthy=1s", "running=", "running=0s", "running=-1s", "running=5", "ran"} {
+		if err := new(Until).Set(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
