@@ -78,11 +78,7 @@ type done struct{ Index uint64 }
 
 // Restart answers PUT /v1/client/allocation/:id/restart: one task,
 // those that run, or with AllTasks also those that have ended.
-func (h *Handler) Restart(r *rest.Request) (any, error) {
-	var order api.AllocationRestartRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Restart(r *rest.Request, order *api.AllocationRestartRequest) (any, error) {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
 		return nil, rest.UnknownAlloc(r.ID)
 	}

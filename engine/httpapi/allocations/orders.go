@@ -44,11 +44,7 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 // Signal answers PUT /v1/client/allocation/:id/signal: one task, or
 // all of them. That one does not run is an error, and the others are signaled
 // all the same.
-func (h *Handler) Signal(r *rest.Request) (any, error) {
-	var order api.AllocSignalRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Signal(r *rest.Request, order *api.AllocSignalRequest) (any, error) {
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {
 		return nil, rest.UnknownAlloc(r.ID)

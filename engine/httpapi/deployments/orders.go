@@ -18,11 +18,7 @@ type deploymentChanged struct {
 }
 
 // Promote answers PUT /v1/deployment/promote/:id.
-func (h *Handler) Promote(r *rest.Request) (any, error) {
-	var order api.DeploymentPromoteRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Promote(r *rest.Request, order *api.DeploymentPromoteRequest) (any, error) {
 	if !order.All && len(order.Groups) == 0 {
 		return nil, rest.Fail(http.StatusBadRequest, "either all groups or some have to be promoted")
 	}
@@ -33,11 +29,7 @@ func (h *Handler) Promote(r *rest.Request) (any, error) {
 }
 
 // Pause answers PUT /v1/deployment/pause/:id.
-func (h *Handler) Pause(r *rest.Request) (any, error) {
-	var order api.DeploymentPauseRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Pause(r *rest.Request, order *api.DeploymentPauseRequest) (any, error) {
 	return h.order(r, order.DeploymentID, func() error { return h.run.Engine.Pause(r.ID, order.Pause) })
 }
 
@@ -48,11 +40,7 @@ func (h *Handler) Fail(r *rest.Request) (any, error) {
 }
 
 // SetHealth answers PUT /v1/deployment/allocation-health/:id.
-func (h *Handler) SetHealth(r *rest.Request) (any, error) {
-	var order api.DeploymentAllocHealthRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) SetHealth(r *rest.Request, order *api.DeploymentAllocHealthRequest) (any, error) {
 	if len(order.HealthyAllocationIDs)+len(order.UnhealthyAllocationIDs) == 0 {
 		return nil, rest.Fail(http.StatusBadRequest, "must specify at least one healthy/unhealthy allocation ID")
 	}

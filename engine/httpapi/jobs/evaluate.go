@@ -6,18 +6,14 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
 )
 
 // Evaluate answers PUT /v1/job/:id/evaluate. The engine always has a job as
 // it is to be, so all that an evaluation can do is to replace what has failed
 // sooner.
-func (h *Handler) Evaluate(r *rest.Request) (any, error) {
-	var order api.JobEvaluateRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any, error) {
 	if order.JobID != "" && order.JobID != r.ID {
 		return nil, rest.Fail(http.StatusBadRequest, "JobID not same as job name")
 	}
@@ -35,7 +31,7 @@ func (h *Handler) Evaluate(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	answer := &jobRegistered{EvalID: evaluation, JobModifyIndex: *j.JobModifyIndex}
-	answer.EvalCreateIndex = h.run.Engine.Index(topic.Evaluation(answer.EvalID))
+	answer.EvalCreateIndex = h.run.Engine.Index(fold.Topic{Table: fold.Evaluations, Key: answer.EvalID})
 	answer.Index = answer.EvalCreateIndex
 	r.SetIndex(answer.Index)
 	return answer, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
 )
 
 // Get answers GET /v1/job/:id.
@@ -28,11 +28,7 @@ func (h *Handler) Summary(r *rest.Request) (any, error) {
 }
 
 // Dispatch answers PUT /v1/job/:id/dispatch.
-func (h *Handler) Dispatch(r *rest.Request) (any, error) {
-	var order api.JobDispatchRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Dispatch(r *rest.Request, order *api.JobDispatchRequest) (any, error) {
 	if order.Priority < 0 || order.Priority > maxPriority {
 		return nil, rest.Fail(http.StatusBadRequest, "job priority must be between [1, %d]", maxPriority)
 	}
@@ -89,5 +85,5 @@ func (h *Handler) Launch(r *rest.Request) (any, error) {
 	return struct {
 		EvalID                 string
 		EvalCreateIndex, Index uint64
-	}{evaluation, h.run.Engine.Index(topic.Evaluation(evaluation)), h.run.Engine.Index(topic.Job(id))}, nil
+	}{evaluation, h.run.Engine.Index(fold.Topic{Table: fold.Evaluations, Key: evaluation}), h.run.Engine.Index(fold.Topic{Table: fold.Jobs, Key: id})}, nil
 }

@@ -23,17 +23,20 @@ const (
 
 // WithJob makes a handler of requests that bring a job, which are carried out
 // a few at a time.
-func (h *Handler) WithJob(do rest.Get) rest.Handler {
-	carryOut := rest.Write(do)
-	return func(r *rest.Request) error {
+func WithJob[T any](h *Handler, do func(r *rest.Request, order *T) (any, error)) rest.Handler {
+	return rest.Write(func(r *rest.Request) (any, error) {
 		select {
 		case h.slots <- struct{}{}:
 			defer func() { <-h.slots }()
 		case <-r.Context().Done():
-			return r.Context().Err()
+			return nil, r.Context().Err()
 		}
-		return carryOut(r)
-	}
+		order := new(T)
+		if err := decodeJob(r, order); err != nil {
+			return nil, err
+		}
+		return do(r, order)
+	})
 }
 
 // decodeJob reads a body with a job.

@@ -11,11 +11,7 @@ import (
 
 // Parse answers PUT /v1/jobs/parse with the job that a text describes. The
 // text cannot read files of this machine.
-func (h *Handler) Parse(r *rest.Request) (any, error) {
-	var order api.JobsParseRequest
-	if err := decodeJob(r, &order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, error) {
 	if order.JobHCL == "" {
 		return nil, rest.Fail(http.StatusBadRequest, "Job spec is empty")
 	}

@@ -21,11 +21,7 @@ type jobPlanned struct {
 }
 
 // Plan answers PUT /v1/job/:id/plan: what a version of a job would change.
-func (h *Handler) Plan(r *rest.Request) (any, error) {
-	var order api.JobPlanRequest
-	if err := decodeJob(r, &order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) {
 	warnings, err := h.accept(r, OrderPlan, order.Job, "Job must have a valid ID", "Job ID does not match")
 	if err != nil {
 		return nil, err

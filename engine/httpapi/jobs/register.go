@@ -18,18 +18,14 @@ type jobRegistered struct {
 
 // Register answers PUT /v1/jobs and PUT /v1/job/:id: another version of a
 // job that runs. Others are refused.
-func (h *Handler) Register(r *rest.Request) (any, error) {
-	var order api.JobRegisterRequest
-	if err := decodeJob(r, &order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any, error) {
 	warnings, err := h.accept(r, OrderRegister, order.Job, "Job ID hasn't been provided", "Job ID does not match name")
 	if err != nil {
 		return nil, err
 	}
 	id := *order.Job.ID
 	job := h.run.Job(id)
-	if err := enforceIndex(&order, job); err != nil {
+	if err := enforceIndex(order, job); err != nil {
 		return nil, err
 	}
 	if job == nil {
@@ -91,11 +87,7 @@ func enforceIndex(order *api.JobRegisterRequest, job *api.Job) error {
 
 // Revert answers PUT /v1/job/:id/revert: an earlier version becomes the
 // newest one.
-func (h *Handler) Revert(r *rest.Request) (any, error) {
-	var order api.JobRevertRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Revert(r *rest.Request, order *api.JobRevertRequest) (any, error) {
 	if order.JobID != "" && order.JobID != r.ID {
 		return nil, rest.Fail(http.StatusBadRequest, "Job ID does not match")
 	}

@@ -46,11 +46,7 @@ func (h *Handler) ScaleStatus(r *rest.Request) (any, error) {
 }
 
 // Scale answers PUT /v1/job/:id/scale.
-func (h *Handler) Scale(r *rest.Request) (any, error) {
-	var order api.ScalingRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error) {
 	j := h.run.Job(r.ID)
 	group := order.Target["Group"]
 	switch {

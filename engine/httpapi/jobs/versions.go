@@ -64,11 +64,7 @@ type queryMeta struct {
 
 // Validate answers PUT /v1/validate/job with what is wrong with a job; that
 // is no error of the request.
-func (h *Handler) Validate(r *rest.Request) (any, error) {
-	var order api.JobValidateRequest
-	if err := decodeJob(r, &order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Validate(r *rest.Request, order *api.JobValidateRequest) (any, error) {
 	if order.Job == nil {
 		return nil, rest.Fail(http.StatusBadRequest, "Job must be specified")
 	}

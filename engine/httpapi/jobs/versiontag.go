@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
 )
 
 // maxTagName is how long the name of a version may be, in bytes.
@@ -66,6 +66,6 @@ func (h *Handler) tagged(r *rest.Request, err error) error {
 	case err != nil:
 		return err
 	}
-	r.SetIndex(h.run.Engine.Index(topic.Job(r.ID)))
+	r.SetIndex(h.run.Engine.Index(fold.Topic{Table: fold.Jobs, Key: r.ID}))
 	return r.Nothing()
 }

@@ -3,14 +3,14 @@ package render
 import (
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/tracker"
 )
 
 // withState returns a copy of a job with what Nomad's server would have added.
 func (now *Snapshot) withState(j *api.Job) *api.Job {
 	job := *j
-	created, modified := uint64(topic.First), now.run.Engine.Index(topic.Job(*j.ID))
+	created, modified := uint64(fold.FirstIndex), now.run.Engine.Index(fold.Topic{Table: fold.Jobs, Key: *j.ID})
 	if allocs := now.Allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
 		created = now.run.Tracker.Alloc(allocs[0].ID).Created
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/httpapi/topic"
+	"taskrun/engine/fold"
 )
 
 // Node describes this machine. It has no address of its own: clients that ask
@@ -24,7 +24,7 @@ func (run *Run) Node(ctx context.Context) *api.Node {
 		ID: n.ID, Name: n.Name, Datacenter: n.Datacenter, NodeClass: n.Class, NodePool: n.Pool,
 		Attributes: attributes, Meta: n.Meta, CgroupParent: n.CgroupParent,
 		Status: api.NodeStatusReady, SchedulingEligibility: api.NodeSchedulingEligible,
-		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: run.Began, Details: map[string]string{}, CreateIndex: topic.First}},
+		Events:  []*api.NodeEvent{{Message: "Node registered", Subsystem: "Cluster", Timestamp: run.Began, Details: map[string]string{}, CreateIndex: fold.FirstIndex}},
 		Drivers: drivers,
 		// Clients of Nomad before 1.0 look here.
 		Resources: &api.Resources{
@@ -41,7 +41,7 @@ func (run *Run) Node(ctx context.Context) *api.Node {
 		},
 		ReservedResources: &api.NodeReservedResources{},
 		StatusUpdatedAt:   run.Began.Unix(),
-		CreateIndex:       topic.First, ModifyIndex: topic.First,
+		CreateIndex:       fold.FirstIndex, ModifyIndex: fold.FirstIndex,
 	}
 }
 
@@ -62,11 +62,11 @@ func addDrivers(attributes map[string]string, drivers map[string]*api.DriverInfo
 // Pools are Nomad's own, and that of this machine.
 func (run *Run) Pools() []*api.NodePool {
 	list := []*api.NodePool{
-		{Name: "all", Description: "Node pool with all nodes in the cluster.", CreateIndex: topic.First, ModifyIndex: topic.First},
-		{Name: "default", Description: "Default node pool.", CreateIndex: topic.First, ModifyIndex: topic.First},
+		{Name: "all", Description: "Node pool with all nodes in the cluster.", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex},
+		{Name: "default", Description: "Default node pool.", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex},
 	}
 	if own := run.Machine.Pool; own != "" && own != "default" && own != "all" {
-		list = append(list, &api.NodePool{Name: own, CreateIndex: topic.First, ModifyIndex: topic.First})
+		list = append(list, &api.NodePool{Name: own, CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex})
 	}
 	return list
 }
@@ -74,13 +74,13 @@ func (run *Run) Pools() []*api.NodePool {
 // Namespaces are those of the jobs that run, and the default one.
 func (run *Run) Namespaces() []*api.Namespace {
 	list := []*api.Namespace{{
-		Name: api.DefaultNamespace, Description: "Default shared namespace", CreateIndex: topic.First, ModifyIndex: topic.First,
+		Name: api.DefaultNamespace, Description: "Default shared namespace", CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex,
 	}}
 	seen := map[string]bool{api.DefaultNamespace: true}
 	for _, j := range run.Engine.Jobs() {
 		if !seen[*j.Namespace] {
 			seen[*j.Namespace] = true
-			list = append(list, &api.Namespace{Name: *j.Namespace, CreateIndex: topic.First, ModifyIndex: topic.First})
+			list = append(list, &api.Namespace{Name: *j.Namespace, CreateIndex: fold.FirstIndex, ModifyIndex: fold.FirstIndex})
 		}
 	}
 	return list

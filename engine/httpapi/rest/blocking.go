@@ -50,6 +50,17 @@ func Write(do Get) Handler {
 	}
 }
 
+// Order makes a handler of what is done with a body of JSON.
+func Order[T any](do func(r *Request, order *T) (any, error)) Handler {
+	return Write(func(r *Request) (any, error) {
+		order := new(T)
+		if err := r.Decode(order); err != nil {
+			return nil, err
+		}
+		return do(r, order)
+	})
+}
+
 // prepare puts an answer together, a few at a time. A query that was blocking when
 // the server ends still gets its answer, unless it would have to wait.
 func (r *Request) prepare(get Get) ([]byte, error) {

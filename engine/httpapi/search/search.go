@@ -11,7 +11,6 @@ import (
 	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
 )
 
 // Handler serves searches in a run.
@@ -92,12 +91,8 @@ func (h *Handler) searchable(r *rest.Request) []searched {
 }
 
 // Search answers PUT /v1/search: the IDs that begin with a prefix.
-func (h *Handler) Search(r *rest.Request) (any, error) {
-	var order api.SearchRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
-	r.SetMeta(topic.First)
+func (h *Handler) Search(r *rest.Request, order *api.SearchRequest) (any, error) {
+	r.SetMeta(fold.FirstIndex)
 	found := &api.SearchResponse{Matches: map[contexts.Context][]string{}, Truncations: map[contexts.Context]bool{}}
 	for _, of := range h.searchable(r) {
 		if !wants(order.Context, of.kind) {
@@ -124,15 +119,11 @@ func wants(asked, kind contexts.Context) bool {
 }
 
 // Fuzzy answers PUT /v1/search/fuzzy: the names in which a text is.
-func (h *Handler) Fuzzy(r *rest.Request) (any, error) {
-	var order api.FuzzySearchRequest
-	if err := r.Decode(&order); err != nil {
-		return nil, err
-	}
+func (h *Handler) Fuzzy(r *rest.Request, order *api.FuzzySearchRequest) (any, error) {
 	if len(order.Text) < minFuzzy {
 		return nil, rest.Fail(http.StatusBadRequest, "fuzzy search query must be at least %d characters, got %d", minFuzzy, len(order.Text))
 	}
-	r.SetMeta(topic.First)
+	r.SetMeta(fold.FirstIndex)
 	found := &api.FuzzySearchResponse{Matches: map[contexts.Context][]api.FuzzyMatch{}, Truncations: map[contexts.Context]bool{}}
 	text := strings.ToLower(order.Text)
 	add := func(kind contexts.Context, name string, scope ...string) {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
 	"taskrun/engine/leaf/service"
 )
 
@@ -119,7 +119,7 @@ func (h *Handler) registrations(r *rest.Request, keep func(*service.Instance) bo
 		if with.Tags == nil {
 			with.Tags = []string{}
 		}
-		with.CreateIndex = h.run.Engine.Index(topic.Service(with.ServiceName))
+		with.CreateIndex = h.run.Engine.Index(fold.Topic{Table: fold.Services, Key: with.ServiceName})
 		with.ModifyIndex = with.CreateIndex
 		list = append(list, &with)
 	}

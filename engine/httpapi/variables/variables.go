@@ -10,19 +10,19 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/topic"
 	"taskrun/engine/leaf/variable"
 )
 
 // Handler serves the variables of a run.
 type Handler struct {
 	store *variable.Store
-	index func(topic.Topic) uint64
+	index func(fold.Topic) uint64
 }
 
 // New returns a handler of a store, with the indexes of its changes.
-func New(store *variable.Store, index func(topic.Topic) uint64) *Handler {
+func New(store *variable.Store, index func(fold.Topic) uint64) *Handler {
 	return &Handler{store, index}
 }
 
@@ -106,7 +106,7 @@ func (h *Handler) Delete(r *rest.Request) error {
 	if err != nil {
 		return writeConflict(r, err, was, &api.Variable{Namespace: namespace, Path: r.ID})
 	}
-	r.SetIndex(h.index(topic.Variable(r.ID)))
+	r.SetIndex(h.index(fold.Topic{Table: fold.Variables, Key: r.ID}))
 	r.Answer.WriteHeader(http.StatusNoContent)
 	return nil
 }
