@@ -66,7 +66,7 @@ func (h *Handler) serve(r *rest.Request, find func() (alloc, task string, comman
 			return err
 		}
 		opts.Command = command
-		return stream(c.ctx, c, opts, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+		return c.streams.run(c.ctx, opts, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 			return h.run.Engine.Exec(ctx, alloc, task, opts)
 		})
 	})

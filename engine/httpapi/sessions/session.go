@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -29,27 +30,25 @@ const (
 	maxReason = 123
 )
 
-var errSessionOver = errors.New("the session is over")
-
 // session carries the messages of a command over a websocket.
 //
 // One goroutine reads the websocket, from the first to the last message: it
 // sees when the client goes away. A socket of this machine tells of that by
 // itself; no silence, not even of a stopped client, ends a session.
 type session struct {
+	*streams
 	conn   *websocket.Conn
 	out    []byte          // the latest message to the client
 	ctx    context.Context // done: the command is to be killed
 	cancel context.CancelCauseFunc
 
-	messages chan *api.ExecStreamingInput // closed when the client is gone
-	gone     error                        // why, once messages is closed
-	over     chan struct{}                // closed when the command has ended
+	over     chan struct{} // closed when the command has ended
 	children sync.WaitGroup
 }
 
 func newSession(ctx context.Context, conn *websocket.Conn) *session {
-	c := &session{conn: conn, messages: make(chan *api.ExecStreamingInput), over: make(chan struct{})}
+	c := &session{conn: conn, over: make(chan struct{})}
+	c.streams = newStreams(c.write)
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
@@ -73,6 +72,7 @@ func (c *session) run(command func() error) {
 		err = context.Cause(c.ctx) // which says more
 	}
 	close(c.over)
+	c.stdin.close(io.ErrClosedPipe) // what the client still sends is dropped
 	cut := time.AfterFunc(closeTime, func() { _ = c.conn.Close() })
 	defer cut.Stop()
 	_ = c.conn.WriteControl(websocket.CloseMessage, closing(err), time.Now().Add(closeTime))
@@ -95,21 +95,17 @@ func closing(err error) []byte {
 	return websocket.FormatCloseMessage(code, reason)
 }
 
-// read reads until the client is gone. What comes after the end of the command
-// is for nobody.
+// read takes in what the client sends until it is gone, which kills the command.
 func (c *session) read() {
-	defer close(c.messages)
 	c.conn.SetReadLimit(maxMessage)
 	for {
 		m, err := c.next()
 		if err != nil {
-			c.gone = err
+			c.cancel(fmt.Errorf("the client is gone: %w", err))
+			c.stdin.close(io.ErrUnexpectedEOF)
 			return
 		}
-		select {
-		case c.messages <- m:
-		case <-c.over:
-		}
+		c.take(m)
 	}
 }
 
@@ -139,21 +135,8 @@ func (c *session) ping() {
 	}
 }
 
-// Recv returns what the client sends next, and an error when it is gone.
-func (c *session) Recv() (*api.ExecStreamingInput, error) {
-	select {
-	case m, ok := <-c.messages:
-		if !ok {
-			return nil, c.gone
-		}
-		return m, nil
-	case <-c.over:
-		return nil, errSessionOver
-	}
-}
-
-// Send sends a message to the client.
-func (c *session) Send(m *api.ExecStreamingOutput) (err error) {
+// write sends a message to the client.
+func (c *session) write(m *api.ExecStreamingOutput) (err error) {
 	if c.out, err = execwire.AppendOutput(c.out[:0], m); err != nil {
 		return err
 	}

@@ -15,43 +15,53 @@ import (
 // read. Beyond that the client has to wait.
 const maxUnread = 1 << 20
 
-// messages are those of a session between a client and a command, in the format
-// of Nomad's API.
-type messages interface {
-	// Recv returns what the client sends next: input, a size, or neither to
-	// show that it is still there. It returns an error when the client is
-	// gone, and when the session has ended.
-	Recv() (*api.ExecStreamingInput, error)
-	// Send is called by one goroutine at a time.
-	Send(*api.ExecStreamingOutput) error
+// streams are those of a command. They are made of the messages that a client
+// sends, and sent to it as messages, in the format of Nomad's API.
+type streams struct {
+	stdin   input
+	sizes   chan api.TerminalSize // of the client's terminal; only the newest one is kept
+	sending sync.Mutex
+	send    func(*api.ExecStreamingOutput) error // while sending is held
 }
 
-// stream runs a command, whose streams are made of messages. Each of the two
-// outputs ends with a message that closes it, and the command's exit code is the
-// last of all; a command killed by signal n exits with 128+n. A client that goes
-// away takes the command with it.
-func stream(ctx context.Context, m messages, opts *drivers.ExecOptions, run func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	in := newInput()
-	defer in.close(io.ErrClosedPipe)
-	opts.Stdin = in
-	var sizes chan api.TerminalSize
-	if opts.Tty {
-		sizes = make(chan api.TerminalSize, 1)
-		opts.Resize = sizes
-	}
-	go receive(ctx, cancel, m, in, sizes)
+func newStreams(send func(*api.ExecStreamingOutput) error) *streams {
+	s := &streams{sizes: make(chan api.TerminalSize, 1), send: send}
+	s.stdin.change.L = &s.stdin.mu
+	return s
+}
 
-	var sending sync.Mutex
-	send := func(out *api.ExecStreamingOutput) error {
-		sending.Lock()
-		defer sending.Unlock()
-		return m.Send(out)
+// take takes in a message of the client: input, a size, or neither to show that
+// the client is still there. It is called by one goroutine at a time.
+func (s *streams) take(m *api.ExecStreamingInput) {
+	switch {
+	case m.Stdin != nil && m.Stdin.Close:
+		s.stdin.close(io.EOF)
+	case m.Stdin != nil:
+		s.stdin.write(m.Stdin.Data)
+	case m.TTYSize != nil:
+		select {
+		case <-s.sizes:
+		default:
+		}
+		s.sizes <- *m.TTYSize
 	}
+}
+
+// run runs a command with these streams. Each of the two outputs ends with a
+// message that closes it, and the command's exit code is the last message of all;
+// a command killed by signal n exits with 128+n.
+func (s *streams) run(ctx context.Context, opts *drivers.ExecOptions, run func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error)) error {
+	send := func(out *api.ExecStreamingOutput) error {
+		s.sending.Lock()
+		defer s.sending.Unlock()
+		return s.send(out)
+	}
+	opts.Stdin = &s.stdin
 	opts.Stdout = &output{func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stdout: op}) }}
 	opts.Stderr = &output{func(op *api.ExecStreamingIOOperation) error { return send(&api.ExecStreamingOutput{Stderr: op}) }}
-
+	if opts.Tty {
+		opts.Resize = s.sizes
+	}
 	result, err := run(ctx, opts)
 	if err != nil {
 		return err
@@ -63,37 +73,10 @@ func stream(ctx context.Context, m messages, opts *drivers.ExecOptions, run func
 		{Exited: true, Result: &api.ExecStreamingExitResult{ExitCode: result.ExitCode}},
 	} {
 		if err := send(out); err != nil {
-			return fmt.Errorf("cannot tell the client of the end: %w", err)
+			return fmt.Errorf("cannot send the end of the command to the client: %w", err)
 		}
 	}
 	return nil
-}
-
-// receive hands on what the client sends, until it or the session is gone.
-func receive(ctx context.Context, cancel context.CancelCauseFunc, from messages, in *input, sizes chan api.TerminalSize) {
-	for {
-		m, err := from.Recv()
-		if err != nil {
-			cancel(fmt.Errorf("the client is gone: %w", err))
-			in.close(io.ErrUnexpectedEOF)
-			return
-		}
-		switch {
-		case m.Stdin != nil && m.Stdin.Close:
-			in.close(io.EOF)
-		case m.Stdin != nil:
-			in.write(m.Stdin.Data)
-		case m.TTYSize != nil && sizes != nil:
-			select { // only the newest size counts
-			case <-sizes:
-			default:
-			}
-			select {
-			case sizes <- *m.TTYSize:
-			case <-ctx.Done():
-			}
-		}
-	}
 }
 
 // output is a writer that sends what is written as messages.
@@ -112,15 +95,9 @@ func (o *output) Write(p []byte) (int, error) {
 // waiting for the command, so that the next message, or its end, is seen.
 type input struct {
 	mu     sync.Mutex
-	change *sync.Cond
+	change sync.Cond
 	unread []byte
 	err    error // what Read returns behind the unread
-}
-
-func newInput() *input {
-	in := &input{}
-	in.change = sync.NewCond(&in.mu)
-	return in
 }
 
 func (in *input) write(p []byte) {

@@ -21,18 +21,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type client struct {
 	in   chan *api.ExecStreamingInput
 	sent []string
-	fail error // of Send
+	fail error // of send
 }
 
-func (c *client) Recv() (*api.ExecStreamingInput, error) {
-	m, ok := <-c.in
-	if !ok {
-		return nil, io.EOF
-	}
-	return m, nil
-}
-
-func (c *client) Send(m *api.ExecStreamingOutput) error {
+func (c *client) send(m *api.ExecStreamingOutput) error {
 	op := func(stream string, o *api.ExecStreamingIOOperation) {
 		if o != nil {
 			c.sent = append(c.sent, fmt.Sprintf("%s %q close=%v", stream, o.Data, o.Close))
@@ -63,7 +55,18 @@ func (c commands) ExecTaskStreaming(ctx context.Context, _ string, o *drivers.Ex
 // runs runs a command of a driver over messages.
 func runs(t *testing.T, d drivers.Driver, command []string, tty bool, c *client) error {
 	t.Helper()
-	return stream(t.Context(), c, &drivers.ExecOptions{Command: command, Tty: tty}, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	s := newStreams(c.send)
+	defer s.stdin.close(io.ErrClosedPipe)
+	go func() {
+		for m := range c.in {
+			s.take(m)
+		}
+		cancel(errors.New("the client is gone"))
+		s.stdin.close(io.ErrUnexpectedEOF)
+	}()
+	return s.run(ctx, &drivers.ExecOptions{Command: command, Tty: tty}, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
 		return drivers.ExecTask(ctx, d, "id", opts)
 	})
 }
