@@ -140,6 +140,7 @@ var homes = []home{
 	{"github.com/gorilla/websocket", "engine/httpapi/sessions cmd/client", "engine/httpapi", "sessions of commands, as Nomad's client speaks them, and faster with an engine of this machine"},
 
 	{"github.com/fsnotify/fsnotify", "cmd/neighbors engine/httpapi/files", "", "runs that begin, and files of tasks that clients follow; viper has it in already"},
+	{"github.com/hashicorp/go-hclog", "engine/httpapi/node", "", "the log of an agent, as Nomad writes its own"},
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi/rest", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},

@@ -127,7 +127,7 @@ func TestMonitor(t *testing.T) {
 	if err := f.client.Allocations().Signal(&api.Allocation{ID: id}, nil, "t", "SIGUSR1"); err != nil {
 		t.Fatal(err)
 	}
-	want := "[INFO]  client.alloc_runner.task_runner: Task event alloc_id=" + id + " task=t type=Signaling msg="
+	want := "[INFO]  client.alloc_runner.task_runner: Task event: alloc_id=" + id + " task=t type=Signaling msg="
 	if line, err := plain.ReadString('\n'); err != nil || !strings.Contains(line, want) {
 		t.Errorf("line %q, %v; want %q", line, err, want)
 	}

@@ -1,118 +1,79 @@
 package node
 
 import (
-	"encoding/json"
-	"fmt"
+	"io"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
+
+	"github.com/hashicorp/go-hclog"
 
 	"taskrun/engine/leaf/event"
 )
 
-// levels are those of a log, from the least important one.
-var levels = map[string]int{"trace": 0, "debug": 1, "info": 2, "warn": 3, "error": 4}
-
-// said is what a line of the log says.
-type said struct {
-	level  string
-	module string
-	text   string
-	pairs  []string // names and values
+// eventLog writes events as the agent of Nomad writes its log.
+type eventLog struct {
+	logger hclog.Logger
+	at     time.Time // of the event that is written
 }
 
-// words puts an event into words; of some there is nothing to say.
-func words(e event.Event) (s said, ok bool) {
-	s = said{level: "debug", module: "client.alloc_runner"}
+// newEventLog returns a log of the events from a level on, each of which is one
+// write.
+func newEventLog(out io.Writer, level hclog.Level, json bool) *eventLog {
+	l := &eventLog{}
+	l.logger = hclog.New(&hclog.LoggerOptions{
+		Output: out, Level: level, JSONFormat: json, TimeFn: func() time.Time { return l.at.UTC() },
+	})
+	return l
+}
+
+// write writes an event. Output and the like are not part of the log.
+func (l *eventLog) write(e event.Event) {
+	module, level, text := "client.alloc_runner", hclog.Debug, ""
+	var pairs []any // names and values
 	if e.Alloc != nil {
-		s.pairs = []string{"alloc_id", e.Alloc.ID}
+		pairs = []any{"alloc_id", e.Alloc.ID}
 	}
 	if e.Task != "" {
-		s.module, s.pairs = "client.alloc_runner.task_runner", append(s.pairs, "task", e.Task)
+		module, pairs = "client.alloc_runner.task_runner", append(pairs, "task", e.Task)
 	}
 	switch body := e.Body.(type) {
 	case event.TaskEvent:
-		s.level, s.text = "info", "Task event"
+		level, text = hclog.Info, "Task event"
 		if event.Fails(body.TaskEvent) {
-			s.level = "error"
+			level = hclog.Error
 		}
-		s.pairs = append(s.pairs, "type", body.Type, "msg", body.DisplayMessage)
+		pairs = append(pairs, "type", body.Type, "msg", body.DisplayMessage)
 	case event.TaskState:
-		s.text, s.pairs = "task state", append(s.pairs, "state", body.State)
+		text, pairs = "task state", append(pairs, "state", body.State)
 	case event.AllocStatus:
-		s.text, s.pairs = "allocation status", append(s.pairs, "status", body.Status, "description", body.Description)
+		text, pairs = "allocation status", append(pairs, "status", body.Status, "description", body.Description)
 	case event.AllocHealth:
-		s.text = "allocation is unhealthy"
+		text = "allocation is unhealthy"
 		if body.Healthy {
-			s.text = "allocation is healthy"
+			text = "allocation is healthy"
 		}
 	case event.Deployment:
-		s.module, s.text = "nomad.deployments_watcher", body.Description
-		s.pairs = []string{"job", body.Job, "deployment_id", body.ID, "status", body.Status}
+		module, text = "nomad.deployments_watcher", body.Description
+		pairs = []any{"job", body.Job, "deployment_id", body.ID, "status", body.Status}
 	case event.Service:
-		s.text = "service deregistered"
+		text = "service deregistered"
 		if body.Registered {
-			s.text = "service registered"
+			text = "service registered"
 		}
-		s.pairs = append(s.pairs, "service", body.Name, "id", body.ID)
+		pairs = append(pairs, "service", body.Name, "id", body.ID)
 	case event.Check:
-		s.text, s.pairs = "check", append(s.pairs, "service", body.Service, "check", body.Check, "status", body.Status)
+		text, pairs = "check", append(pairs, "service", body.Service, "check", body.Check, "status", body.Status)
 	case event.Notice:
-		s.level, s.module, s.text = "info", "taskrun", body.Text
-	default: // output
-		return s, false
+		module, level, text = "taskrun", hclog.Info, body.Text
+	default:
+		return
 	}
-	return s, true
+	l.at = e.Time
+	l.logger.Named(module).Log(level, text, pairs...)
 }
 
-// logFormat is how a log is written.
-type logFormat struct {
-	least int // level
-	json  bool
-}
-
-// line returns an event as a line of the log, nil if it is none.
-func (f logFormat) line(e event.Event) []byte {
-	s, ok := words(e)
-	if !ok || levels[s.level] < f.least {
-		return nil
-	}
-	return f.write(e.Time, s)
-}
-
-// lost tells how many lines a client has not got.
-func (f logFormat) lost(n int) []byte {
-	return f.write(time.Now(), said{
-		level: "warn", module: "taskrun", text: "Monitor dropped logs during monitor request", pairs: []string{"count", strconv.Itoa(n)},
-	})
-}
-
-// write writes a line as the agent of Nomad has it.
-func (f logFormat) write(at time.Time, s said) []byte {
-	const stamp = "2006-01-02T15:04:05.000Z0700"
-	if f.json {
-		values := map[string]string{
-			"@level": s.level, "@message": s.text, "@module": s.module, "@timestamp": at.UTC().Format(time.RFC3339Nano),
-		}
-		for i := 0; i < len(s.pairs); i += 2 {
-			values[s.pairs[i]] = s.pairs[i+1]
-		}
-		line, _ := json.Marshal(values) // texts can always be written
-		return append(line, '\n')
-	}
-	line := fmt.Appendf(nil, "%s %-7s %s: %s", at.UTC().Format(stamp), "["+strings.ToUpper(s.level)+"]", s.module, s.text)
-	for i := 0; i < len(s.pairs); i += 2 {
-		line = fmt.Appendf(line, " %s=%s", s.pairs[i], quoted(s.pairs[i+1]))
-	}
-	return append(line, '\n')
-}
-
-// quoted is a value as one word.
-func quoted(value string) string {
-	odd := func(r rune) bool { return r == '"' || r == '=' || unicode.IsSpace(r) || !unicode.IsPrint(r) }
-	if value == "" || strings.ContainsFunc(value, odd) {
-		return strconv.Quote(value)
-	}
-	return value
+// lost writes how many lines a client has not received.
+func (l *eventLog) lost(n int) {
+	l.at = time.Now()
+	l.logger.Named("taskrun").Warn("Monitor dropped logs during monitor request", "count", strconv.Itoa(n))
 }

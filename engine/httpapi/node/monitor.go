@@ -1,13 +1,15 @@
 package node
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/httpapi/rest"
@@ -24,7 +26,17 @@ const (
 // Monitor answers GET /v1/agent/monitor: a log of what happens from now on, as
 // frames or plain text.
 func (h *Handler) Monitor(r *rest.Request) error {
-	format, err := h.logFormat(r)
+	level := hclog.LevelFromString(cmp.Or(r.Query.Get("log_level"), "info"))
+	node, server := r.Query.Get("node_id"), r.Query.Get("server_id")
+	switch {
+	case level == hclog.NoLevel:
+		return rest.Fail(http.StatusBadRequest, "Unknown log level: %s", r.Query.Get("log_level"))
+	case node != "" && node != h.run.Machine.ID:
+		return rest.Fail(http.StatusNotFound, "Unknown node %q", node)
+	case server != "" && server != "leader" && server != h.run.Machine.Name:
+		return rest.Fail(http.StatusBadRequest, "unknown Nomad server %s", server)
+	}
+	asJSON, err := r.Flag("log_json")
 	if err != nil {
 		return err
 	}
@@ -33,61 +45,47 @@ func (h *Handler) Monitor(r *rest.Request) error {
 		return err
 	}
 	out := r.Frames(plain)
-	lines, stop := h.follow(r.Context(), format)
+	lines, stop := h.follow(r.Context(), level, asJSON)
 	defer stop()
 	out.End(copyLines(r.Context(), out, lines), false)
 	return nil
 }
 
-// logFormat returns how a client wants to have the log.
-func (h *Handler) logFormat(r *rest.Request) (f logFormat, err error) {
-	level := r.Query.Get("log_level")
-	if level == "" {
-		level = "info"
-	}
-	var known bool
-	if f.least, known = levels[strings.ToLower(level)]; !known {
-		return f, rest.Fail(http.StatusBadRequest, "Unknown log level: %s", level)
-	}
-	if id := r.Query.Get("node_id"); id != "" && id != h.run.Machine.ID {
-		return f, rest.Fail(http.StatusNotFound, "Unknown node %q", id)
-	}
-	if id := r.Query.Get("server_id"); id != "" && id != "leader" && id != h.run.Machine.Name {
-		return f, rest.Fail(http.StatusBadRequest, "unknown Nomad server %s", id)
-	}
-	if f.json, err = r.Flag("log_json"); err != nil {
-		return f, err
-	}
-	return f, nil
+// queue is a writer of lines that never waits: it counts those for which there is
+// no room.
+type queue struct {
+	lines chan []byte
+	lost  int
 }
 
-// follow has what happens written as lines until stop. Who does not read them
-// loses some, and nobody waits for him.
-func (h *Handler) follow(ctx context.Context, format logFormat) (lines <-chan []byte, stop func()) {
+func (q *queue) Write(line []byte) (int, error) {
+	select {
+	case q.lines <- bytes.Clone(line):
+	default:
+		q.lost++
+	}
+	return len(line), nil
+}
+
+// follow writes what happens as lines until stop. A client that does not read them
+// loses some and delays nothing.
+func (h *Handler) follow(ctx context.Context, level hclog.Level, asJSON bool) (lines <-chan []byte, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	sub := h.run.Engine.Subscribe(false)
-	written, ended := make(chan []byte, monitored), make(chan struct{})
+	out, ended := &queue{lines: make(chan []byte, monitored)}, make(chan struct{})
+	log := newEventLog(out, level, asJSON)
 	go func() {
 		defer close(ended)
 		defer sub.Close()
-		lost := 0
 		for e, ok := sub.Next(ctx); ok; e, ok = sub.Next(ctx) {
-			line := format.line(e)
-			if lost > 0 && len(written) < monitored-1 {
-				written <- format.lost(lost)
-				lost = 0
+			if lost := out.lost; lost > 0 && len(out.lines) < monitored-1 {
+				out.lost = 0
+				log.lost(lost)
 			}
-			if line == nil {
-				continue
-			}
-			select {
-			case written <- line:
-			default:
-				lost++
-			}
+			log.write(e)
 		}
 	}()
-	return written, func() {
+	return out.lines, func() {
 		cancel()
 		<-ended
 	}

@@ -1,12 +1,14 @@
 package node
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
@@ -38,7 +40,7 @@ func TestLostLines(t *testing.T) {
 		}
 		synctest.Wait()
 		alloc := e.Allocs()[0].ID
-		lines, stop := h.follow(t.Context(), logFormat{least: levels["info"]})
+		lines, stop := h.follow(t.Context(), hclog.Info, false)
 		signal := func(n int) {
 			for range n {
 				if err := e.Signal(alloc, "t", "SIGUSR1"); err != nil {
@@ -60,7 +62,7 @@ func TestLostLines(t *testing.T) {
 				t.Fatalf("line %q", line)
 			}
 		}
-		if line := string(<-lines); !strings.Contains(line, "[WARN]  taskrun: Monitor dropped logs during monitor request count=7\n") {
+		if line := string(<-lines); !strings.Contains(line, "[WARN]  taskrun: Monitor dropped logs during monitor request: count=7\n") {
 			t.Errorf("line %q", line)
 		}
 		if line := string(<-lines); !strings.Contains(line, "type=Signaling") {
@@ -88,15 +90,16 @@ func TestLogLines(t *testing.T) {
 		want string
 	}{
 		{event.Notice{Text: "hello"}, false, "2026-01-02T02:04:05.006Z [INFO]  taskrun: hello\n"},
-		{event.Notice{Text: "hello"}, true, `{"@level":"info","@message":"hello","@module":"taskrun","@timestamp":"2026-01-02T02:04:05.006Z"}` + "\n"},
+		{event.Notice{Text: "hello"}, true, `{"@level":"info","@message":"hello","@module":"taskrun","@timestamp":"2026-01-02T02:04:05.006000Z"}` + "\n"},
 		{event.Output{}, false, ""},
 		{event.TaskState{State: "running"}, false, ""}, // below the level
-		{event.TaskEvent{TaskEvent: &api.TaskEvent{Type: "a=b", DisplayMessage: ""}}, false, `2026-01-02T02:04:05.006Z [INFO]  client.alloc_runner: Task event type="a=b" msg=""` + "\n"},
-		{event.TaskEvent{TaskEvent: &api.TaskEvent{Type: `"`, DisplayMessage: "a b"}}, false, `2026-01-02T02:04:05.006Z [INFO]  client.alloc_runner: Task event type="\"" msg="a b"` + "\n"},
-		{event.TaskEvent{TaskEvent: &api.TaskEvent{Type: "\a", DisplayMessage: "é"}}, false, `2026-01-02T02:04:05.006Z [INFO]  client.alloc_runner: Task event type="\a" msg=é` + "\n"},
+		{event.TaskEvent{TaskEvent: &api.TaskEvent{Type: "a=b", DisplayMessage: ""}}, false, `2026-01-02T02:04:05.006Z [INFO]  client.alloc_runner: Task event: type=a=b msg=""` + "\n"},
+		{event.TaskEvent{TaskEvent: &api.TaskEvent{Type: `"`, DisplayMessage: "a b"}}, false, `2026-01-02T02:04:05.006Z [INFO]  client.alloc_runner: Task event: type="\"" msg="a b"` + "\n"},
+		{event.TaskEvent{TaskEvent: &api.TaskEvent{Type: "\a", DisplayMessage: "é"}}, false, `2026-01-02T02:04:05.006Z [INFO]  client.alloc_runner: Task event: type="\a" msg="é"` + "\n"},
 	} {
-		f := logFormat{least: levels["info"], json: tt.json}
-		if got := string(f.line(event.Event{Time: at, Body: tt.body})); got != tt.want {
+		var text bytes.Buffer
+		newEventLog(&text, hclog.Info, tt.json).write(event.Event{Time: at, Body: tt.body})
+		if got := text.String(); got != tt.want {
 			t.Errorf("%+v: %q\nwant %q", tt.body, got, tt.want)
 		}
 	}
