@@ -7,7 +7,6 @@ import (
 
 	"taskrun/engine/httpapi/jobs"
 	"taskrun/engine/leaf/workload"
-	"taskrun/jobspec"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -24,13 +23,10 @@ const (
 
 // Config is what a server tells of its surroundings.
 type Config struct {
-	Node    *taskenv.Node // of which nothing may be written any more
-	Version string        // of taskrun
-	DataDir string        // where the runs are
-	// Preflight makes of a job, which is canonicalized then, what the run would
-	// make of it, and returns everything that is wrong with it. A job that is
-	// dispatched is not changed. Several jobs may be checked at once.
-	Preflight func(order Order, job *api.Job) jobspec.Diagnostics
+	Node      *taskenv.Node // of which nothing may be written any more
+	Version   string        // of taskrun
+	DataDir   string        // where the runs are
+	Preflight jobs.Preflight
 	// Keys verify the tokens of workload identities that tasks send.
 	Keys *workload.Keyring
 	// Sources is what the jobs were made of, by ID, where that is known.

@@ -46,7 +46,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		}, get)
 	}
 	var (
-		job     = jobs.New(run, jobs.Config{Preflight: cfg.Preflight, Sources: cfg.Sources, StopRun: cfg.StopRun})
+		job     = jobs.New(run, cfg.Preflight, cfg.Sources, cfg.StopRun)
 		allocs  = allocations.New(run)
 		files   = files.New(run.Engine)
 		evals   = evaluations.New(run)
@@ -147,7 +147,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 
 		{"GET", "/v1/agent/self", rest.Write(node.Self)},
 		{"GET", "/v1/agent/members", rest.Write(node.Members)},
-		{"GET", "/v1/agent/servers", rest.Write(node.Servers)},
+		{"GET", "/v1/agent/servers", rest.Write(node.Peers)},
 		{"GET", "/v1/agent/monitor", node.Monitor},
 		{"GET", "/v1/agent/health", rest.Write(node.Health)},
 		{"GET", "/v1/status/leader", rest.Write(node.Leader)},

@@ -1,3 +1,5 @@
+// Package allocations serves allocations: lists and single ones, what they use,
+// and the orders to stop, restart and signal them.
 package allocations
 
 import (
@@ -6,8 +8,15 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 )
+
+// Handler serves the allocations of a run.
+type Handler struct{ run *render.Run }
+
+// New returns a handler.
+func New(run *render.Run) *Handler { return &Handler{run} }
 
 // idLength is that of a whole ID.
 const idLength = 36
@@ -26,36 +35,27 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	return alloc, nil
 }
 
-// stub is an allocation as lists show it.
-func (h *Handler) stub(a engine.Alloc) *api.AllocationListStub {
-	alloc := h.run.Allocation(a)
-	stub := alloc.Stub()
-	stub.AllocatedResources = nil // only if asked for
-	stub.JobType, stub.JobVersion = *a.Job.Type, *a.Job.Version
-	return stub
-}
-
-// stubs are those allocations that a request may see, with as much of them
-// as it wants to see.
-func (h *Handler) stubs(r *rest.Request, allocs []engine.Alloc) ([]*api.AllocationListStub, error) {
+// stubs returns those allocations that a request may see and that keep lets pass,
+// with as much of them as it wants to see.
+func (h *Handler) stubs(r *rest.Request, keep func(engine.Alloc) bool) ([]*api.AllocationListStub, error) {
 	resources, err := r.Flag("resources")
 	if err != nil {
 		return nil, err
 	}
-	states := true
-	if r.Query.Get("task_states") != "" {
-		if states, err = r.Flag("task_states"); err != nil {
-			return nil, err
-		}
+	states, err := r.FlagOr("task_states", true)
+	if err != nil {
+		return nil, err
 	}
 	stubs := []*api.AllocationListStub{}
-	for _, a := range allocs {
-		if !r.InNamespace(*a.Job.Namespace) {
+	for _, a := range h.run.Engine.Allocs() {
+		if !keep(a) || !r.InNamespace(*a.Job.Namespace) {
 			continue
 		}
-		stub := h.stub(a)
+		alloc := h.run.Allocation(a)
+		stub := alloc.Stub()
+		stub.JobType, stub.JobVersion, stub.AllocatedResources = *a.Job.Type, *a.Job.Version, nil
 		if resources {
-			stub.AllocatedResources = h.run.Allocation(a).AllocatedResources
+			stub.AllocatedResources = alloc.AllocatedResources
 		}
 		if !states {
 			stub.TaskStates = nil

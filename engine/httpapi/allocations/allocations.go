@@ -14,7 +14,7 @@ import (
 // and by age otherwise.
 func (h *Handler) List(r *rest.Request) (any, error) {
 	prefix := rest.PlainID(r.Query.Get("prefix"))
-	stubs, err := h.stubs(r, h.those(func(a engine.Alloc) bool { return strings.HasPrefix(rest.PlainID(a.ID), prefix) }))
+	stubs, err := h.stubs(r, func(a engine.Alloc) bool { return strings.HasPrefix(rest.PlainID(a.ID), prefix) })
 	if err != nil {
 		return nil, err
 	}
@@ -29,18 +29,18 @@ func (h *Handler) List(r *rest.Request) (any, error) {
 // OfJob answers GET /v1/job/:id/allocations; of a job that is not known there
 // are none.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	return h.stubs(r, h.those(func(a engine.Alloc) bool { return a.Alloc.Job == r.ID }))
+	return h.stubs(r, func(a engine.Alloc) bool { return a.Alloc.Job == r.ID })
 }
 
 // OfDeployment answers GET /v1/deployment/allocations/:id.
 func (h *Handler) OfDeployment(r *rest.Request) (any, error) {
-	return h.plain(r, func(a engine.Alloc) bool { return a.Deployment == r.ID })
+	return h.stubs(r, func(a engine.Alloc) bool { return a.Deployment == r.ID })
 }
 
 // OfEvaluation answers GET /v1/evaluation/:id/allocations: those that were
 // placed because of it.
 func (h *Handler) OfEvaluation(r *rest.Request) (any, error) {
-	return h.plain(r, func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
+	return h.stubs(r, func(a engine.Alloc) bool { return h.run.Tracker.Alloc(a.ID).Evaluation == r.ID })
 }
 
 // OfNode answers GET /v1/node/:id/allocations, with whole allocations.
@@ -58,25 +58,4 @@ func (h *Handler) OfNode(r *rest.Request) (any, error) {
 		}
 	}
 	return list, nil
-}
-
-// those are the allocations that keep lets pass.
-func (h *Handler) those(keep func(engine.Alloc) bool) (found []engine.Alloc) {
-	for _, a := range h.run.Engine.Allocs() {
-		if keep(a) {
-			found = append(found, a)
-		}
-	}
-	return found
-}
-
-// plain are stubs for a list without parameters.
-func (h *Handler) plain(r *rest.Request, keep func(engine.Alloc) bool) (any, error) {
-	stubs := []*api.AllocationListStub{}
-	for _, a := range h.those(keep) {
-		if r.InNamespace(*a.Job.Namespace) {
-			stubs = append(stubs, h.stub(a))
-		}
-	}
-	return stubs, nil
 }

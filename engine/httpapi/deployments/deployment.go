@@ -4,11 +4,11 @@ package deployments
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
 )
@@ -31,52 +31,41 @@ func (h *Handler) Latest(r *rest.Request) (any, error) {
 
 // OfJob answers GET /v1/job/:id/deployments, the newest first.
 func (h *Handler) OfJob(r *rest.Request) (any, error) {
-	list := []*api.Deployment{}
-	for _, d := range visible(h.run.Look(), r, r.ID) {
-		list = append([]*api.Deployment{d}, list...)
-	}
+	list := append([]*api.Deployment{}, visible(h.run.Look(), r, r.ID)...)
+	slices.Reverse(list)
 	return list, nil
 }
 
 // List answers GET /v1/deployments.
 func (h *Handler) List(r *rest.Request) (any, error) {
-	now, list := h.run.Look(), []*api.Deployment{}
-	for _, j := range now.Jobs {
-		for _, d := range visible(now, r, *j.ID) {
-			if strings.HasPrefix(rest.PlainID(d.ID), rest.PlainID(r.Query.Get("prefix"))) {
-				list = append(list, d)
-			}
-		}
-	}
+	prefix := rest.PlainID(r.Query.Get("prefix"))
+	list := slices.DeleteFunc(h.all(r), func(d *api.Deployment) bool { return !strings.HasPrefix(rest.PlainID(d.ID), prefix) })
 	return rest.Page(r, list, func(d *api.Deployment) string { return d.ID })
 }
 
 // Get answers GET /v1/deployment/:id.
-func (h *Handler) Get(r *rest.Request) (any, error) {
-	now := h.run.Look()
-	for _, j := range now.Jobs {
-		for _, d := range visible(now, r, *j.ID) {
-			if d.ID == r.ID {
-				return d, nil
-			}
+func (h *Handler) Get(r *rest.Request) (any, error) { return h.find(r) }
+
+// find returns the deployment that a request is about.
+func (h *Handler) find(r *rest.Request) (*api.Deployment, error) {
+	for _, d := range h.all(r) {
+		if d.ID == r.ID {
+			return d, nil
 		}
 	}
 	return nil, rest.Fail(http.StatusNotFound, "deployment not found")
 }
 
-// findByID returns the deployment that a request is about.
-func (h *Handler) findByID(r *rest.Request) (engine.Deployment, bool) {
-	for _, j := range h.run.Look().Jobs {
-		for _, d := range h.run.Engine.Deployments(*j.ID) {
-			if d.ID == r.ID && r.InNamespace(*j.Namespace) {
-				return d, true
-			}
-		}
+// all returns the deployments that a request may see.
+func (h *Handler) all(r *rest.Request) (list []*api.Deployment) {
+	now := h.run.Look()
+	for _, j := range now.Jobs {
+		list = append(list, visible(now, r, *j.ID)...)
 	}
-	return engine.Deployment{}, false
+	return list
 }
 
-// visible are the deployments of a job that a request may see.
+// visible returns the deployments of a job that a request may see.
 func visible(now *render.Snapshot, r *rest.Request, job string) []*api.Deployment {
 	if j := now.Job(job); j == nil || !r.InNamespace(*j.Namespace) {
 		return nil
@@ -87,13 +76,9 @@ func visible(now *render.Snapshot, r *rest.Request, job string) []*api.Deploymen
 // RefuseUnblock answers PUT /v1/deployment/unblock/:id: deployments wait for
 // those of other regions only.
 func (h *Handler) RefuseUnblock(r *rest.Request) error {
-	now := h.run.Look()
-	for _, j := range now.Jobs {
-		for _, d := range now.Deployments(*j.ID) {
-			if d.ID == r.ID {
-				return rest.Fail(http.StatusBadRequest, "can't unblock a deployment that is not blocked: it is %s", d.Status)
-			}
-		}
+	d, err := h.find(r)
+	if err != nil {
+		return err
 	}
-	return rest.Fail(http.StatusNotFound, "deployment not found")
+	return rest.Fail(http.StatusBadRequest, "can't unblock a deployment that is not blocked: it is %s", d.Status)
 }

@@ -54,18 +54,18 @@ func (h *Handler) order(r *rest.Request, named string, do func() error) (any, er
 	if named != "" && named != r.ID {
 		return nil, rest.Fail(http.StatusBadRequest, "Deployment ID does not match")
 	}
-	before, ok := h.findByID(r)
-	if !ok {
-		return nil, rest.Fail(http.StatusNotFound, "deployment not found")
+	before, err := h.find(r)
+	if err != nil {
+		return nil, err
 	}
 	if err := do(); err != nil {
 		return nil, err
 	}
 	answer := &deploymentChanged{}
-	if after := h.run.Engine.Deployments(before.Job); len(after) > 0 && after[len(after)-1].Version > before.Version {
-		answer.RevertedJobVersion = h.revertedTo(before.Job, after[len(after)-1].Version)
+	if after := h.run.Engine.Deployments(before.JobID); len(after) > 0 && after[len(after)-1].Version > before.JobVersion {
+		answer.RevertedJobVersion = h.revertedTo(before.JobID, after[len(after)-1].Version)
 	}
-	answer.EvalID, answer.EvalCreateIndex = h.run.Tracker.Evaluated(before.Job, "", event.DeploymentWatcher)
+	answer.EvalID, answer.EvalCreateIndex = h.run.Tracker.Evaluated(before.JobID, "", event.DeploymentWatcher)
 	answer.Index, answer.DeploymentModifyIndex = answer.EvalCreateIndex, answer.EvalCreateIndex
 	r.SetIndex(answer.Index)
 	return answer, nil

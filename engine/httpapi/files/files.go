@@ -150,11 +150,9 @@ func (h *Handler) ReadAt(r *rest.Request) error {
 	if err != nil || offset < 0 {
 		return rest.Fail(http.StatusBadRequest, "error parsing offset: %q is no number of bytes", r.Query.Get("offset"))
 	}
-	limit := int64(0)
-	if raw := r.Query.Get("limit"); raw != "" {
-		if limit, err = strconv.ParseInt(raw, 10, 64); err != nil {
-			return rest.Fail(http.StatusBadRequest, "error parsing limit: %v", err)
-		}
+	limit, err := r.Number("limit")
+	if err != nil {
+		return err
 	}
 	return h.sendPart(r, offset, limit)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -38,14 +37,15 @@ type fileStream struct {
 // the file and, unless the request says otherwise, of what is still to come,
 // until the client leaves or the file is gone.
 func (h *Handler) Stream(r *rest.Request) error {
-	follow := true
-	if r.Query.Get("follow") != "" {
-		var err error
-		if follow, err = r.Flag("follow"); err != nil {
-			return err
-		}
+	follow, err := r.FlagOr("follow", true)
+	if err != nil {
+		return err
 	}
 	offset, err := r.Number("offset")
+	if err != nil {
+		return err
+	}
+	fromEnd, err := r.FromEnd()
 	if err != nil {
 		return err
 	}
@@ -59,12 +59,8 @@ func (h *Handler) Stream(r *rest.Request) error {
 		return err
 	}
 	defer f.Close()
-	switch r.Query.Get("origin") {
-	case "", "start":
-	case "end":
+	if fromEnd {
 		offset = info.Size() - offset
-	default:
-		return rest.Fail(http.StatusBadRequest, "origin must be start or end")
 	}
 	stream := fileStream{Frames: r.Frames(false), place: p, file: f, offset: min(max(0, offset), info.Size())}
 	if follow {

@@ -36,14 +36,13 @@ func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
 	default:
 		return q, rest.Fail(http.StatusBadRequest, "must provide log type (stdout/stderr)")
 	}
-	if q.follow, err = r.Flag("follow"); err != nil {
-		return q, err
-	}
-	if q.plain, err = r.Flag("plain"); err != nil {
-		return q, err
-	}
-	if q.silent, err = r.Flag("silent"); err != nil {
-		return q, err
+	for _, flag := range []struct {
+		name string
+		is   *bool
+	}{{"follow", &q.follow}, {"plain", &q.plain}, {"silent", &q.silent}} {
+		if *flag.is, err = r.Flag(flag.name); err != nil {
+			return q, err
+		}
 	}
 	if q.silent && (q.plain || !q.follow) {
 		return q, rest.Fail(http.StatusBadRequest, "silent goes together with follow, and not with plain")
@@ -51,12 +50,12 @@ func (h *Handler) logsQuery(r *rest.Request) (q logsQuery, err error) {
 	if q.offset, err = r.Number("offset"); err != nil {
 		return q, err
 	}
-	switch r.Query.Get("origin") {
-	case "", "start":
-	case "end":
+	fromEnd, err := r.FromEnd()
+	if err != nil {
+		return q, err
+	}
+	if fromEnd {
 		q.whence = io.SeekEnd
-	default:
-		return q, rest.Fail(http.StatusBadRequest, "origin must be start or end")
 	}
 	return q, h.findLogs(&q)
 }

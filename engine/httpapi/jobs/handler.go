@@ -20,17 +20,10 @@ const (
 	OrderDispatch
 )
 
-// Config is what the orders for jobs need besides the engine.
-type Config struct {
-	// Preflight makes of a job, which is canonicalized then, what the run would
-	// make of it, and returns everything that is wrong with it. A job that is
-	// dispatched is not changed. Several jobs may be checked at once.
-	Preflight func(order Order, job *api.Job) jobspec.Diagnostics
-	// Sources is what the jobs were made of, by ID, where that is known.
-	Sources map[string]*api.JobSubmission
-	// StopRun, if set, stops or kills everything that the engine runs.
-	StopRun func(kill bool)
-}
+// Preflight makes of a job, which is canonicalized then, what the run would make
+// of it, and returns everything that is wrong with it. A job that is dispatched is
+// not changed. Several jobs may be checked at once.
+type Preflight = func(order Order, job *api.Job) jobspec.Diagnostics
 
 // jobsAtOnce is how many requests with a job are carried out at a time.
 const jobsAtOnce = 2
@@ -38,15 +31,17 @@ const jobsAtOnce = 2
 // Handler serves the jobs of a run.
 type Handler struct {
 	run         *render.Run
-	cfg         Config
+	preflight   Preflight
+	stopRun     func(kill bool) // of everything that the engine runs; may be nil
 	submissions submissions
 	slots       chan struct{} // one for each request with a job
 }
 
-// New returns a handler.
-func New(run *render.Run, cfg Config) *Handler {
-	h := &Handler{run: run, cfg: cfg, slots: make(chan struct{}, jobsAtOnce)}
-	for id, source := range cfg.Sources {
+// New returns a handler. Sources is what the jobs were made of, by ID, where that
+// is known.
+func New(run *render.Run, preflight Preflight, sources map[string]*api.JobSubmission, stopRun func(kill bool)) *Handler {
+	h := &Handler{run: run, preflight: preflight, stopRun: stopRun, slots: make(chan struct{}, jobsAtOnce)}
+	for id, source := range sources {
 		h.submissions.keep(id, 0, source)
 	}
 	return h

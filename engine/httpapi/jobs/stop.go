@@ -34,8 +34,12 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 	if err != nil {
 		return answer, nil //nolint:nilerr // as in Nomad
 	}
-	if how := r.Query.Get("run"); how != "" {
-		return answer, h.stopRun(how)
+	if how := r.Query.Get("run"); how != "" { // taskrun's own: the whole run
+		if h.stopRun == nil || how != "stop" && how != "kill" {
+			return nil, rest.Fail(http.StatusBadRequest, "Failed to parse value of %q (%v): it is stop or kill", "run", how)
+		}
+		h.stopRun(how == "kill")
+		return answer, nil
 	}
 	stopped, err := h.run.Engine.StopJob(r.ID, purge)
 	if err != nil {
@@ -51,14 +55,4 @@ func (h *Handler) Stop(r *rest.Request) (any, error) {
 	}
 	r.SetIndex(answer.Index)
 	return answer, nil
-}
-
-// stopRun stops the whole run that a job belongs to: how is stop or kill. That
-// is a parameter of taskrun's own.
-func (h *Handler) stopRun(how string) error {
-	if h.cfg.StopRun == nil || how != "stop" && how != "kill" {
-		return rest.Fail(http.StatusBadRequest, "Failed to parse value of %q (%v): it is stop or kill", "run", how)
-	}
-	h.cfg.StopRun(how == "kill")
-	return nil
 }

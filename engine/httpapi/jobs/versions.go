@@ -83,7 +83,7 @@ func (h *Handler) checkJob(order Order, job *api.Job) (warnings, faults []string
 	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
 		return nil, []string{err.Error()}
 	}
-	for _, p := range h.cfg.Preflight(order, job) {
+	for _, p := range h.preflight(order, job) {
 		if p.Severity == jobspec.Error {
 			faults = append(faults, p.Error())
 		} else {

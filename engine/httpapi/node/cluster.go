@@ -2,6 +2,7 @@ package node
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -19,15 +20,8 @@ const (
 // Leader answers GET /v1/status/leader.
 func (h *Handler) Leader(*rest.Request) (any, error) { return serverRPC, nil }
 
-// Peers answers GET /v1/status/peers.
-func (h *Handler) Peers(*rest.Request) (any, error) {
-	return []string{serverRPC}, nil
-}
-
-// Servers answers GET /v1/agent/servers.
-func (h *Handler) Servers(*rest.Request) (any, error) {
-	return []string{serverRPC}, nil
-}
+// Peers answers GET /v1/status/peers and GET /v1/agent/servers.
+func (h *Handler) Peers(*rest.Request) (any, error) { return []string{serverRPC}, nil }
 
 // Members answers GET /v1/agent/members.
 func (h *Handler) Members(*rest.Request) (any, error) {
@@ -66,42 +60,34 @@ func (h *Handler) Health(r *rest.Request) (any, error) {
 
 // Namespaces answers GET /v1/namespaces.
 func (h *Handler) Namespaces(r *rest.Request) (any, error) {
-	list := []*api.Namespace{}
-	for _, n := range h.run.Namespaces() {
-		if strings.HasPrefix(n.Name, r.Query.Get("prefix")) {
-			list = append(list, n)
-		}
-	}
-	return rest.Page(r, list, func(n *api.Namespace) string { return n.Name })
+	return listed(r, h.run.Namespaces(), func(n *api.Namespace) string { return n.Name })
 }
 
 // Namespace answers GET /v1/namespace/:name.
 func (h *Handler) Namespace(r *rest.Request) (any, error) {
-	for _, n := range h.run.Namespaces() {
-		if n.Name == r.ID {
-			return n, nil
-		}
-	}
-	return nil, rest.Fail(http.StatusNotFound, "Namespace not found")
+	return named(r, h.run.Namespaces(), func(n *api.Namespace) string { return n.Name }, "Namespace not found")
 }
 
 // Pools answers GET /v1/node/pools.
 func (h *Handler) Pools(r *rest.Request) (any, error) {
-	list := []*api.NodePool{}
-	for _, p := range h.run.Pools() {
-		if strings.HasPrefix(p.Name, r.Query.Get("prefix")) {
-			list = append(list, p)
-		}
-	}
-	return rest.Page(r, list, func(p *api.NodePool) string { return p.Name })
+	return listed(r, h.run.Pools(), func(p *api.NodePool) string { return p.Name })
 }
 
 // Pool answers GET /v1/node/pool/:name.
 func (h *Handler) Pool(r *rest.Request) (any, error) {
-	for _, p := range h.run.Pools() {
-		if p.Name == r.ID {
-			return p, nil
-		}
+	return named(r, h.run.Pools(), func(p *api.NodePool) string { return p.Name }, "node pool not found")
+}
+
+// listed returns the page of a list that a request asks for, of the names with its
+// prefix.
+func listed[T any](r *rest.Request, list []T, name func(T) string) (any, error) {
+	return rest.Page(r, slices.DeleteFunc(list, func(v T) bool { return !strings.HasPrefix(name(v), r.Query.Get("prefix")) }), name)
+}
+
+// named returns the object of a list that a request names.
+func named[T any](r *rest.Request, list []T, name func(T) string, unknown string) (any, error) {
+	if i := slices.IndexFunc(list, func(v T) bool { return name(v) == r.ID }); i >= 0 {
+		return list[i], nil
 	}
-	return nil, rest.Fail(http.StatusNotFound, "node pool not found")
+	return nil, rest.Fail(http.StatusNotFound, "%s", unknown)
 }

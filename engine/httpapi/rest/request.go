@@ -29,10 +29,13 @@ type Request struct {
 }
 
 // Flag returns a boolean parameter; absent is false, and so is an empty one.
-func (r *Request) Flag(name string) (bool, error) {
+func (r *Request) Flag(name string) (bool, error) { return r.FlagOr(name, false) }
+
+// FlagOr is Flag with the value of an absent or empty one.
+func (r *Request) FlagOr(name string, absent bool) (bool, error) {
 	raw := r.Query.Get(name)
 	if raw == "" {
-		return false, nil
+		return absent, nil
 	}
 	v, err := strconv.ParseBool(raw)
 	if err != nil {
@@ -52,6 +55,17 @@ func (r *Request) Number(name string) (int64, error) {
 		return 0, Fail(http.StatusBadRequest, "error parsing %s: %v", name, err)
 	}
 	return n, nil
+}
+
+// FromEnd reports whether an offset counts from the end, by the parameter origin.
+func (r *Request) FromEnd() (bool, error) {
+	switch r.Query.Get("origin") {
+	case "", "start":
+		return false, nil
+	case "end":
+		return true, nil
+	}
+	return false, Fail(http.StatusBadRequest, "origin must be start or end")
 }
 
 // InNamespace reports whether the request asks for objects of a namespace.

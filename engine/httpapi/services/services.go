@@ -57,8 +57,10 @@ func (h *Handler) Get(r *rest.Request) (any, error) {
 	if choose := r.Query.Get("choose"); choose != "" {
 		return chosen(instances, choose)
 	}
-	return rest.Page(r, instances, func(i *api.ServiceRegistration) string { return i.ID })
+	return rest.Page(r, instances, idOf)
 }
+
+func idOf(i *api.ServiceRegistration) string { return i.ID }
 
 // chosen returns the n instances that a key prefers, always the same for the
 // same key as long as they are there (rendezvous hashing).
@@ -82,7 +84,7 @@ func (h *Handler) OfJob(r *rest.Request) (any, error) {
 		return nil, err
 	}
 	ofJob := func(i *service.Instance) bool { return i.JobID == r.ID }
-	return rest.Page(r, h.registrations(r, ofJob), func(i *api.ServiceRegistration) string { return i.ID })
+	return rest.Page(r, h.registrations(r, ofJob), idOf)
 }
 
 // OfAllocation answers GET /v1/allocation/:id/services.
@@ -90,7 +92,7 @@ func (h *Handler) OfAllocation(r *rest.Request) (any, error) {
 	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
 		return nil, rest.Fail(http.StatusNotFound, "alloc not found")
 	}
-	return rest.Page(r, h.registrations(r, service.OfAlloc(r.ID)), func(i *api.ServiceRegistration) string { return i.ID })
+	return rest.Page(r, h.registrations(r, service.OfAlloc(r.ID)), idOf)
 }
 
 // Delete answers DELETE /v1/service/:name/:id.
