@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -79,9 +80,8 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 			diags = append(diags, p.setOutside(v, value.Value, "value from "+value.At.File, value.At.hcl())...)
 			continue
 		}
-		if near := diagnostic.Nearest(name, p.variables.names()); near != "" {
-			diags = append(diags, diagnostic.Warning(value.At.hcl(), fmt.Sprintf("the job file does not declare a variable %q", name), "",
-				fmt.Sprintf("did you mean %q?", near)))
+		if remedy := diagnostic.DidYouMean(name, p.variables.names()); remedy != "" {
+			diags = append(diags, diagnostic.Warning(value.At.hcl(), fmt.Sprintf("the job file does not declare a variable %q", name), "", remedy))
 		}
 	}
 	return diags
@@ -126,10 +126,7 @@ func (p *parser) undeclared() hcl.DiagnosticSeverity {
 
 // declare says how to declare a variable, or which one was meant.
 func (p *parser) declare(name string) string {
-	if near := diagnostic.Nearest(name, p.variables.names()); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
-	}
-	return fmt.Sprintf(`declare it: variable "%s" {}`, name)
+	return cmp.Or(diagnostic.DidYouMean(name, p.variables.names()), fmt.Sprintf(`declare it: variable "%s" {}`, name))
 }
 
 // setFromText sets a variable from text that comes from the shell: as it is

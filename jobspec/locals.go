@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
 )
 
@@ -62,7 +63,7 @@ func (p *parser) declareLocals(file *fileForm) hcl.Diagnostics {
 	for _, block := range file.Locals {
 		attributes, moreDiags := block.Body.JustAttributes()
 		diags = append(diags, moreDiags...)
-		for _, a := range inOrder(attributes) {
+		for _, a := range decode.InOrder(attributes) {
 			if first := p.locals[a.Name]; first != nil {
 				diags = append(diags, diagnostic.Warning(a.NameRange, fmt.Sprintf("local %q is given twice", a.Name),
 					fmt.Sprintf("this one takes the place of the one on line %d", first.at.Start.Line), "rename one of them, or delete it"))

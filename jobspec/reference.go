@@ -57,8 +57,8 @@ func isRuntimeName(root string) bool {
 // whatElse suggests what an unknown reference may have been meant to be. Behind
 // these dollars a text keeps its ${.
 func whatElse(ref evaluate.Reference, dollars string) string {
-	if near := diagnostic.Nearest(ref.Root, append(runtimeRoots(), "var", "local")); near != "" {
-		return fmt.Sprintf("did you mean %q?", near)
+	if remedy := diagnostic.DidYouMean(ref.Root, append(runtimeRoots(), "var", "local")); remedy != "" {
+		return remedy
 	}
 	if ref.Bare {
 		return fmt.Sprintf("for a text, write %q", strings.TrimSuffix(strings.TrimPrefix(ref.Text, "${"), "}"))
@@ -69,8 +69,9 @@ func whatElse(ref evaluate.Reference, dollars string) string {
 // stretches are ranges of one file that do not overlap, in order.
 type stretches []Range
 
-// isTemplateData reports whether a path is the data of a template block. No run looks for references
-// there, and ${name} belongs to the script that the template holds.
+// isTemplateData reports whether a path is the data of a template block. No run
+// looks for references there, and ${name} belongs to the script that the template
+// holds.
 func isTemplateData(path Path) bool {
 	parent, ok := strings.CutSuffix(string(path), ".data")
 	return ok && Path(parent).Name() == "template"

@@ -34,9 +34,6 @@ func Register(job *api.Job) {
 			if task.KillTimeout != nil && *task.KillTimeout == 0 {
 				task.KillTimeout = new(defaultKillTimeout)
 			}
-			if task.KillTimeout != nil && *task.KillTimeout == 0 {
-				task.KillTimeout = new(defaultKillTimeout)
-			}
 			registerServices(task.Services, *job.Name, *group.Name, task.Name)
 			for _, s := range task.Services {
 				s.TaskName = task.Name

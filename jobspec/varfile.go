@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/syntax"
 )
@@ -65,7 +66,7 @@ func (p *parser) setFromFile(file varFile) hcl.Diagnostics {
 		return diags
 	}
 	attributes, diags := file.body.JustAttributes()
-	for _, a := range inOrder(attributes) {
+	for _, a := range decode.InOrder(attributes) {
 		p.conceal.names[a.Name] = true
 		v := p.variables[a.Name]
 		if v == nil {

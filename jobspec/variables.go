@@ -13,6 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
 )
 
@@ -69,7 +70,7 @@ func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
 	for _, block := range file.Defaults {
 		attributes, moreDiags := block.Body.JustAttributes()
 		diags = append(diags, moreDiags...)
-		for _, a := range inOrder(attributes) {
+		for _, a := range decode.InOrder(attributes) {
 			v := &variable{name: a.Name, declared: a.NameRange}
 			declared = append(declared, v)
 			diags = append(diags, p.setDefault(v, a.Expr)...)
@@ -197,13 +198,6 @@ func explainConstant(diags hcl.Diagnostics, where string) hcl.Diagnostics {
 		}
 	}
 	return diags
-}
-
-// inOrder returns attributes as they stand in the source.
-func inOrder(attributes hcl.Attributes) []*hcl.Attribute {
-	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
 }
 
 // isBlank reports whether there is nothing to read in text.

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -93,7 +94,7 @@ func contentOfNative(body *hclsyntax.Body) content {
 	for _, a := range body.Attributes {
 		c.attributes = append(c.attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
 	}
-	sortAttributes(c.attributes)
+	slices.SortFunc(c.attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
 	for _, b := range body.Blocks {
 		converted := block{name: b.Type, at: b.TypeRange, header: b.DefRange(), open: b.OpenBraceRange, body: b.Body}
 		for i, text := range b.Labels {
@@ -127,15 +128,17 @@ func (d *Decoder) contentOfJSON(body hcl.Body, s *hcl.BodySchema) content {
 
 func attributesOf(found hcl.Attributes) []attribute {
 	attributes := make([]attribute, 0, len(found))
-	for _, a := range found {
+	for _, a := range InOrder(found) {
 		attributes = append(attributes, attribute{name: a.Name, at: a.NameRange, expr: a.Expr})
 	}
-	sortAttributes(attributes)
 	return attributes
 }
 
-func sortAttributes(attributes []attribute) {
-	slices.SortFunc(attributes, func(a, b attribute) int { return cmp.Compare(a.at.Start.Byte, b.at.Start.Byte) })
+// InOrder returns attributes as they stand in the source.
+func InOrder(attributes hcl.Attributes) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
+	})
 }
 
 // anything reads a body without a schema.

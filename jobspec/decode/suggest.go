@@ -11,15 +11,11 @@ import (
 )
 
 func unknownName(what, name string, at hcl.Range, where string, known []string) *hcl.Diagnostic {
-	remedy := ""
-	if near := diagnostic.Nearest(name, known); near != "" {
-		remedy = fmt.Sprintf("did you mean %q?", near)
-	}
 	detail := ""
 	if len(known) <= 6 { // more would not be read
 		detail = fmt.Sprintf("it may hold %s", strings.Join(slices.Sorted(slices.Values(known)), ", "))
 	}
-	return diagnostic.Error(at, fmt.Sprintf("unknown %s %q in %s", what, name, where), detail, remedy)
+	return diagnostic.Error(at, fmt.Sprintf("unknown %s %q in %s", what, name, where), detail, diagnostic.DidYouMean(name, known))
 }
 
 func (s *schema) names() []string {

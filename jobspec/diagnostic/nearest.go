@@ -1,20 +1,36 @@
 package diagnostic
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
-// Nearest returns the name among known that name is most likely a slip for, or
-// "" if none is near enough.
+// Nearest returns the name among known that name is most likely a slip for, in
+// whichever case, or "" if none is near enough.
 func Nearest(name string, known []string) string {
 	best, distance := "", min(len(name)/3, maxSlips)
 	if len(name) > maxName || len(known) > maxKnown {
 		return ""
 	}
 	for _, candidate := range slices.Sorted(slices.Values(known)) {
-		if d := slips(name, candidate); d > 0 && (d < distance || best == "" && d == distance) {
+		if candidate == name {
+			continue
+		}
+		if d := slips(strings.ToLower(name), strings.ToLower(candidate)); d < distance || best == "" && d == distance {
 			best, distance = candidate, d
 		}
 	}
 	return best
+}
+
+// DidYouMean returns `did you mean "x"?` for the name nearest to what was
+// written, and "" if none is near.
+func DidYouMean(written string, known []string) string {
+	if near := Nearest(written, known); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return ""
 }
 
 const (

@@ -21,7 +21,7 @@ func (p *parser) noteSecret(a *hcl.Attribute) {
 // Exposed returns a warning if secrets are written in the file and other users
 // may read it: Vault secrets and Nomad variables, whatever they hold.
 func (s *Set) Exposed() (jobspec.Diagnostic, bool) {
-	if s == nil || !s.secretive {
+	if !s.secretive {
 		return jobspec.Diagnostic{}, false
 	}
 	info, err := os.Stat(s.File)

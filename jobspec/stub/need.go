@@ -1,6 +1,9 @@
 package stub
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // The kinds of blocks that can be needed.
 const (
@@ -11,6 +14,19 @@ const (
 	VolumeBlock   = "host_volume"
 )
 
+// kinds are the names of the blocks in messages, an example of their content,
+// and the lines of a block that is to be filled in.
+var kinds = map[string]struct {
+	words, example string
+	lines          []string
+}{
+	NomadVariable: {"Nomad variable", ` { NAME = "…" }`, nil},
+	ConsulKey:     {"Consul key", ` { value = "…" }`, []string{`  value = ""`}},
+	VaultSecret:   {"Vault secret", ` { NAME = "…" }`, nil},
+	ServiceBlock:  {"service", " { port = … }", []string{`  address = "127.0.0.1"`, "  port = 0"}},
+	VolumeBlock:   {"host volume", ` { path = "…" }`, []string{`  path = ""`}},
+}
+
 // Need is a block of the stubs file that a job asks for.
 type Need struct {
 	Kind  string
@@ -18,38 +34,10 @@ type Need struct {
 }
 
 // Words names the kind of thing.
-func (n Need) Words() string {
-	switch n.Kind {
-	case ConsulKey:
-		return "Consul key"
-	case NomadVariable:
-		return "Nomad variable"
-	case VaultSecret:
-		return "Vault secret"
-	case ServiceBlock:
-		return "service"
-	case VolumeBlock:
-		return "host volume"
-	default:
-		return n.Kind
-	}
-}
+func (n Need) Words() string { return cmp.Or(kinds[n.Kind].words, n.Kind) }
 
 // Block shows how the block is written.
-func (n Need) Block() string {
-	switch n.Kind {
-	case ConsulKey:
-		return fmt.Sprintf(`consul_key %q { value = "…" }`, n.Label)
-	case NomadVariable, VaultSecret:
-		return fmt.Sprintf(`%s %q { NAME = "…" }`, n.Kind, n.Label)
-	case ServiceBlock:
-		return fmt.Sprintf(`service %q { port = … }`, n.Label)
-	case VolumeBlock:
-		return fmt.Sprintf(`host_volume %q { path = "…" }`, n.Label)
-	default:
-		return fmt.Sprintf("%s %q", n.Kind, n.Label)
-	}
-}
+func (n Need) Block() string { return fmt.Sprintf("%s %q%s", n.Kind, n.Label, kinds[n.Kind].example) }
 
 // VariableLabel is the label of the block of a Nomad variable.
 func VariableLabel(path, namespace string) string {

@@ -14,9 +14,6 @@ import (
 // was replaced lie in the block that replaced it.
 func (s *Set) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
 	used = map[int]bool{}
-	if s == nil {
-		return used
-	}
 	for i, g := range job.TaskGroups {
 		for k, t := range g.Tasks {
 			path := strings.Join([]string{text(job.ID, job.Name), text(g.Name), t.Name}, "/")

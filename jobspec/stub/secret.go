@@ -16,9 +16,6 @@ type Secret struct {
 // Secret returns the secret at a path of Vault. As with Vault's own clients,
 // "kv/web" finds "kv/data/web" where that is what there is.
 func (s *Set) Secret(path string) (Secret, bool) {
-	if s == nil {
-		return Secret{}, false
-	}
 	if data, ok := s.secrets[path]; ok {
 		return Secret{path, data, isKV2(path)}, true
 	}
@@ -44,9 +41,6 @@ func isKV2(path string) bool {
 // Vault lists it: names, and folders with a slash. A KV engine of version 2 is
 // listed below "metadata", which Vault's clients let their users leave out.
 func (s *Set) SecretNames(path string) []string {
-	if s == nil {
-		return nil
-	}
 	names := map[string]bool{}
 	for full := range s.secrets {
 		folder := strings.Trim(path, "/") + "/"

@@ -15,8 +15,7 @@ import (
 // DefaultName is the name of the file beside a job file.
 const DefaultName = "taskrun.hcl"
 
-// A Set holds the stubs of a stubs file. It does not change. The nil Set is
-// empty.
+// A Set holds the stubs of a stubs file. It does not change.
 type Set struct {
 	// File is the name of the file, for messages.
 	File string
@@ -97,9 +96,6 @@ type Rehearsal struct {
 
 // Rehearsal returns what a task does in a rehearsal; nil: nothing is said of it.
 func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
-	if s == nil {
-		return nil
-	}
 	for _, t := range s.Tasks {
 		if t.Rehearsal != nil && t.isFor(job+"/"+group+"/"+task) {
 			found = t.Rehearsal
@@ -110,27 +106,18 @@ func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
 
 // HostVolume returns the directory for a host volume.
 func (s *Set) HostVolume(source string) (path string, readOnly, ok bool) {
-	if s == nil {
-		return "", false, false
-	}
 	v, ok := s.HostVolumes[source]
 	return v.Path, v.ReadOnly, ok
 }
 
 // Variable returns the items of a Nomad variable.
 func (s *Set) Variable(namespace, path string) (map[string]string, bool) {
-	if s == nil {
-		return nil, false
-	}
 	items, ok := s.variables[variableKey{namespace, path}]
 	return items, ok
 }
 
 // Variables returns the Nomad variables.
 func (s *Set) Variables() (found []*api.Variable) {
-	if s == nil {
-		return nil
-	}
 	for key, items := range s.variables {
 		found = append(found, &api.Variable{Namespace: key.namespace, Path: key.path, Items: items})
 	}
@@ -151,9 +138,6 @@ func (s *Set) WithVariables(variables []*api.Variable) *Set {
 // VariablePaths returns the paths of the Nomad variables of a namespace that
 // begin with prefix, sorted. The namespace "*" is every one.
 func (s *Set) VariablePaths(namespace, prefix string) (found []*api.VariableMetadata) {
-	if s == nil {
-		return nil
-	}
 	for key := range s.variables {
 		if (namespace == "*" || key.namespace == namespace) && strings.HasPrefix(key.path, prefix) {
 			found = append(found, &api.VariableMetadata{Namespace: key.namespace, Path: key.path})
@@ -167,18 +151,12 @@ func (s *Set) VariablePaths(namespace, prefix string) (found []*api.VariableMeta
 
 // Key returns the value of a key of Consul.
 func (s *Set) Key(key string) (string, bool) {
-	if s == nil {
-		return "", false
-	}
 	value, ok := s.keys[key]
 	return value, ok
 }
 
 // Keys returns the keys of Consul that begin with prefix, sorted.
 func (s *Set) Keys(prefix string) (found []string) {
-	if s == nil {
-		return nil
-	}
 	for key := range s.keys {
 		if strings.HasPrefix(key, prefix) {
 			found = append(found, key)

@@ -168,20 +168,11 @@ func (b *block) write(w *bytes.Buffer) {
 	for _, p := range b.places {
 		fmt.Fprintf(w, "# %s\n", p)
 	}
-	var lines []string
-	switch b.Kind {
-	case ConsulKey:
-		lines = append(lines, `  value = ""`)
-	case ServiceBlock:
-		lines = append(lines, `  address = "127.0.0.1"`, "  port = 0")
-	case VolumeBlock:
-		lines = append(lines, `  path = ""`)
-	default:
-		for _, item := range b.items {
-			lines = append(lines, fmt.Sprintf("  %s = \"\"", item))
-		}
+	lines := append([]string{fmt.Sprintf("%s %q {", b.Kind, b.Label)}, kinds[b.Kind].lines...)
+	for _, item := range b.items {
+		lines = append(lines, fmt.Sprintf("  %s = \"\"", item))
 	}
-	lines = append(append([]string{fmt.Sprintf("%s %q {", b.Kind, b.Label)}, lines...), "}")
+	lines = append(lines, "}")
 	optional := b.optional && b.Kind != ServiceBlock && b.Kind != VolumeBlock
 	if optional {
 		w.WriteString("# It goes on without:\n")

@@ -153,7 +153,7 @@ func TestAWholeFile(t *testing.T) {
 
 func TestNoStubs(t *testing.T) {
 	t.Parallel()
-	for _, w := range []*stub.Set{nil, stub.None()} {
+	for _, w := range []*stub.Set{{}, stub.None()} {
 		_, variable := w.Variable("default", "x")
 		_, key := w.Key("x")
 		_, secret := w.Secret("x")
@@ -279,7 +279,7 @@ consul_key "k" { value = 2 }
 			t.Errorf("%s (-want +got):\n%s", task, diff)
 		}
 	}
-	var none *stub.Set
+	none := stub.None()
 	if none.Rehearsal("j", "b", "web") != nil || none.Variables() != nil {
 		t.Error("nothing says what a task does")
 	}

@@ -1,12 +1,9 @@
 package stub
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math/big"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -20,9 +17,7 @@ import (
 func (p *parser) attributes(body hcl.Body) []*hcl.Attribute {
 	found, diags := body.JustAttributes()
 	p.diags = append(p.diags, diags...)
-	return slices.SortedFunc(maps.Values(found), func(a, b *hcl.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
+	return decode.InOrder(found)
 }
 
 // values reads a variables block.

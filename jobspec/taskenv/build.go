@@ -31,7 +31,7 @@ func (b *Builder) build(d dirs) (vars, devices map[string]string, warnings []War
 	v.setIdentity(b)
 	if b.task != nil {
 		v.setLimits(b)
-		v.setOwnPorts(b.legacyPorts[b.task.Name], b.driverPorts)
+		v.setOwnPorts(b.legacyPorts[b.task.Name])
 	}
 	for task, ports := range b.legacyPorts {
 		if b.task == nil || task != b.task.Name {

@@ -83,7 +83,6 @@ func TestBuildEverything(t *testing.T) {
 		SetNetworkStatus("eth0", "172.26.64.5").
 		SetTaskPorts("t", []Port{{Label: "own-4", Value: 20003, HostIP: "10.0.0.1"}, {Label: "own6", Value: 20004, HostIP: "fe80::1"}}).
 		SetTaskPorts("other", []Port{{Label: "x-y", Value: 20005, To: 1, HostIP: "10.0.0.1"}}).
-		SetDriverNetwork(map[string]int{"own-4": 81}).
 		SetVaultToken("hvs.1", "team").
 		SetIdentityToken("", "jwt0").
 		SetIdentityToken("My-id", "jwt1").

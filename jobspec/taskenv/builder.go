@@ -34,7 +34,6 @@ type Builder struct {
 
 	ports       []Port
 	legacyPorts map[string][]Port // by task
-	driverPorts map[string]int    // by label
 	network     networkStatus
 
 	vaultToken, vaultNamespace string
@@ -120,13 +119,6 @@ func (b *Builder) SetTaskPorts(task string, ports []Port) *Builder {
 		b.legacyPorts = map[string][]Port{}
 	}
 	b.legacyPorts[task] = ports
-	return b
-}
-
-// SetDriverNetwork sets the ports inside the task, by label, that the driver
-// mapped to the ports of the task's deprecated network block.
-func (b *Builder) SetDriverNetwork(ports map[string]int) *Builder {
-	b.driverPorts = ports
 	return b
 }
 

@@ -51,17 +51,13 @@ func (v *variables) setPorts(ports []Port, network networkStatus) {
 }
 
 // setOwnPorts sets the variables of the task's own legacy ports.
-func (v *variables) setOwnPorts(ports []Port, driverPorts map[string]int) {
+func (v *variables) setOwnPorts(ports []Port) {
 	for _, p := range ports {
 		family := "NOMAD_IPv4_"
 		if strings.Contains(p.HostIP, ":") {
 			family = "NOMAD_IPv6_"
 		}
-		port := p.Value
-		if inside := driverPorts[p.Label]; inside != 0 {
-			port = inside
-		}
-		v.set("NOMAD_PORT_"+p.Label, strconv.Itoa(port))
+		v.set("NOMAD_PORT_"+p.Label, strconv.Itoa(p.Value))
 		v.set("NOMAD_HOST_PORT_"+p.Label, strconv.Itoa(p.Value))
 		v.set("NOMAD_IP_"+p.Label, p.HostIP)
 		v.set(family+p.Label, p.HostIP)

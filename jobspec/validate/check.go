@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 const (
@@ -76,7 +78,7 @@ func (c *checker) checkType(s *api.Service, k *api.ServiceCheck, at jobspec.Path
 			c.refuse(at.Attr("path"), "invalid path", err.Error(), `write a path such as "/health"`)
 		case u.IsAbs():
 			c.refuse(at.Attr("path"), "path is a whole URL",
-				fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", orElse(u.RequestURI(), "/")))
+				fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", cmp.Or(u.RequestURI(), "/")))
 		}
 	case checkScript:
 		if k.Command == "" {
@@ -170,6 +172,6 @@ func (c *checker) nomadCheck(k *api.ServiceCheck, at jobspec.Path) {
 		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 	}
 	if k.Type == checkHTTP && k.Method != "" && !slices.Contains(methods, strings.ToUpper(k.Method)) {
-		c.refuse(at.Attr("method"), "unknown HTTP method", fmt.Sprintf("%q", k.Method), orElse(didYouMean(k.Method, methods), "write GET or the like"))
+		c.refuse(at.Attr("method"), "unknown HTTP method", fmt.Sprintf("%q", k.Method), cmp.Or(diagnostic.DidYouMean(k.Method, methods), "write GET or the like"))
 	}
 }

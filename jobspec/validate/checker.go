@@ -1,15 +1,16 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // checker walks one job and collects what it finds.
@@ -52,38 +53,8 @@ func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string)
 		c.refuse(at, name+" is missing", "", "write one of "+list)
 		return false
 	}
-	c.refuse(at, "unknown "+name, fmt.Sprintf("%q", value), orElse(didYouMean(value, words), "write one of "+list))
+	c.refuse(at, "unknown "+name, fmt.Sprintf("%q", value), cmp.Or(diagnostic.DidYouMean(value, words), "write one of "+list))
 	return false
-}
-
-// didYouMean returns `did you mean "x"?` for the name nearest to what was
-// written, and "" if none is near.
-func didYouMean(written string, names []string) string {
-	if best := nearest(written, names); best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
-	}
-	return ""
-}
-
-// nearest returns the name that takes the fewest edits to reach, at most two and
-// fewer than half of the longer one, or "".
-func nearest(written string, names []string) string {
-	best, edits := "", 3
-	for _, name := range names {
-		d := levenshtein.Distance(strings.ToLower(written), strings.ToLower(name), nil)
-		if d < edits && 2*d < max(len(written), len(name)) {
-			best, edits = name, d
-		}
-	}
-	return best
-}
-
-// orElse returns the first text that is not empty.
-func orElse(hint, otherwise string) string {
-	if hint != "" {
-		return hint
-	}
-	return otherwise
 }
 
 func (c *checker) notNegative(at jobspec.Path, name string, d *time.Duration) {
@@ -117,7 +88,7 @@ func (c *checker) signal(at jobspec.Path, name string) {
 		return
 	}
 	upper := strings.ToUpper(name)
-	remedy := orElse(didYouMean(name, known), "write a name such as SIGINT, SIGTERM or SIGHUP")
+	remedy := cmp.Or(diagnostic.DidYouMean(name, known), "write a name such as SIGINT, SIGTERM or SIGHUP")
 	switch {
 	case slices.Contains(known, upper):
 		remedy = fmt.Sprintf("write %q", upper)

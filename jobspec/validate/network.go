@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // networks checks the networks of the group and, as they share the ports of one
@@ -51,7 +53,7 @@ func (g *group) networkMode(mode string, at jobspec.Path) {
 		return
 	}
 	g.warn(at.Attr("mode"), "unknown network mode", fmt.Sprintf("%q", mode),
-		orElse(didYouMean(mode, known), "write one of host, none, bridge, cni/NAME"))
+		cmp.Or(diagnostic.DidYouMean(mode, known), "write one of host, none, bridge, cni/NAME"))
 }
 
 // hostname refuses what cannot be a DNS name by its lengths, as Nomad does, and

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // placement checks what guides the choice of nodes, in a job or a group.
@@ -181,7 +183,7 @@ func targetHint(target string) string {
 	if !strings.HasPrefix(target, "${") || !strings.HasSuffix(target, "}") {
 		return fmt.Sprintf("write %q", "${"+inner+"}")
 	}
-	return orElse(didYouMean(target, nodeTargets()), fmt.Sprintf("write %q, or one of ${node.*}, ${meta.*} and ${device.*}", "${attr."+inner+"}"))
+	return cmp.Or(diagnostic.DidYouMean(target, nodeTargets()), fmt.Sprintf("write %q, or one of ${node.*}, ${meta.*} and ${device.*}", "${attr."+inner+"}"))
 }
 
 func (c *checker) spreads(spreads []*api.Spread, at jobspec.Path) {

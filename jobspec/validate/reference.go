@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // longestKnown reports whether known holds for the name, or for a part of it that
@@ -34,7 +35,7 @@ func (t *task) portVariable(family, name string, at jobspec.Path) {
 	}
 	all := slices.Concat(t.g.ports.group, t.g.ports.legacy)
 	remedy := fmt.Sprintf("add network { port %q {} } to the group", name)
-	if near := nearest(name, all); near != "" {
+	if near := diagnostic.Nearest(name, all); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+family+cleanName(near))
 	}
 	t.unset(variablePrefix+family+name, at, fmt.Sprintf("group %q has no port %q", t.g.name, name), remedy)
@@ -65,7 +66,7 @@ func (t *task) metaReference(name string, at jobspec.Path) {
 		return
 	}
 	remedy := fmt.Sprintf("add meta { %s = … } to the job, the group or the task", name)
-	if near := nearest(name, keys); near != "" {
+	if near := diagnostic.Nearest(name, keys); near != "" {
 		remedy = fmt.Sprintf("did you mean %q?", variablePrefix+metaFamily+cleanName(near))
 	}
 	owner := fmt.Sprintf("task %q", t.t.Name)

@@ -1,12 +1,14 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 const (
@@ -79,7 +81,7 @@ func (t *task) devices(r *api.Resources, at jobspec.Path) {
 	for _, name := range r.NUMA.Devices {
 		if !slices.Contains(names, name) {
 			t.refuse(at.Attr("devices"), fmt.Sprintf("device %q is not requested", name), fmt.Sprintf("by task %q", t.t.Name),
-				orElse(didYouMean(name, names), fmt.Sprintf("add device %q {} to resources", name)))
+				cmp.Or(diagnostic.DidYouMean(name, names), fmt.Sprintf("add device %q {} to resources", name)))
 		}
 	}
 }

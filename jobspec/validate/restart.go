@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 const minRestartInterval = 5 * time.Second
@@ -38,7 +40,7 @@ func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report func(at 
 			report(at.Attr("attempts"), `0 attempts with mode "delay" is ambiguous`, "", `write mode = "fail" to never restart, or 1 or more attempts`)
 		}
 	default:
-		report(at.Attr("mode"), "unknown restart mode", fmt.Sprintf("%q", mode), orElse(didYouMean(mode, modes), "write one of fail, delay"))
+		report(at.Attr("mode"), "unknown restart mode", fmt.Sprintf("%q", mode), cmp.Or(diagnostic.DidYouMean(mode, modes), "write one of fail, delay"))
 	}
 	if attempts < 0 {
 		c.warn(at.Attr("attempts"), "attempts is negative", fmt.Sprintf("it is %d", attempts), "Nomad takes it for 0; write 0 or more")

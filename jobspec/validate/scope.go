@@ -1,12 +1,14 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // group is the checker inside one group.
@@ -48,7 +50,7 @@ const (
 
 func (g *group) missingPort(label string, known []string, at jobspec.Path) {
 	g.refuse(at, fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", g.name),
-		orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+		cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
 }
 
 // portNames are the labels that can be referred to inside a group.

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 // service checks what holds for a service wherever it stands.
@@ -55,7 +56,7 @@ func (g *group) groupService(s *api.Service, at jobspec.Path) {
 		g.refuse(at.Attr("address_mode"), "address_mode driver is for services of a task", "", "move the service into the task, or write another mode")
 	}
 	if s.TaskName != "" && !g.hasTask(s.TaskName) {
-		g.warn(at.Attr("task"), fmt.Sprintf("task %q is not defined", s.TaskName), fmt.Sprintf("group %q has no such task", g.name), didYouMean(s.TaskName, g.taskNames()))
+		g.warn(at.Attr("task"), fmt.Sprintf("task %q is not defined", s.TaskName), fmt.Sprintf("group %q has no such task", g.name), diagnostic.DidYouMean(s.TaskName, g.taskNames()))
 	}
 	g.portReference(s.PortLabel, at.Attr("port"))
 	for i := range s.Checks {
@@ -72,7 +73,7 @@ func (g *group) groupCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Path)
 		g.refuse(at, "script check names no task", "the script runs inside a task", "add task = … to the check or its service")
 	case k.TaskName != "" && !g.hasTask(k.TaskName):
 		g.refuse(at.Attr("task"), fmt.Sprintf("task %q is not defined", k.TaskName),
-			fmt.Sprintf("group %q has no such task", g.name), didYouMean(k.TaskName, g.taskNames()))
+			fmt.Sprintf("group %q has no such task", g.name), diagnostic.DidYouMean(k.TaskName, g.taskNames()))
 	}
 	if k.TaskName != "" && k.AddressMode == "driver" {
 		g.refuse(at.Attr("address_mode"), "address_mode driver is for services of a task", "", "move the service into the task, or write another mode")

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/taskenv"
 )
 
@@ -78,7 +79,7 @@ func wrongNodeName(name string) (near string, wrong bool) {
 	if slices.Contains(names, name) {
 		return "", false
 	}
-	near = nearest(name, names)
+	near = diagnostic.Nearest(name, names)
 	return near, near != "" || taskenv.NoNodeHas(name)
 }
 
@@ -91,7 +92,7 @@ func (s *surroundings) secret(name, rest string, at jobspec.Path, how regime) {
 	if slices.Contains(blocks, block) {
 		return
 	}
-	near := nearest(block, blocks)
+	near := diagnostic.Nearest(block, blocks)
 	if near != "" {
 		near = "secret." + near + "." + key
 	}
@@ -128,7 +129,7 @@ func (s *surroundings) variable(name string, at jobspec.Path, how regime) {
 		}
 	}
 	slices.Sort(tails)
-	near := nearest(strings.TrimPrefix(name, variablePrefix), tails)
+	near := diagnostic.Nearest(strings.TrimPrefix(name, variablePrefix), tails)
 	if near != "" {
 		near = variablePrefix + near
 	}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 func (t *task) check() {
@@ -134,6 +137,6 @@ func (t *task) dockerPorts() {
 			continue
 		}
 		t.warn(t.at.Attr("config").Index("ports", i), fmt.Sprintf("port %q is not defined", label), fmt.Sprintf("group %q has no such port", t.g.name),
-			orElse(didYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
+			cmp.Or(diagnostic.DidYouMean(label, known), fmt.Sprintf("add network { port %q {} } to the group", label)))
 	}
 }

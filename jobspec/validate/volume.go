@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/jobspec"
+	"taskrun/jobspec/diagnostic"
 )
 
 func (g *group) volumes() {
@@ -25,7 +27,7 @@ func (g *group) volumes() {
 		default:
 			// Nomad drops such a volume before it validates the job.
 			g.warn(v.at.Attr("type"), "volume has no effect", fmt.Sprintf("its type is %q; Nomad drops what is not host or csi", v.Type),
-				orElse(didYouMean(v.Type, []string{volumeHost, volumeCSI}), `write type = "host" or "csi"`))
+				cmp.Or(diagnostic.DidYouMean(v.Type, []string{volumeHost, volumeCSI}), `write type = "host" or "csi"`))
 		}
 	}
 }
@@ -95,7 +97,7 @@ func (v *volume) csi() {
 	default:
 		modes := []string{"single-node-reader-only", "single-node-writer", "multi-node-reader-only", "multi-node-single-writer", "multi-node-multi-writer"}
 		v.group.warn(v.at.Attr("access_mode"), "unknown access mode",
-			fmt.Sprintf("%q", v.AccessMode), orElse(didYouMean(v.AccessMode, modes), "write one such as single-node-writer"))
+			fmt.Sprintf("%q", v.AccessMode), cmp.Or(diagnostic.DidYouMean(v.AccessMode, modes), "write one such as single-node-writer"))
 	}
 }
 
@@ -143,7 +145,7 @@ func (t *task) missingVolume(name string, i int) {
 		return
 	}
 	t.refuse(at, fmt.Sprintf("volume %q is not defined", name), fmt.Sprintf("group %q has no such volume", t.g.name),
-		orElse(didYouMean(name, slices.Sorted(maps.Keys(t.g.tg.Volumes))), fmt.Sprintf("add volume %q { … } to the group", name)))
+		cmp.Or(diagnostic.DidYouMean(name, slices.Sorted(maps.Keys(t.g.tg.Volumes))), fmt.Sprintf("add volume %q { … } to the group", name)))
 }
 
 func (t *task) csiPlugin() {
