@@ -63,61 +63,73 @@ type value struct {
 // pluginKey is the one key of a config file that is no flag.
 const pluginKey = "plugin"
 
-// readFile reads a config file; no path, nothing said.
+// readFile reads a config file: keys as attributes, and plugin blocks. No path,
+// nothing said.
 func readFile(path string, known []string) (*file, error) {
 	f := &file{path: path, values: map[string]value{}}
-	switch {
-	case path == "":
+	if path == "" {
 		return f, nil
-	case filepath.Ext(path) == ".hcl":
-		return f, f.readHCL(known)
 	}
-	// Keys hold no dots; with another delimiter a table is one value.
-	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))
-	v.SetConfigFile(path)
-	if err := v.ReadInConfig(); err != nil {
-		return nil, fmt.Errorf("cannot read config file %q: %w", path, err)
+	text, err := f.text()
+	if err != nil {
+		return nil, err
 	}
-	for key, val := range v.AllSettings() {
-		if key == pluginKey {
-			if err := f.takePlugins(val); err != nil {
-				return nil, err
-			}
-			continue
+	body, diags := syntax.Parse(text, path)
+	if diags.HasErrors() {
+		return nil, f.fault(diags, "")
+	}
+	attributes, _ := body.JustAttributes() // it says that there are blocks, as there may be
+	for _, attr := range inOrder(attributes) {
+		if attr.Name != pluginKey && !slices.Contains(known, attr.Name) {
+			return nil, fmt.Errorf("cannot use config file %s: unknown key %q: %s", f.at(attr.Range, ""), attr.Name,
+				instead(attr.Name, slices.Values(known), "keys are flags without the dashes:"))
 		}
-		if !slices.Contains(known, key) {
-			return nil, fmt.Errorf("cannot use config file %q: %w", path, unknownKey(key, known))
+	}
+	schema := &hcl.BodySchema{Blocks: pluginBlocks}
+	for _, key := range known {
+		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: key})
+	}
+	content, diags := body.Content(schema)
+	if diags.HasErrors() {
+		return nil, f.fault(diags, pluginKey+" (it takes tables "+pluginKey+".<driver>.config)")
+	}
+	f.plugins = content.Blocks
+	for _, attr := range inOrder(content.Attributes) {
+		at := f.at(attr.Range, "")
+		val, diags := attr.Expr.Value(nil)
+		if diags.HasErrors() {
+			return nil, f.fault(diags, attr.Name)
 		}
-		list, err := scalars(val)
+		list, err := texts(val)
 		if err != nil {
-			return nil, fmt.Errorf("cannot use config file %q: key %q: %w", path, key, err)
+			return nil, fmt.Errorf("cannot use config file %s: key %q: %w", at, attr.Name, err)
 		}
-		f.values[key] = value{list, path}
+		f.values[attr.Name] = value{list, at}
 	}
 	return f, nil
 }
 
-func unknownKey(key string, known []string) error {
-	return fmt.Errorf("unknown key %q: %s", key, instead(key, slices.Values(known), "keys are flags without the dashes:"))
-}
-
-// takePlugins takes the options of drivers out of a table, which HCL's JSON
-// syntax reads as blocks.
-func (f *file) takePlugins(table any) error {
-	text, err := json.Marshal(map[string]any{pluginKey: table})
-	if err != nil {
-		return fmt.Errorf("cannot use config file %q: key %q: %w", f.path, pluginKey, err)
+// text returns the file in HCL or, of any other format, as HCL's JSON.
+func (f *file) text() ([]byte, error) {
+	if filepath.Ext(f.path) == ".hcl" {
+		f.places = true
+		text, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read config file: %w", err)
+		}
+		return text, nil
 	}
-	body, diags := syntax.Parse(text, f.path)
-	if diags.HasErrors() {
-		return f.fault(diags, pluginKey)
+	// Keys hold no dots; with another delimiter a table is one value.
+	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))
+	v.SetConfigFile(f.path)
+	err := v.ReadInConfig()
+	if err == nil {
+		var text []byte
+		if text, err = json.Marshal(v.AllSettings()); err == nil {
+			return text, nil
+		}
 	}
-	content, diags := body.Content(&hcl.BodySchema{Blocks: pluginBlocks})
-	if diags.HasErrors() {
-		return f.fault(diags, pluginKey+" (it takes tables "+pluginKey+".<driver>.config)")
-	}
-	f.plugins = content.Blocks
-	return nil
+	return nil, fmt.Errorf("cannot read config file %q: %w", f.path, err)
 }
 
 // What a flag cannot be given.
@@ -125,24 +137,3 @@ var (
 	errNoValue = errors.New("it has no value")
 	errTable   = errors.New(`a table is not understood; write a list such as ["name=value"]`)
 )
-
-// scalars returns a value as the texts that its flag would be given.
-func scalars(value any) ([]string, error) {
-	switch value := value.(type) {
-	case nil:
-		return nil, errNoValue
-	case []any:
-		var list []string
-		for _, item := range value {
-			one, err := scalars(item)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, one...)
-		}
-		return list, nil
-	case map[string]any:
-		return nil, errTable
-	}
-	return []string{fmt.Sprint(value)}, nil
-}

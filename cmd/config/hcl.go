@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -13,49 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"taskrun/jobspec/diagnostic"
-	"taskrun/jobspec/syntax"
 )
-
-// readHCL reads a config file in HCL: keys as attributes, and plugin blocks.
-func (f *file) readHCL(known []string) error {
-	text, err := os.ReadFile(f.path)
-	if err != nil {
-		return fmt.Errorf("cannot read config file: %w", err)
-	}
-	f.places = true
-	body, diags := syntax.Parse(text, f.path)
-	if diags.HasErrors() {
-		return f.fault(diags, "")
-	}
-	schema := &hcl.BodySchema{Blocks: pluginBlocks}
-	for _, key := range known {
-		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: key})
-	}
-	attributes, _ := body.JustAttributes() // it says that there are blocks, as there may be
-	for _, attr := range inOrder(attributes) {
-		if !slices.Contains(known, attr.Name) {
-			return fmt.Errorf("cannot use config file %s: %w", f.at(attr.Range, ""), unknownKey(attr.Name, known))
-		}
-	}
-	content, diags := body.Content(schema)
-	if diags.HasErrors() {
-		return f.fault(diags, "")
-	}
-	f.plugins = content.Blocks
-	for _, attr := range inOrder(content.Attributes) {
-		at := f.at(attr.Range, "")
-		val, diags := attr.Expr.Value(nil)
-		if diags.HasErrors() {
-			return f.fault(diags, attr.Name)
-		}
-		list, err := texts(val)
-		if err != nil {
-			return fmt.Errorf("cannot use config file %s: key %q: %w", at, attr.Name, err)
-		}
-		f.values[attr.Name] = value{list, at}
-	}
-	return nil
-}
 
 // inOrder returns attributes in the order of their file.
 func inOrder(attributes hcl.Attributes) []*hcl.Attribute {
