@@ -58,8 +58,7 @@ Exit codes are those of "exec"; for the list
 	}
 	flags := cmd.Flags()
 	opts.bindSession(flags)
-	flags.Var(&mode, "output", "of the list: plain, json or quiet")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	bindOutput(cmd, &mode, "of the list: plain, json or quiet")
 	completeJobs(a, cmd, &opts.connection)
 	completeTasks(a, cmd, &opts.connection)
 	return cmd

@@ -60,7 +60,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	flags.BoolVar(&opts.history, "history", false, "show everything since the run began")

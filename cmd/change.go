@@ -41,7 +41,7 @@ Exit codes:
 func bindChange(a *app, cmd *cobra.Command, opts *changeOptions) {
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
 }
 

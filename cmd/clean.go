@@ -41,7 +41,7 @@ Exit codes:
 		RunE: func(cmd *cobra.Command, _ []string) error { return runClean(cmd.Context(), a, opts) },
 	}
 	flags := cmd.Flags()
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "remove every run that has ended")
 	flags.BoolVar(&opts.volumes, "volumes", false, "with --all: also remove volumes that have no folder of their own, if nothing is running")
 	bindDataDir(flags, &opts.dataDir)

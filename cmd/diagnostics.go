@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,19 +24,6 @@ const (
 	formatGitHub = diagnosticFormat("github")
 	formatQuiet  = diagnosticFormat(ui.Quiet)
 )
-
-func (f *diagnosticFormat) String() string { return string(*f) }
-
-func (f *diagnosticFormat) Set(s string) error {
-	formats := []string{string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet)}
-	if !slices.Contains(formats, s) {
-		return fmt.Errorf("%q is not one of %s", s, strings.Join(formats, ", "))
-	}
-	*f = diagnosticFormat(s)
-	return nil
-}
-
-func (f *diagnosticFormat) Type() string { return "format" }
 
 // showDiagnostics writes diagnostics in a format: as text to stderr, else to stdout.
 func (a *app) showDiagnostics(format diagnosticFormat, files []jobfile.File, diagnostics jobspec.Diagnostics) (err error) {

@@ -49,7 +49,7 @@ Exit codes:
 	opts.bindCluster(flags)
 	flags.StringArrayVar(&opts.meta, "meta", nil, "`key=value` for the job's meta (may be repeated)")
 	flags.StringVar(&opts.payload, "payload", "", "`file` with the payload, - for stdin")
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	return cmd
 }
 

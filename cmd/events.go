@@ -55,7 +55,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON)
+	bindOutput(cmd, &opts.mode, "plain or json")
 	bindTime(cmd, &opts.time)
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
 	bindDataDir(flags, &opts.dataDir)

@@ -11,20 +11,20 @@ import (
 )
 
 // bindOutput adds the flag that says how a command shows what it has to show.
-func bindOutput(cmd *cobra.Command, mode *ui.Mode, modes ...ui.Mode) {
-	names := make([]string, len(modes))
-	for i, m := range modes {
-		names[i] = string(m)
-	}
-	last := len(names) - 1
-	cmd.Flags().Var(mode, "output", strings.Join(names[:last], ", ")+" or "+names[last])
-	complete(cmd, "output", names...)
+func bindOutput(cmd *cobra.Command, mode *ui.Mode, usage string) {
+	bindChoice(cmd, cmd.Flags(), "output", usage, ui.Choice[ui.Mode]{To: mode, Kind: "mode", Values: []ui.Mode{ui.Plain, ui.JSON, ui.Quiet}})
+}
+
+// bindChoice adds a flag that takes one of several words.
+func bindChoice[T ~string](cmd *cobra.Command, flags *pflag.FlagSet, name, usage string, c ui.Choice[T]) {
+	flags.Var(c, name, usage)
+	complete(cmd, name, c.Words()...)
 }
 
 // bindTime adds the flag of commands that show when something happened.
 func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
-	cmd.Flags().Var(format, "time", "time before each line: clock, elapsed, iso or none")
-	complete(cmd, "time", string(ui.TimeClock), string(ui.TimeElapsed), string(ui.TimeISO), string(ui.TimeNone))
+	bindChoice(cmd, cmd.Flags(), "time", "time before each line: clock, elapsed, iso or none",
+		ui.Choice[ui.TimeFormat]{To: format, Kind: "format", Values: []ui.TimeFormat{ui.TimeClock, ui.TimeElapsed, ui.TimeISO, ui.TimeNone}})
 }
 
 func bindVerbose(flags *pflag.FlagSet, verbose *bool) {

@@ -69,7 +69,7 @@ Exit codes:
 	flags.BoolVarP(&opts.follow, "follow", "f", false, "also show what is still to come, until the run ends")
 	flags.IntVarP(&opts.tail, "tail", "n", -1, "show the last `lines` of each stream; negative: all")
 	bindDataDir(flags, &opts.dataDir)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "in a cluster: also of allocations in whose place others run")
 	flags.BoolVar(&opts.stdout, "stdout", false, "show stdout alone")
 	flags.BoolVar(&opts.stderr, "stderr", false, "show stderr alone")

@@ -33,7 +33,7 @@ Exit codes:
 // bindOrder adds the flags of commands that act on tasks.
 func bindOrder(a *app, cmd *cobra.Command, opts *orderOptions) {
 	opts.bind(cmd.Flags())
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	completeJobs(a, cmd, &opts.connection)
 }
 

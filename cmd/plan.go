@@ -63,7 +63,7 @@ Exit codes, as those of "nomad job plan":
 	opts.jobOptions.bind(flags)
 	opts.bindStubs(flags)
 	opts.bindMaxAllocs(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	return cmd
 }
 

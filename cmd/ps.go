@@ -68,7 +68,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bind(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindDataDir(flags, &opts.dataDir)
 	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and, in a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")

@@ -45,7 +45,7 @@ Exit codes:
 	opts.machineOptions.bind(flags)
 	opts.bindOffline(flags)
 	opts.bindTimeout(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	return cmd

@@ -79,9 +79,9 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 	}
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
-	flags.Var(&a.color, "color", "use color: auto, always or never")
+	bindChoice(root, flags, "color", "use color: auto, always or never",
+		ui.Choice[ui.ColorMode]{To: &a.color, Kind: "when", Values: []ui.ColorMode{ui.ColorAuto, ui.ColorAlways, ui.ColorNever}})
 	flags.StringVar(&a.configFile, "config", "", "config `file` (default: config.hcl, .toml, .yaml or .json in $XDG_CONFIG_HOME/taskrun)")
-	complete(root, "color", string(ui.ColorAuto), string(ui.ColorAlways), string(ui.ColorNever))
 	root.SetHelpCommand(newHelpCommand(a))
 	for _, group := range []struct {
 		id, title string

@@ -64,7 +64,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	opts.bindCluster(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVar(&opts.kill, "kill", false, "kill the tasks at once, without grace")
 	flags.BoolVar(&opts.purge, "purge", false, "in a cluster: forget the job when it has ended")
 	flags.BoolVarP(&opts.detach, "detach", "d", false, "in a cluster: do not wait for the end")

@@ -71,7 +71,7 @@ completed does not count as failed.`,
 	opts.bindStubs(flags)
 	opts.bindStrict(flags)
 	opts.at.bindCluster(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)
 	flags.StringVar(&opts.http, "http", "", "also serve Nomad's HTTP API at this `address`, such as 127.0.0.1:4646; requires the printed token")

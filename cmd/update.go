@@ -50,7 +50,7 @@ the stubs file that it was started with.` + fmt.Sprintf(changeHelp, "updated") +
 	opts.machineOptions.bind(flags)
 	opts.bindTimeout(flags)
 	opts.at.bindCluster(flags)
-	bindOutput(cmd, &opts.mode, ui.Plain, ui.JSON, ui.Quiet)
+	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindNoWait(flags, &opts.detach)
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/preflight"
+	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
@@ -41,8 +42,8 @@ advice are shown too; hints are never errors.
 	opts.bindStrict(cmd.Flags())
 	cmd.Flags().BoolVar(&opts.hints, "hints", false, "show advice as well, such as deprecated forms")
 	opts.bindMaxAllocs(cmd.Flags())
-	cmd.Flags().Var(&opts.format, "output", "plain, json, github (workflow annotations), or quiet: only the exit code")
-	complete(cmd, "output", string(formatPlain), string(formatJSON), string(formatGitHub), string(formatQuiet))
+	bindChoice(cmd, cmd.Flags(), "output", "plain, json, github (workflow annotations), or quiet: only the exit code",
+		ui.Choice[diagnosticFormat]{To: &opts.format, Kind: "format", Values: []diagnosticFormat{formatPlain, formatJSON, formatGitHub, formatQuiet}})
 	return cmd
 }
 

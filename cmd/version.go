@@ -26,8 +26,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return runVersion(a, opts) },
 	}
-	cmd.Flags().Var(&opts.mode, "output", "plain, json, or quiet: only the number")
-	complete(cmd, "output", string(ui.Plain), string(ui.JSON), string(ui.Quiet))
+	bindOutput(cmd, &opts.mode, "plain, json, or quiet: only the number")
 	return cmd
 }
 

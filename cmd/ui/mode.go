@@ -16,15 +16,6 @@ const (
 	Quiet Mode = "quiet" // only what matters; for a run the tasks' output, and what failed
 )
 
-// String returns the name of the mode, as a flag does.
-func (m *Mode) String() string { return string(*m) }
-
-// Set accepts the name of a mode.
-func (m *Mode) Set(s string) error { return choose(m, s, Plain, JSON, Quiet) }
-
-// Type names the value in help texts.
-func (m *Mode) Type() string { return "mode" }
-
 // ColorMode is the value of --color.
 type ColorMode string
 
@@ -34,15 +25,6 @@ const (
 	ColorAlways ColorMode = "always"
 	ColorNever  ColorMode = "never"
 )
-
-// String returns the name of the mode, as a flag does.
-func (m *ColorMode) String() string { return string(*m) }
-
-// Set accepts auto, always and never.
-func (m *ColorMode) Set(s string) error { return choose(m, s, ColorAuto, ColorAlways, ColorNever) }
-
-// Type names the value in help texts.
-func (m *ColorMode) Type() string { return "when" }
 
 // TimeFormat is how the time of a line is shown, the value of --time.
 type TimeFormat string
@@ -55,26 +37,38 @@ const (
 	TimeNone    TimeFormat = "none"
 )
 
-// String returns the name of the format, as a flag does.
-func (f *TimeFormat) String() string { return string(*f) }
+// Choice is the value of a flag that takes one of several words.
+type Choice[T ~string] struct {
+	To     *T
+	Kind   string // in help texts
+	Values []T
+}
 
-// Set accepts the name of a format.
-func (f *TimeFormat) Set(s string) error {
-	return choose(f, s, TimeClock, TimeElapsed, TimeISO, TimeNone)
+// String returns the word that is set.
+func (c Choice[T]) String() string {
+	if c.To == nil { // as pflag asks
+		return ""
+	}
+	return string(*c.To)
+}
+
+// Set accepts one of the words.
+func (c Choice[T]) Set(s string) error {
+	if !slices.Contains(c.Values, T(s)) {
+		return fmt.Errorf("%q is not one of %s", s, strings.Join(c.Words(), ", "))
+	}
+	*c.To = T(s)
+	return nil
 }
 
 // Type names the value in help texts.
-func (f *TimeFormat) Type() string { return "format" }
+func (c Choice[T]) Type() string { return c.Kind }
 
-// choose sets a flag to one of its values.
-func choose[T ~string](to *T, s string, values ...T) error {
-	if slices.Contains(values, T(s)) {
-		*to = T(s)
-		return nil
+// Words returns the words.
+func (c Choice[T]) Words() []string {
+	words := make([]string, len(c.Values))
+	for i, v := range c.Values {
+		words[i] = string(v)
 	}
-	names := make([]string, len(values))
-	for i, v := range values {
-		names[i] = string(v)
-	}
-	return fmt.Errorf("%q is not one of %s", s, strings.Join(names, ", "))
+	return words
 }

@@ -15,9 +15,8 @@ func TestFlags(t *testing.T) {
 		values  []string
 		refusal string
 	}{
-		{new(Mode), "mode", []string{"plain", "json", "quiet"}, `"loud" is not one of plain, json, quiet`},
-		{new(ColorMode), "when", []string{"auto", "always", "never"}, `"loud" is not one of auto, always, never`},
-		{new(TimeFormat), "format", []string{"clock", "elapsed", "iso", "none"}, `"loud" is not one of clock, elapsed, iso, none`},
+		{Choice[Mode]{new(Mode), "mode", []Mode{Plain, JSON, Quiet}}, "mode", []string{"plain", "json", "quiet"}, `"loud" is not one of plain, json, quiet`},
+		{Choice[ColorMode]{new(ColorMode), "when", []ColorMode{ColorAuto, ColorAlways, ColorNever}}, "when", []string{"auto", "always", "never"}, `"loud" is not one of auto, always, never`},
 	} {
 		for _, value := range c.values {
 			if err := c.flag.Set(value); err != nil || c.flag.String() != value || c.flag.Type() != c.kind {
