@@ -1,67 +1,10 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"time"
 )
-
-// ErrUnknown is the error of Adopt and Find when there is no such process, or
-// none whose end this program could learn.
-var ErrUnknown = errors.New("no such process of this run")
-
-// Keeper is the process above this one that has, as children, what an earlier
-// instance of this program started and was outlived by. It keeps how they end
-// until it is told to reap them. Its methods return at once, and wait for
-// nothing of this package.
-type Keeper interface {
-	// PID is the keeper's own number.
-	PID() int
-	// Child returns what is known of a child; ok is false for any process that
-	// is none of those recorded.
-	Child(ID) (child Child, ok bool)
-	// Children returns all that are recorded.
-	Children() []Child
-	// Reap frees the number of a child that has ended.
-	Reap(ID)
-}
-
-// Child is a process that a keeper has.
-type Child struct {
-	ID
-	Tag     string // the NOMAD_ALLOC_ID and NOMAD_TASK_NAME it was started with, see tagOf
-	Ended   bool
-	Status  Status    // how, when it has ended
-	EndedAt time.Time // and when
-}
-
-// SetKeeper tells of the keeper of this program, before anything is adopted.
-// The keeper calls news whenever children of it have ended: how many that are
-// none of those recorded were reaped. It waits for nothing, so that a keeper
-// can be heard while it is told to Reap.
-func SetKeeper(k Keeper) (news func(reaped int)) {
-	reaper.mu.Lock()
-	defer reaper.mu.Unlock()
-	reaper.keeper = k
-	return func(reaped int) {
-		reaper.buried.Add(int64(reaped))
-		reaper.look()
-	}
-}
-
-func (r *reaping) above() Keeper {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.keeper
-}
-
-// isParent reports whether a number is that of this program or its keeper:
-// whose children the orphans of a run become.
-func (r *reaping) isParent(pid int) bool {
-	k := r.above()
-	return pid == os.Getpid() || k != nil && pid == k.PID()
-}
 
 // Adoption is a process that was started by an earlier instance of this
 // program, or by another run of this one.
@@ -182,7 +125,7 @@ func (r *reaping) search(tag string) (found ID, starting bool) {
 	if found.PID != 0 {
 		return found, false
 	}
-	for _, pid := range strays() {
+	for _, pid := range strays(r.keeperPID()) {
 		p, ok := stat(pid)
 		if !ok || p.session != pid || !r.isParent(p.ppid) {
 			continue

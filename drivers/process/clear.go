@@ -52,7 +52,7 @@ func (r *reaping) clear() {
 // strayTrees returns the orphans, each with its descendants, and what is known
 // of the processes that they may come from.
 func (r *reaping) strayTrees() ([][]proc, survey) {
-	pids := strays() // first: of these, what was started here is known by now, or starting
+	pids := strays(r.keeperPID()) // first: of these, what was started here is known by now, or starting
 	orphans := pids[:0]
 	r.mu.Lock()
 	for _, pid := range pids {

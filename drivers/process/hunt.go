@@ -82,13 +82,6 @@ func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
 	return tag != "" && h.run.tags[tag]
 }
 
-// isOf reports whether a run has the process.
-func (p *Process) isOf(run *Run) bool {
-	reaper.mu.Lock()
-	defer reaper.mu.Unlock()
-	return p.run == run
-}
-
 // isKept reports whether a process that has ended is reaped only when somebody
 // says so.
 func isKept(id ID) bool {
@@ -113,16 +106,6 @@ func (h *hunt) err() error {
 		errs = append(errs, fmt.Errorf("cannot kill process %d: %w", id.PID, err))
 	}
 	return errors.Join(errs...)
-}
-
-// oldest returns the earliest start that a process of a run can have: that of
-// this program, which all descend from, or any when a keeper may have some of an
-// earlier instance.
-func (r *reaping) oldest() uint64 {
-	if r.above() != nil {
-		return 0
-	}
-	return Self().Start
 }
 
 // lineage returns this process and its ancestors.

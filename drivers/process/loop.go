@@ -3,6 +3,7 @@ package process
 import (
 	"os"
 	"os/signal"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -42,7 +43,7 @@ func (r *reaping) lookAround() {
 		r.clear()
 		// An orphan that was dying may have left another, which clear did not
 		// see yet.
-		reaped := reapOrphans(r.isOrphan)
+		reaped := reapOrphans(r.keeperPID(), r.isOrphan)
 		again = reaped > 0 && len(r.leaving) > 0
 		r.buried.Add(int64(reaped))
 	}
@@ -50,14 +51,6 @@ func (r *reaping) lookAround() {
 	defer r.mu.Unlock()
 	close(r.pulse)
 	r.pulse = make(chan struct{})
-}
-
-// news returns a channel that is closed after the next look around, and how
-// many children have been reaped until now.
-func (r *reaping) news() (pulse <-chan struct{}, buried int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.pulse, r.buried.Load()
 }
 
 // observe records how processes ended and announces it. They are not reaped
@@ -91,7 +84,8 @@ func (r *reaping) observe() {
 // collect tells how and when a process ended, ok is false while it runs.
 func (p *Process) collect() (status Status, at time.Time, ok bool) {
 	if p.keeper == nil {
-		status, ok = collect(p)
+		status, ok = collect(p.id.PID)
+		p.reaped = ok && collects
 		return status, time.Now(), ok
 	}
 	child, known := p.keeper.Child(p.id)
@@ -118,30 +112,25 @@ func (r *reaping) isOrphan(pid int) bool {
 	return true
 }
 
-// finish reaps a process of which nothing is left.
-func (r *reaping) finish(p *Process) {
-	r.mu.Lock()
-	p.reaped, p.finished = true, true
-	kept := p.kept && r.keeper != nil
-	if !kept {
-		r.bury(p)
+// surePeak returns the peak that the system has counted for a process, in bytes,
+// if it is sure to be its own. Until it executes its program a new process
+// shares this program's memory, and Linux counts that as well: a peak that is
+// not clearly higher than this program's own, the shadow, tells nothing, and
+// is 0.
+//
+// What the system says of this program's own peak includes what it shared in
+// turn before it was executed, with whoever started it, which may be large. That
+// of its memory alone takes longer to learn.
+func (p *Process) surePeak(peak int64, ownMemoryPeak func() int64) int64 {
+	if p.shadow == noShadow {
+		return 0
 	}
-	r.mu.Unlock()
-	if !kept {
-		p.entry.Remove()
+	if peak -= inexact; peak > p.shadow || peak > ownMemoryPeak() {
+		return peak + inexact
 	}
-	close(p.gone)
+	return 0
 }
 
-// bury frees the number of a process; the caller holds mu.
-func (r *reaping) bury(p *Process) {
-	if p.keeper != nil {
-		p.keeper.Reap(p.id)
-	} else {
-		reap(p.id.PID)
-	}
-	r.buried.Add(1)
-	if r.procs[p.id.PID] == p {
-		delete(r.procs, p.id.PID)
-	}
-}
+// inexact is by how much peaks that are equal may differ, in bytes: each
+// processor counts some pages for itself before Linux adds them up.
+var inexact = int64(min(runtime.NumCPU(), 16)) << 20

@@ -2,7 +2,6 @@ package process
 
 import (
 	"os"
-	"time"
 )
 
 // What follows is for the program that is a Keeper. It has no runs.
@@ -36,7 +35,7 @@ func EndedOrphans() []Orphan {
 
 func orphans(wanted func(ended bool) bool) (list []Orphan) {
 	for _, pid := range children(os.Getpid()) {
-		status, ended := collect(&Process{id: ID{PID: pid}})
+		status, ended := collect(pid)
 		if !wanted(ended) {
 			continue
 		}
@@ -90,16 +89,13 @@ func Settle() (killed int) {
 	return killed
 }
 
-// Running reports whether the process exists and has not ended.
-func (id ID) Running() bool {
-	p, ok := stat(id.PID)
-	return ok && p.ID == id && !p.ended
+// Launch starts a process that belongs to no run: it leads a session of its
+// own, and may outlive this program. To learn how it ends is the caller's
+// business; see Orphans.
+func Launch(spec Spec) (ID, error) {
+	pid, err := spec.fork(spec.sysProcAttr())
+	if err != nil {
+		return ID{}, err
+	}
+	return identify(pid), nil
 }
-
-// Ended is closed when a process has ended that is no child of this program,
-// as far as the system can tell of that without looking again and again;
-// otherwise it is nil.
-func (id ID) Ended() <-chan struct{} { return watchEnd(id) }
-
-// EndedUnseen is how a process ended whose parent did not tell.
-func EndedUnseen(why error) (Status, time.Time) { return unknownEnd(why), time.Now() }

@@ -1,9 +1,9 @@
 package process
 
 import (
-	"os"
+	"strings"
 	"sync"
-	"syscall"
+	"unicode"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,27 +25,22 @@ type proc struct {
 	ended   bool // or just ending, but not reaped
 }
 
-// identify returns the ID of a process that has not been reaped.
-func identify(pid int) ID {
-	p, _ := stat(pid)
-	return ID{PID: pid, Start: p.Start}
-}
-
-// Self is this process.
-func Self() ID { return identify(os.Getpid()) }
-
-// inOtherSession reports whether a process exists in another session than this
-// one's.
-func inOtherSession(pid int) bool {
-	session, err := unix.Getsid(pid)
-	return err == nil && session != ownSession()
+// shown is text that a process chose, for a terminal: one line that commands
+// nothing.
+func shown(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsPrint(r):
+			return r
+		case r == 0 || unicode.IsSpace(r):
+			return ' '
+		default:
+			return '?'
+		}
+	}, text))
 }
 
 var ownSession = sync.OnceValue(func() int {
 	session, _ := unix.Getsid(0)
 	return session
 })
-
-// kill kills the process, and no other that got its number since. The error is
-// ESRCH when it has ended.
-func (p proc) kill() error { return p.signal(syscall.SIGKILL) }

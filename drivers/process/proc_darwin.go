@@ -56,7 +56,7 @@ func ownChildren() (pids []int, all bool) { return nil, false }
 
 // strays returns all processes that this user may kill: orphans go to launchd,
 // and may be any of them.
-func strays() (pids []int) {
+func strays(int) (pids []int) {
 	name, args := "kern.proc.uid", []int{os.Geteuid()}
 	if os.Geteuid() == 0 {
 		name, args = "kern.proc.all", nil
@@ -148,7 +148,7 @@ func hasOwnProgram(int) bool { return false }
 func Now() uint64 { return uint64(time.Now().UnixMicro()) }
 
 // watchEnd: nothing tells of it here.
-func watchEnd(ID) <-chan struct{} { return nil }
+func watchEnd(int, func() bool) <-chan struct{} { return nil }
 
 func children(pid int) (pids []int) {
 	for _, p := range table() {
@@ -158,3 +158,6 @@ func children(pid int) (pids []int) {
 	}
 	return pids
 }
+
+// ownMemoryPeak is ownPeakRSS: macOS tells nothing else.
+func ownMemoryPeak() int64 { return ownPeakRSS() }

@@ -124,16 +124,18 @@ func tableOf(wanted func(pid int) bool) map[int]proc {
 	return all
 }
 
-// strays returns the children that this process, or its keeper, may have
-// adopted: they go to its first thread. Some that it started are among them.
-func strays() []int {
+// strays returns the children that this process, or its keeper unless that is 0,
+// may have adopted: they go to its first thread. Some that it started are among
+// them.
+func strays(keeper int) []int {
 	self := os.Getpid()
 	pids := childrenOfFirstThread(self)
-	if k := reaper.above(); k != nil {
-		for _, pid := range childrenOfFirstThread(k.PID()) {
-			if pid != self {
-				pids = append(pids, pid)
-			}
+	if keeper == 0 {
+		return pids
+	}
+	for _, pid := range childrenOfFirstThread(keeper) {
+		if pid != self {
+			pids = append(pids, pid)
 		}
 	}
 	return pids
@@ -345,14 +347,14 @@ func Now() uint64 {
 }
 
 // watchEnd waits for the end of a process without a thread of its own.
-func watchEnd(id ID) <-chan struct{} {
+func watchEnd(pid int, running func() bool) <-chan struct{} {
 	ended := make(chan struct{})
-	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
-	if err != nil || !id.Running() {
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil || !running() {
 		if err == nil {
 			unix.Close(fd)
 		}
-		if id.Running() {
+		if running() {
 			return nil
 		}
 		close(ended)
@@ -367,7 +369,23 @@ func watchEnd(id ID) <-chan struct{} {
 			return
 		}
 		// The descriptor can be read from when the process has ended.
-		_ = conn.Read(func(uintptr) bool { return !id.Running() })
+		_ = conn.Read(func(uintptr) bool { return !running() })
 	}()
 	return ended
+}
+
+// ownMemoryPeak is the most resident memory that this program has had since it
+// was executed, in bytes; noShadow when nobody knows. See VmHWM in proc(5).
+func ownMemoryPeak() int64 {
+	text, err := readFile("/proc/self/status")
+	if err != nil {
+		return noShadow
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\nVmHWM:"))
+	kib, _, _ := bytes.Cut(bytes.TrimSpace(rest), []byte(" "))
+	n, err := strconv.ParseInt(string(kib), 10, 64)
+	if err != nil {
+		return noShadow
+	}
+	return n << 10
 }

@@ -16,78 +16,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-	"time"
 )
-
-// Status tells how a process ended.
-type Status struct {
-	ExitCode int   // 128+n when it was killed by signal n, -1 when unknown
-	Signal   int   // 0 for none
-	Err      error `json:"-"` // why it is unknown
-
-	// PeakRSS is the most resident memory, in bytes, that the process or one
-	// that it waited for had; 0 when unknown.
-	PeakRSS int64
-}
-
-func exitedWith(code int) Status { return Status{ExitCode: code} }
-
-func killedBy(sig syscall.Signal) Status {
-	return Status{ExitCode: 128 + int(sig), Signal: int(sig)}
-}
-
-// unknownEnd is the status of a child that the system does not know.
-func unknownEnd(err error) Status {
-	return Status{ExitCode: -1, Err: fmt.Errorf("cannot learn how the process ended: %w", err)}
-}
-
-// Process is one process that was started, together with all that it starts in
-// turn, its tree. When it ends the rest of its tree is killed; until that is
-// done its number stays taken, so nothing here can hit a stranger. All methods
-// may be called from several goroutines at once.
-type Process struct {
-	id     ID
-	tag    string        // what its environment tells it by; see tagOf
-	keeper Keeper        // whose child it is, nil when it is one of this program
-	shadow int64         // see surePeak
-	entry  Entry         // in the journal
-	done   chan struct{} // closed when the process has ended
-	gone   chan struct{} // closed when its tree has, too
-
-	// Written before done is closed.
-	status  Status
-	endedAt time.Time
-
-	// Written before gone is closed.
-	err error
-
-	// Guarded by the reaper's lock.
-	run      *Run
-	kept     bool // until Release, where another instance of this program may ask for it
-	finished bool // nothing is left of its tree
-	onExit   []func(Status, time.Time)
-	reaped   bool
-	members  map[ID]bool // processes that were seen in its tree
-
-	// Of the reaper's goroutine alone.
-	giveUpAt time.Time
-}
-
-// ID returns what the process can be found by again; see Run.Adopt.
-func (p *Process) ID() ID { return p.id }
-
-// Pid returns the number of the process.
-func (p *Process) Pid() int { return p.id.PID }
-
-// Done is closed when the process has ended.
-func (p *Process) Done() <-chan struct{} { return p.done }
-
-// Status tells how and when the process ended. Call it after Done is closed.
-func (p *Process) Status() (Status, time.Time) { return p.status, p.endedAt }
-
-// Gone is closed when the process and its tree have ended, or when it was
-// given up to kill the rest of it, which Err tells.
-func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 // Release says that it is known how the process ended, to whoever has to know
 // it after the death of this program. It is for processes that are Kept.
@@ -103,10 +32,6 @@ func (p *Process) Release() {
 		p.entry.Remove()
 	}
 }
-
-// Err names processes of the tree that could not be killed, or is nil. Call it
-// after Gone is closed.
-func (p *Process) Err() error { return p.err }
 
 // Signal sends a signal to the process alone. When it has ended the error is
 // os.ErrProcessDone.
@@ -180,17 +105,4 @@ func (p *Process) Kill() error {
 		}
 	}
 	return nil
-}
-
-// hasBeenObserved reports whether it is known how the process ended, which is
-// told next. The caller holds the reaper's lock.
-func (p *Process) hasBeenObserved() bool { return !p.endedAt.IsZero() }
-
-func (p *Process) hasEnded() bool {
-	select {
-	case <-p.done:
-		return true
-	default:
-		return false
-	}
 }

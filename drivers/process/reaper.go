@@ -1,47 +1,11 @@
 package process
 
 import (
+	"errors"
 	"os"
 	"os/signal"
-	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 )
-
-// reaper is the one of this program; see the package comment.
-var reaper = reaping{
-	procs:    map[int]*Process{},
-	starting: map[*Process]bool{},
-	wake:     make(chan struct{}, 1),
-	pulse:    make(chan struct{}),
-}
-
-// giveUp is how long a killed process may take to end, Nomad's 15 seconds.
-const giveUp = 15 * time.Second
-
-// reaping is the state of the reaper. Its goroutine lives from the first start
-// of the first run to the end of the last.
-type reaping struct {
-	mu       sync.Mutex
-	procs    map[int]*Process  // that have not been reaped
-	starting map[*Process]bool // forked, perhaps, but not in procs yet
-	missed   bool              // an orphan was left alone because of starting
-	runs     int               // that are open
-	helpers  int               // of these, runs of helpers
-	journal  Journal           // nil if there is none
-	keeper   Keeper            // above this program, nil if there is none
-	quit     chan struct{}     // ends the goroutine
-	ended    chan struct{}     // closed when it has
-	pulse    chan struct{}     // closed, and replaced, after every look around
-
-	wake   chan struct{} // has room for one: look around
-	buried atomic.Int64  // children that were reaped
-
-	// Of the goroutine alone.
-	leaving   []*Process // ended, but something of the tree is left
-	unsettled bool       // the last scan could not say of some orphan whose it is
-}
 
 // begin makes ready for a start. From here to register no unknown child is
 // taken for an orphan. Locking the fork out instead would let one exec that
@@ -81,14 +45,6 @@ func (r *reaping) register(p *Process, err error) {
 	}
 	if again || p.run.helpers { // for whom Shutdown waits
 		r.look()
-	}
-}
-
-// look has the goroutine look around.
-func (r *reaping) look() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -134,3 +90,6 @@ func (r *reaping) release(run *Run) {
 		<-ended
 	}
 }
+
+// errShutdown is the error of a start after Shutdown.
+var errShutdown = errors.New("cannot start a process: the run has ended")

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"time"
-	"unicode"
 )
 
 // Remains are the processes of a run whose program has died, by what is known
@@ -26,21 +24,6 @@ type Remains struct {
 type Remain struct {
 	ID
 	Command string // its command line, as far as that can be shown
-}
-
-// shown is text that a process chose, for a terminal: one line that commands
-// nothing.
-func shown(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsPrint(r):
-			return r
-		case r == 0 || unicode.IsSpace(r):
-			return ' '
-		default:
-			return '?'
-		}
-	}, text))
 }
 
 // Find returns those that live, after one look at all processes.

@@ -4,36 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 )
-
-// errShutdown is the error of a start after Shutdown.
-var errShutdown = errors.New("cannot start a process: the run has ended")
-
-// Run is all processes of one run. What belongs to it, or to one of its
-// processes, is found by evidence that is inherited:
-//
-//   - parentage: on Linux this program adopts every orphan among its
-//     descendants (PR_SET_CHILD_SUBREAPER), so that none gets out of its tree
-//     while it lives;
-//   - the session, which each process of the run starts anew;
-//   - NOMAD_ALLOC_ID and NOMAD_TASK_NAME in the environment, both together;
-//   - a mark that no process without CAP_SYS_RESOURCE can take off (Linux; see
-//     mark).
-//
-// Shutdown must be called in the end.
-type Run struct {
-	starting sync.WaitGroup // starts under way
-	helpers  bool           // see NewHelpers
-
-	// Guarded by the reaper's lock.
-	open, ended bool
-	tags        map[string]bool // of everything that was started
-}
-
-// NewRun returns a run without processes.
-func NewRun() *Run { return &Run{tags: map[string]bool{}} }
 
 // Start starts a process.
 func (r *Run) Start(spec Spec) (*Process, error) {
@@ -57,17 +29,6 @@ func (r *Run) Start(spec Spec) (*Process, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-func (r *Run) newProcess(env []string, onExit func(Status, time.Time)) *Process {
-	return &Process{
-		run:    r,
-		tag:    tagOf(env),
-		entry:  noEntry{},
-		onExit: []func(Status, time.Time){onExit},
-		done:   make(chan struct{}),
-		gone:   make(chan struct{}),
-	}
 }
 
 // rescan is how long Shutdown waits for news of what it killed before it looks

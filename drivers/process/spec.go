@@ -52,7 +52,7 @@ type Spec struct {
 }
 
 // fork starts the process. No other thing may delay it.
-func (s *Spec) fork() (int, error) {
+func (s *Spec) fork(sys *syscall.SysProcAttr) (int, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return 0, err
@@ -72,7 +72,7 @@ func (s *Spec) fork() (int, error) {
 		files = append(files, f.Fd())
 	}
 	argv := append([]string{cmp.Or(s.Name, s.Path)}, s.Args...)
-	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: s.sysProcAttr()}
+	attr := &syscall.ProcAttr{Dir: s.Dir, Env: s.Env, Files: files, Sys: sys}
 	pid, err := syscall.ForkExec(s.Path, argv, attr)
 	for pause := time.Millisecond; errors.Is(err, syscall.ETXTBSY) && pause < 200*time.Millisecond; pause *= 2 {
 		// The program was just written, and a child that another goroutine

@@ -44,15 +44,15 @@ func (s *Spec) start() (pid int, err error) {
 // as soon as the process has started.
 func (s *Spec) forkPrepared() (pid int, err error) {
 	if s.Prepare == nil {
-		return s.fork()
+		return s.fork(s.sysProcAttr())
 	}
 	runtime.LockOSThread() // only the thread that forks can trace
 	defer runtime.UnlockOSThread()
 	s.traced = true
-	pid, err = s.fork()
+	pid, err = s.fork(s.sysProcAttr())
 	if err != nil {
 		s.traced = false
-		pid, err = s.fork()
+		pid, err = s.fork(s.sysProcAttr())
 	}
 	if err != nil {
 		return 0, err

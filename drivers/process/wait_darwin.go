@@ -14,6 +14,9 @@ const retryAfter = 20 * time.Millisecond
 // adopts: see adoptOrphans.
 const adopts = false
 
+// collects: collect reaps.
+const collects = true
+
 // adoptOrphans: launchd adopts them, always.
 func adoptOrphans() {}
 
@@ -22,24 +25,22 @@ func maybeExited(int) bool { return true }
 
 // collect tells how a process ended, ok is false while it runs. It is reaped,
 // for which the caller holds the reaper's lock.
-func collect(p *Process) (status Status, ok bool) {
+func collect(child int) (status Status, ok bool) {
 	var wait unix.WaitStatus
 	var usage unix.Rusage
 	for {
-		pid, err := unix.Wait4(p.id.PID, &wait, unix.WNOHANG, &usage)
+		pid, err := unix.Wait4(child, &wait, unix.WNOHANG, &usage)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err != nil {
-			p.reaped = true
 			return unknownEnd(err), true
 		}
-		if pid != p.id.PID {
+		if pid != child {
 			return Status{}, false
 		}
 		break
 	}
-	p.reaped = true
 	if wait.Signaled() {
 		status = killedBy(wait.Signal())
 	} else {
@@ -53,4 +54,4 @@ func collect(p *Process) (status Status, ok bool) {
 func reap(int) {}
 
 // reapOrphans: launchd reaps them.
-func reapOrphans(func(pid int) bool) int { return 0 }
+func reapOrphans(int, func(pid int) bool) int { return 0 }

@@ -16,6 +16,9 @@ const retryAfter = time.Second
 // adopts: see adoptOrphans.
 const adopts = true
 
+// collects: collect does not reap.
+const collects = false
+
 // adoptOrphans makes orphans among the descendants of this process its
 // children.
 func adoptOrphans() {
@@ -58,9 +61,9 @@ func maybeExited(pid int) bool {
 
 // collect tells how a process ended, ok is false while it runs. It is not
 // reaped.
-func collect(p *Process) (status Status, ok bool) {
+func collect(pid int) (status Status, ok bool) {
 	var usage unix.Rusage
-	info, err := waitable(unix.P_PID, p.id.PID, &usage)
+	info, err := waitable(unix.P_PID, pid, &usage)
 	switch {
 	case err != nil:
 		return unknownEnd(err), true
@@ -84,8 +87,9 @@ func reap(pid int) {
 	}
 }
 
-// reapOrphans reaps adopted children that have ended and returns their number.
-func reapOrphans(isOrphan func(pid int) bool) (reaped int) {
+// reapOrphans reaps adopted children that have ended and returns their number;
+// for keeper see strays.
+func reapOrphans(keeper int, isOrphan func(pid int) bool) (reaped int) {
 	for {
 		child, err := waitable(unix.P_ALL, 0, nil)
 		if err != nil || child.pid == 0 {
@@ -97,7 +101,7 @@ func reapOrphans(isOrphan func(pid int) bool) (reaped int) {
 		reap(int(child.pid))
 		reaped++
 	}
-	for _, pid := range strays() {
+	for _, pid := range strays(keeper) {
 		if child, err := waitable(unix.P_PID, pid, nil); err == nil && child.pid != 0 && isOrphan(pid) {
 			reap(pid)
 			reaped++

@@ -2,7 +2,10 @@
 
 package process
 
-import "os"
+import (
+	"os"
+	"syscall"
+)
 
 // There is no limit here that a process shows to others, so no mark.
 
@@ -20,3 +23,10 @@ func hasMark(int, uint64) bool { return false }
 
 // ClaimMark does nothing.
 func ClaimMark(uint64) (f *os.File, free bool) { return nil, true }
+
+func (s *Spec) sysProcAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: s.Terminal, Credential: s.Credential}
+}
+
+// start starts the process.
+func (s *Spec) start() (int, error) { return s.fork(s.sysProcAttr()) }
