@@ -14,50 +14,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/gocty"
 
 	"taskrun/drivers"
-	"taskrun/drivers/cgroup"
-	"taskrun/drivers/process"
-	"taskrun/drivers/taskstore"
 )
-
-// Kind is what distinguishes drivers whose tasks are processes of this machine.
-type Kind struct {
-	Name         string
-	TaskSchema   hcldec.ObjectSpec // of a task's config block
-	ConfigSchema hcldec.ObjectSpec // of those options of raw_exec that the driver has as well
-	Fingerprint  func() drivers.Fingerprint
-
-	// Decode reads a task's config block, an object, into the command that it
-	// stands for.
-	Decode func(config cty.Value, taskDir string) (*TaskConfig, error)
-
-	// Unisolated are options of a task about its isolation in Nomad, which have
-	// no effect here; nil where there is none in Nomad either.
-	Unisolated []string
-}
-
-var rawExec = Kind{
-	Name: "raw_exec", TaskSchema: taskSchema, ConfigSchema: configSchema, Decode: decodeConfig,
-	Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("raw_exec") },
-}
-
-// Driver is a driver of a kind. Its methods may be called from several
-// goroutines at once. Shutdown must be called in the end.
-type Driver struct {
-	kind   Kind
-	config Config
-	run    *process.Run
-	tasks  taskstore.Store[*task]
-	census census
-	groups *cgroup.Tree // nil: memory limits are not enforced
-	closed sync.Once    // groups
-}
 
 var (
 	_ drivers.Driver         = (*Driver)(nil)
@@ -69,14 +33,6 @@ var (
 	_ drivers.Shutdowner     = (*Driver)(nil)
 	_ drivers.Configurable   = (*Driver)(nil)
 )
-
-// New returns the raw_exec driver, without tasks.
-func New(config Config) *Driver {
-	return &Driver{kind: rawExec, config: config, run: process.NewRun()}
-}
-
-// NewOf returns a driver of a kind, without tasks.
-func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()} }
 
 // Info names the driver.
 func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.kind.Name} }
@@ -199,4 +155,45 @@ func (d *Driver) Shutdown(ctx context.Context) (int, error) {
 		d.closed.Do(func() { err = errors.Join(err, d.groups.Close()) })
 	}
 	return killed, err
+}
+
+// ConfigSchema describes the options of the driver.
+func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema }
+
+// SetConfig takes the options of the driver.
+func (d *Driver) SetConfig(config cty.Value) error {
+	var given struct {
+		Enabled        *bool    `cty:"enabled"`
+		DeniedHostUIDs *string  `cty:"denied_host_uids"`
+		DeniedHostGIDs *string  `cty:"denied_host_gids"`
+		DeniedEnvvars  []string `cty:"denied_envvars"`
+	}
+	values := config.AsValueMap()
+	for name, ty := range hcldec.ImpliedType(configSchema).AttributeTypes() {
+		if _, ok := values[name]; !ok { // the kind has no such option
+			values[name] = cty.NullVal(ty)
+		}
+	}
+	if err := gocty.FromCtyValue(cty.ObjectVal(values), &given); err != nil {
+		return fmt.Errorf("cannot configure %s: %s%w", d.kind.Name, optionOf(err), err)
+	}
+	d.config.Disabled = given.Enabled != nil && !*given.Enabled
+	d.config.DeniedEnvvars = given.DeniedEnvvars
+	for _, ids := range []struct {
+		option string
+		text   *string
+		into   *IDRanges
+	}{
+		{"denied_host_uids", given.DeniedHostUIDs, &d.config.DeniedHostUIDs},
+		{"denied_host_gids", given.DeniedHostGIDs, &d.config.DeniedHostGIDs},
+	} {
+		if ids.text == nil {
+			continue
+		}
+		var err error
+		if *ids.into, err = ParseIDRanges(*ids.text); err != nil {
+			return fmt.Errorf("cannot configure %s: %s: %w", d.kind.Name, ids.option, err)
+		}
+	}
+	return nil
 }

@@ -1,8 +1,6 @@
 package rawexec
 
 import (
-	"time"
-
 	"taskrun/drivers"
 	"taskrun/drivers/cgroup"
 )
@@ -30,18 +28,4 @@ func (d *Driver) group(cfg *drivers.TaskConfig, c *TaskConfig) (*cgroup.Group, e
 		limits.Reserved = int64(cfg.Resources.MemoryMB) << 20
 	}
 	return d.groups.Make(cfg.ID, limits)
-}
-
-// wasOOMKilled tells whether a task that ended badly did so because the system
-// killed one of its processes for having too much memory.
-func wasOOMKilled(g *cgroup.Group, code int) bool {
-	return g != nil && code != 0 && g.OOMKills() > 0
-}
-
-// removeGroup removes a cgroup, if there is one, with all that is in it.
-func removeGroup(g *cgroup.Group, patience time.Duration) error {
-	if g == nil {
-		return nil
-	}
-	return g.Remove(patience)
 }

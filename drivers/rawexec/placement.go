@@ -1,9 +1,7 @@
 package rawexec
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -101,12 +99,4 @@ func (p *placement) prepare(pid int) error {
 func (p *placement) close() {
 	closeFiles(p.cgroup)
 	closeFiles(p.tasks...)
-}
-
-// reason returns an error without the operation and the path that os adds.
-func reason(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/hashicorp/hcl/v2/hcldec"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/gocty"
 
 	"taskrun/drivers/schema"
 )
@@ -34,47 +32,6 @@ var configSchema = schema.Join(
 
 // DeniedHostIDs are the options of the driver about whom no task may run as.
 var DeniedHostIDs = schema.Optional(cty.String, "denied_host_uids", "denied_host_gids")
-
-// ConfigSchema describes the options of the driver.
-func (d *Driver) ConfigSchema() hcldec.Spec { return d.kind.ConfigSchema }
-
-// SetConfig takes the options of the driver.
-func (d *Driver) SetConfig(config cty.Value) error {
-	var given struct {
-		Enabled        *bool    `cty:"enabled"`
-		DeniedHostUIDs *string  `cty:"denied_host_uids"`
-		DeniedHostGIDs *string  `cty:"denied_host_gids"`
-		DeniedEnvvars  []string `cty:"denied_envvars"`
-	}
-	values := config.AsValueMap()
-	for name, ty := range hcldec.ImpliedType(configSchema).AttributeTypes() {
-		if _, ok := values[name]; !ok { // the kind has no such option
-			values[name] = cty.NullVal(ty)
-		}
-	}
-	if err := gocty.FromCtyValue(cty.ObjectVal(values), &given); err != nil {
-		return fmt.Errorf("cannot configure %s: %s%w", d.kind.Name, optionOf(err), err)
-	}
-	d.config.Disabled = given.Enabled != nil && !*given.Enabled
-	d.config.DeniedEnvvars = given.DeniedEnvvars
-	for _, ids := range []struct {
-		option string
-		text   *string
-		into   *IDRanges
-	}{
-		{"denied_host_uids", given.DeniedHostUIDs, &d.config.DeniedHostUIDs},
-		{"denied_host_gids", given.DeniedHostGIDs, &d.config.DeniedHostGIDs},
-	} {
-		if ids.text == nil {
-			continue
-		}
-		var err error
-		if *ids.into, err = ParseIDRanges(*ids.text); err != nil {
-			return fmt.Errorf("cannot configure %s: %s: %w", d.kind.Name, ids.option, err)
-		}
-	}
-	return nil
-}
 
 // errDisabled is Nomad's text.
 var errDisabled = errors.New("raw_exec is disabled")

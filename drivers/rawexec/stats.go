@@ -3,7 +3,6 @@ package rawexec
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"taskrun/drivers"
@@ -48,14 +47,6 @@ func (d *Driver) pidsOf(t *task) []int {
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids)
-}
-
-// census is the last look at all processes, for all tasks: a thousand of them
-// are measured with one.
-type census struct {
-	mu    sync.Mutex
-	at    time.Time
-	trees map[*process.Process][]int
 }
 
 // look returns which processes there are, of a moment after a time.

@@ -5,39 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"sync"
+	"path/filepath"
 	"syscall"
 	"time"
 
+	"github.com/zclconf/go-cty/cty"
+
 	"taskrun/drivers"
-	"taskrun/drivers/cgroup"
-	"taskrun/drivers/process"
-	"taskrun/drivers/procstats"
-	"taskrun/drivers/taskstore"
 )
 
 // killWait is how long a process may take to end after SIGKILL.
 const killWait = 15 * time.Second
-
-// task is one command that was started.
-type task struct {
-	name      string
-	spec      process.Spec // for the commands that are run in it; without files
-	process   *process.Process
-	startedAt time.Time
-	exit      *taskstore.Exit
-	config    *TaskConfig
-	group     *cgroup.Group // nil if it needs none
-
-	mu       sync.Mutex
-	commands map[*process.Process]bool // that run in it; see command
-
-	stats      sync.Mutex // serialises measuring
-	sampler    procstats.Sampler
-	lastSample *drivers.TaskResourceUsage
-	sampledAt  time.Time
-}
 
 // start starts the command of a task. Nothing is left behind when it fails.
 func (d *Driver) start(cfg *drivers.TaskConfig) (*task, error) {
@@ -87,38 +65,6 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t 
 	return t, nil
 }
 
-// newTask returns a task without a process.
-func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *task {
-	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
-	t.spec = process.Spec{
-		Dir: cfg.TaskDir(),
-		Env: environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars)),
-	}
-	if as != nil {
-		t.spec.Credential = as.credential
-	}
-	if c.WorkDir != nil {
-		t.spec.Dir = *c.WorkDir
-	}
-	return t
-}
-
-// ended takes in how the command's process has ended.
-func (t *task) ended(status process.Status, at time.Time) {
-	t.exit.Set(drivers.ExitResult{
-		ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err,
-		OOMKilled: wasOOMKilled(t.group, status.ExitCode), PeakMemory: status.PeakRSS,
-	}, at)
-}
-
-func closeFiles(files ...*os.File) {
-	for _, f := range files {
-		if f != nil {
-			f.Close()
-		}
-	}
-}
-
 // stop sends the signal, waits, and then kills.
 func (t *task) stop(ctx context.Context, timeout time.Duration, sig syscall.Signal) error {
 	if timeout > 0 && t.running() {
@@ -146,4 +92,33 @@ func (t *task) kill() error {
 	return nil
 }
 
-func (t *task) running() bool { return !t.exit.Ended() }
+// decode reads the config block of a task.
+func (d *Driver) decode(cfg *drivers.TaskConfig) (*TaskConfig, error) {
+	if cfg.Config == cty.NilVal || !cfg.Config.Type().IsObjectType() || cfg.Config.IsNull() {
+		return nil, errors.New("failed to decode driver config: it is no object")
+	}
+	c, err := d.kind.Decode(cfg.Config, cfg.TaskDir())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("failed driver config validation: %w", err)
+	}
+	return c, nil
+}
+
+func (c *TaskConfig) validate() error {
+	switch {
+	case c.Command == "":
+		return errors.New("command must not be empty")
+	case c.CgroupV1Override != nil && c.CgroupV2Override != nil:
+		return errors.New("only one of cgroups_v1_override and cgroups_v2_override may be set")
+	case c.OOMScoreAdj != nil && *c.OOMScoreAdj < 0:
+		return errors.New("oom_score_adj must not be negative")
+	case c.OOMScoreAdj != nil && *c.OOMScoreAdj > 1000:
+		return errors.New("oom_score_adj must not be greater than 1000")
+	case c.WorkDir != nil && !filepath.IsAbs(*c.WorkDir):
+		return errors.New("work_dir must be an absolute path")
+	}
+	return c.checkPlacement()
+}

@@ -2,11 +2,42 @@ package keeper
 
 import (
 	"cmp"
+	"io"
+	"os"
 	"slices"
 	"time"
 
 	"taskrun/drivers/process"
 )
+
+// parent is the keeper of a detached run. One goroutine owns it.
+type parent struct {
+	clean    Cleaner
+	adopts   bool // the system gives this program what the other one leaves
+	log      io.Writer
+	record   *record
+	claim    *os.File
+	mark     uint64
+	report   *os.File // for the first instance
+	held     map[string]*os.File
+	children map[process.ID]process.Child // of the record, that are this program's
+	unwanted map[process.ID]bool          // to be buried when they end
+
+	instance int
+	engine   process.ID // the program that runs the jobs; zero when there is none
+	line     *line
+	heard    chan message // nil while there is none
+	began    time.Time
+	deaths   int
+	stood    bool
+	over     *over
+}
+
+func (p *parent) tell(m message) {
+	if p.line != nil {
+		_ = p.line.send(m) // a program that has died needs no news
+	}
+}
 
 // settleTime is how long a process may take from its fork to its program.
 const settleTime = time.Second

@@ -10,9 +10,6 @@ import (
 	"taskrun/drivers/process"
 )
 
-// stands begins what a program reports when its run stands.
-const stands = "\x00stands"
-
 // Detached is a program to be run apart from this one.
 type Detached struct {
 	Args []string // of this same program, without its name

@@ -27,18 +27,6 @@ func (w *Watch) Resumed() (bool, error) {
 	return w.link.welcome.Instance > 1, nil
 }
 
-// greet hears of the keeper what there is, once.
-func (w *Watch) greet() error {
-	w.greeting.Do(func() {
-		w.greeted = w.link.hear(func() {
-			if w.guard() {
-				w.say("the keeper of the run was killed: from now on the run ends when this program does")
-			}
-		})
-	})
-	return w.greeted
-}
-
 // Stands reports that the run stands, with some words about it, or why it does
 // not, to the program that detached it. From then on this one is started again
 // when it dies.
@@ -96,20 +84,4 @@ func (w *Watch) Recall(id process.ID) process.Entry {
 		return &entry{watch: w, cell: &c}
 	}
 	return &entry{watch: w}
-}
-
-// inherit opens the record of a detached run.
-func (w *Watch) inherit() (*record, error) {
-	if err := w.greet(); err != nil {
-		return nil, err
-	}
-	r, c, err := openRecord(w.link.record, w.link.welcome.Record)
-	if err != nil {
-		return nil, err
-	}
-	w.recalled = map[process.ID]cell{}
-	for _, p := range c.started {
-		w.recalled[p.ID] = p.cell
-	}
-	return r, nil
 }

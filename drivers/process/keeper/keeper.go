@@ -29,29 +29,11 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"taskrun/drivers/process/keeper/early"
 )
-
-// The variable by which a program knows that it is a keeper, its value for the
-// keeper of a run in the foreground, and the descriptors of a keeper.
-const (
-	roleVar   = early.RoleVar
-	watchRole = early.WatchRole
-
-	pipeFD   = early.PipeFD
-	recordFD = early.RecordFD
-	claimFD  = early.ClaimFD
-)
-
-// cleanTime is how long cleaning up may take. After that the record stays, for
-// the next command of the user.
-const cleanTime = time.Minute
 
 // memoryLimit is when the keeper of a detached run begins to collect garbage.
 const memoryLimit = 4 << 20
@@ -63,12 +45,12 @@ func Main(clean Cleaner) bool {
 	switch os.Getenv(roleVar) {
 	case watchRole:
 		settle()
-		watch(clean)
+		keepForeground(clean)
 	case detachedRole:
 		settle()
 		debug.SetMemoryLimit(memoryLimit)
 		debug.FreeOSMemory()
-		keepRun(clean)
+		keepDetached(clean)
 	default:
 		join()
 		return false
@@ -91,9 +73,9 @@ func settle() {
 // that its packages needed to begin: to find it takes longer than to begin.
 const shortRun = time.Second
 
-// watch waits for the end of the program that runs the jobs, and cleans up. On
+// keepForeground waits for the end of the program that runs the jobs, and cleans up. On
 // Linux that end has usually come: package early has waited for it.
-func watch(clean Cleaner) {
+func keepForeground(clean Cleaner) {
 	closeInherited(claimFD)
 	pipe := []unix.PollFd{{Fd: pipeFD, Events: unix.POLLIN}}
 	if n, _ := unix.Poll(pipe, int(shortRun.Milliseconds())); n <= 0 {
@@ -116,31 +98,4 @@ func watch(clean Cleaner) {
 		return
 	}
 	_ = removeRecord(file, os.Getenv(pathVar)) // then the next command does
-}
-
-// closeInherited closes what the program has, beyond the last of its own
-// descriptors, from whoever started it all: a pipe whose end somebody waits
-// for, perhaps. What was opened since execve(2)
-// is closed by the next one, and tells itself apart by that.
-func closeInherited(last int) {
-	entries, _ := os.ReadDir("/dev/fd") // where there is none they stay open
-	for _, e := range entries {
-		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd <= last {
-			continue
-		}
-		if flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
-			_ = unix.Close(fd)
-		}
-	}
-}
-
-// pathVar is the variable with the path of the record, empty for one without.
-const pathVar = "TASKRUN_KEEPER_RECORD"
-
-func removeRecord(f *os.File, path string) error {
-	if err := f.Truncate(0); err != nil || path == "" {
-		return err
-	}
-	return os.Remove(path)
 }

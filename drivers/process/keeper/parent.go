@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strconv"
@@ -15,13 +14,6 @@ import (
 	"taskrun/drivers/process"
 )
 
-// detachedRole is the value of roleVar for the keeper of a detached run, which
-// has the pipe of the report as its only descriptor.
-const detachedRole = "detached"
-
-// dirVar is the variable with the directory that the program starts in.
-const dirVar = "TASKRUN_KEEPER_DIR"
-
 // A program that dies within quickEnd of its start, maxDeaths times in a row, is
 // not started again. The pauses in between grow from firstPause.
 const (
@@ -29,31 +21,8 @@ const (
 	firstPause = 50 * time.Millisecond
 )
 
-// parent is the keeper of a detached run. One goroutine owns it.
-type parent struct {
-	clean    Cleaner
-	adopts   bool // the system gives this program what the other one leaves
-	log      io.Writer
-	record   *record
-	claim    *os.File
-	mark     uint64
-	report   *os.File // for the first instance
-	held     map[string]*os.File
-	children map[process.ID]process.Child // of the record, that are this program's
-	unwanted map[process.ID]bool          // to be buried when they end
-
-	instance int
-	engine   process.ID // the program that runs the jobs; zero when there is none
-	line     *line
-	heard    chan message // nil while there is none
-	began    time.Time
-	deaths   int
-	stood    bool
-	over     *over
-}
-
-// keepRun is the keeper of a detached run.
-func keepRun(clean Cleaner) {
+// keepDetached is the keeper of a detached run.
+func keepDetached(clean Cleaner) {
 	adopts := process.AdoptOrphans()
 	news := make(chan os.Signal, 1)
 	signal.Notify(news, syscall.SIGCHLD)
@@ -157,12 +126,6 @@ func (p *parent) cleanUp() error {
 		return err
 	}
 	return p.record.remove()
-}
-
-func (p *parent) tell(m message) {
-	if p.line != nil {
-		_ = p.line.send(m) // a program that has died needs no news
-	}
 }
 
 func (p *parent) take(m message) {

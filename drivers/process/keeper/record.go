@@ -237,3 +237,10 @@ func (c *contents) take(line string, at cell) {
 		}
 	}
 }
+
+func removeRecord(f *os.File, path string) error {
+	if err := f.Truncate(0); err != nil || path == "" {
+		return err
+	}
+	return os.Remove(path)
+}

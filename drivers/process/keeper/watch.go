@@ -195,23 +195,6 @@ func (e *entry) Remove() {
 	}
 }
 
-// A keeper that dies within quick of its start, maxDeaths times in a row, is not
-// started again.
-const (
-	quick     = time.Second
-	maxDeaths = 5
-)
-
-// deathsInARow returns how many times in a row a program has died within quick
-// of its start, when it has just died after it lived so long. The death of one
-// that lived longer is the first of a row.
-func deathsInARow(before int, lived, quick time.Duration) int {
-	if lived > quick {
-		return 1
-	}
-	return before + 1
-}
-
 // keep has a keeper at all times until the watch is closed.
 func (w *Watch) keep() {
 	for deaths := 0; deaths < maxDeaths; {
@@ -303,4 +286,32 @@ func (w *Watch) Close(clean bool) error {
 		err = errors.Join(err, w.pipe.Close())
 	}
 	return errors.Join(err, dismissed)
+}
+
+// inherit opens the record of a detached run.
+func (w *Watch) inherit() (*record, error) {
+	if err := w.greet(); err != nil {
+		return nil, err
+	}
+	r, c, err := openRecord(w.link.record, w.link.welcome.Record)
+	if err != nil {
+		return nil, err
+	}
+	w.recalled = map[process.ID]cell{}
+	for _, p := range c.started {
+		w.recalled[p.ID] = p.cell
+	}
+	return r, nil
+}
+
+// greet hears of the keeper what there is, once.
+func (w *Watch) greet() error {
+	w.greeting.Do(func() {
+		w.greeted = w.link.hear(func() {
+			if w.guard() {
+				w.say("the keeper of the run was killed: from now on the run ends when this program does")
+			}
+		})
+	})
+	return w.greeted
 }

@@ -1,21 +1,5 @@
 package tasklog
 
-import (
-	"io/fs"
-	"os"
-)
-
-// cutMark is the bit in the mode of a file that ends within a line whose rest was
-// lost. It means nothing for files otherwise. The next writer ends the line first.
-// A full disk has room for no other mark, and the engine may be killed before
-// there is room again.
-const cutMark = fs.ModeSticky
-
-func isCut(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&cutMark != 0
-}
-
 // markCut marks the file, or takes the mark away. An error is ignored: without
 // the mark the next engine only joins two lines.
 func (r *files) markCut(cut bool) {

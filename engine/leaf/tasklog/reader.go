@@ -287,3 +287,13 @@ func (r *Reader) openOldest() (heldFile, error) {
 	}
 	return heldFile{}, io.EOF
 }
+
+// Position returns the name of the file that was read last and the offset in
+// it behind what was read, in bytes; an empty name before the first file.
+func (r *Reader) Position() (file string, offset int64) {
+	if r.file == nil {
+		return "", 0
+	}
+	offset, _ = r.file.Seek(0, io.SeekCurrent) // a regular file tells
+	return fileName(r.prefix, r.index), offset
+}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,10 +20,10 @@ type files struct {
 	maxFiles int
 	limit    int64
 
-	isNew   bool    // this is the first Log of the stream: there is the first file and no other
-	removed removed // the files that were removed
-	index   int     // of current
-	current *file   // nil before the first write
+	isNew   bool     // this is the first Log of the stream: there is the first file and no other
+	removed removed  // the files that were removed
+	index   int      // of current
+	current *logFile // nil before the first write
 	size    int64
 	midLine bool // current ends within a line
 	marked  bool // current is marked as cut
@@ -88,7 +89,7 @@ func (r *files) findHighest() (int, error) {
 
 // put writes as much of p as belongs into one file. It returns that file,
 // and where in it how many bytes are, even when it returns an error.
-func (r *files) put(p []byte) (src *file, offset int64, n int, err error) {
+func (r *files) put(p []byte) (src *logFile, offset int64, n int, err error) {
 	if r.current == nil {
 		if err := r.openHighest(); err != nil {
 			return nil, 0, 0, err
@@ -138,7 +139,7 @@ func (r *files) use(f *os.File, index int, size int64) {
 	if r.current != nil {
 		r.current.Release()
 	}
-	r.current = newFile(f)
+	r.current = newLogFile(f)
 	r.index, r.size, r.midLine, r.marked = index, size, false, isCut(f)
 	if size > 0 {
 		var last [1]byte
@@ -188,5 +189,41 @@ func (r *files) removeOldest(index int) {
 func (r *files) close() {
 	if r.current != nil {
 		r.current.Release()
+	}
+}
+
+// cutMark is the bit in the mode of a file that ends within a line whose rest was
+// lost. It means nothing for files otherwise. The next writer ends the line first.
+// A full disk has room for no other mark, and the engine may be killed before
+// there is room again.
+const cutMark = fs.ModeSticky
+
+func isCut(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&cutMark != 0
+}
+
+// logFile is a file of output that is closed when nobody retains it any more. It is an
+// event.Source.
+type logFile struct {
+	file *os.File
+	refs atomic.Int32
+}
+
+func (f *logFile) ReadAt(p []byte, off int64) (int, error) { return f.file.ReadAt(p, off) }
+
+func newLogFile(f *os.File) *logFile {
+	src := &logFile{file: f}
+	src.refs.Store(1) // the caller's
+	return src
+}
+
+// Retain keeps the file open until it is released as often.
+func (f *logFile) Retain() { f.refs.Add(1) }
+
+// Release gives the file up.
+func (f *logFile) Release() {
+	if f.refs.Add(-1) == 0 {
+		f.file.Close()
 	}
 }

@@ -1,24 +1,13 @@
 package tasklog
 
 import (
+	"fmt"
+	"io"
 	"os"
-	"sync"
 	"time"
 
 	"taskrun/engine/leaf/event"
 )
-
-// stream is one of a task's two outputs. It is guarded by the Log's lock.
-type stream struct {
-	id       event.Stream
-	fifoName string
-	fifo     *os.File // the reading end; nil before the first start of a process
-	reading  bool     // a goroutine reads fifo
-	readers  sync.WaitGroup
-	files    *files // nil when disabled
-	lost     int64  // bytes that could not be written since failure
-	failure  error  // why the latest write failed; nil when it did not
-}
 
 // write puts p on disk and announces it. What the disk does not take is
 // announced from memory and counted. The lock is held.
@@ -50,4 +39,33 @@ func (l *Log) announce(s *stream, src event.Source, offset int64, n int, at time
 	if l.cfg.Announce != nil {
 		l.cfg.Announce(s.id, src, offset, int64(n), at)
 	}
+}
+
+// Writers returns a writer in memory for each output of a task that is no
+// process. A write returns when it is on disk and announced.
+func (l *Log) Writers() (stdout, stderr io.WriteCloser, err error) {
+	return &writer{log: l, stream: l.streams[0]}, &writer{log: l, stream: l.streams[1]}, nil
+}
+
+type writer struct {
+	log    *Log
+	stream *stream
+	closed bool // guarded by the Log's lock
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	if w.closed || w.log.closed {
+		return 0, fmt.Errorf("cannot write to %s of task %q: %w", w.stream.id, w.log.cfg.Task, os.ErrClosed)
+	}
+	w.log.write(w.stream, p, time.Now())
+	return len(p), nil
+}
+
+func (w *writer) Close() error {
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	w.closed = true
+	return nil
 }

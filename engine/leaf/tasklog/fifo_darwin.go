@@ -20,3 +20,6 @@ func (d dir) mkfifo(name string) error {
 		return errors.Join(err, unix.PthreadFchdir(-1))
 	})
 }
+
+// fionread asks how many bytes a FIFO holds (sys/filio.h).
+const fionread = 0x4004667f

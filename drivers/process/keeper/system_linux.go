@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"os"
+	"strings"
 )
 
 // program is the path by which this program executes itself, also when the
@@ -11,4 +12,14 @@ func program() (string, error) { return "/proc/self/exe", nil }
 // setName sets what ps and top show where they do not show arguments.
 func setName(name string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
+}
+
+// bootID differs each time that the machine starts; "unknown" when the system
+// does not tell.
+func bootID() string {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
+		return id
+	}
+	return "unknown"
 }

@@ -3,10 +3,17 @@
 package keeper
 
 import (
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
+
+// program is the path by which this program executes itself.
+func program() (string, error) { return os.Executable() }
+
+// setName: a process cannot change its name here.
+func setName(string) {}
 
 // bootID differs each time that the machine starts; "unknown" when the system
 // does not tell.

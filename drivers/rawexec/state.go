@@ -1,0 +1,138 @@
+package rawexec
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/hcldec"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/drivers"
+	"taskrun/drivers/cgroup"
+	"taskrun/drivers/process"
+	"taskrun/drivers/procstats"
+	"taskrun/drivers/taskstore"
+)
+
+// Kind is what distinguishes drivers whose tasks are processes of this machine.
+type Kind struct {
+	Name         string
+	TaskSchema   hcldec.ObjectSpec // of a task's config block
+	ConfigSchema hcldec.ObjectSpec // of those options of raw_exec that the driver has as well
+	Fingerprint  func() drivers.Fingerprint
+
+	// Decode reads a task's config block, an object, into the command that it
+	// stands for.
+	Decode func(config cty.Value, taskDir string) (*TaskConfig, error)
+
+	// Unisolated are options of a task about its isolation in Nomad, which have
+	// no effect here; nil where there is none in Nomad either.
+	Unisolated []string
+}
+
+var rawExec = Kind{
+	Name: "raw_exec", TaskSchema: taskSchema, ConfigSchema: configSchema, Decode: decodeConfig,
+	Fingerprint: func() drivers.Fingerprint { return drivers.Healthy("raw_exec") },
+}
+
+// Driver is a driver of a kind. Its methods may be called from several
+// goroutines at once. Shutdown must be called in the end.
+type Driver struct {
+	kind   Kind
+	config Config
+	run    *process.Run
+	tasks  taskstore.Store[*task]
+	census census
+	groups *cgroup.Tree // nil: memory limits are not enforced
+	closed sync.Once    // groups
+}
+
+// New returns the raw_exec driver, without tasks.
+func New(config Config) *Driver {
+	return &Driver{kind: rawExec, config: config, run: process.NewRun()}
+}
+
+// NewOf returns a driver of a kind, without tasks.
+func NewOf(kind Kind) *Driver { return &Driver{kind: kind, run: process.NewRun()} }
+
+// task is one command that was started.
+type task struct {
+	name      string
+	spec      process.Spec // for the commands that are run in it; without files
+	process   *process.Process
+	startedAt time.Time
+	exit      *taskstore.Exit
+	config    *TaskConfig
+	group     *cgroup.Group // nil if it needs none
+
+	mu       sync.Mutex
+	commands map[*process.Process]bool // that run in it; see command
+
+	stats      sync.Mutex // serializes measuring
+	sampler    procstats.Sampler
+	lastSample *drivers.TaskResourceUsage
+	sampledAt  time.Time
+}
+
+func closeFiles(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// newTask returns a task without a process.
+func (d *Driver) newTask(cfg *drivers.TaskConfig, c *TaskConfig, as *account) *task {
+	t := &task{name: cfg.Name, exit: taskstore.NewExit(), config: c, commands: map[*process.Process]bool{}}
+	t.spec = process.Spec{
+		Dir: cfg.TaskDir(),
+		Env: environment(cfg.Env, as, slices.Concat(d.config.DeniedEnvvars, c.DeniedEnvvars)),
+	}
+	if as != nil {
+		t.spec.Credential = as.credential
+	}
+	if c.WorkDir != nil {
+		t.spec.Dir = *c.WorkDir
+	}
+	return t
+}
+
+func (t *task) running() bool { return !t.exit.Ended() }
+
+// ended takes in how the command's process has ended. A task that ended badly
+// was killed for its memory if the system has killed one of its processes so.
+func (t *task) ended(status process.Status, at time.Time) {
+	t.exit.Set(drivers.ExitResult{
+		ExitCode: status.ExitCode, Signal: status.Signal, Err: status.Err,
+		OOMKilled: t.group != nil && status.ExitCode != 0 && t.group.OOMKills() > 0, PeakMemory: status.PeakRSS,
+	}, at)
+}
+
+// census is the last look at all processes, for all tasks: a thousand of them
+// are measured with one.
+type census struct {
+	mu    sync.Mutex
+	at    time.Time
+	trees map[*process.Process][]int
+}
+
+// removeGroup removes a cgroup, if there is one, with all that is in it.
+func removeGroup(g *cgroup.Group, patience time.Duration) error {
+	if g == nil {
+		return nil
+	}
+	return g.Remove(patience)
+}
+
+// reason returns an error without the operation and the path that os adds.
+func reason(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
+}
