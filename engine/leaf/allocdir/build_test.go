@@ -99,8 +99,8 @@ func TestPathsAreThoseThatAreBuilt(t *testing.T) {
 	dir := newAlloc(t, "web")
 	shared, task := SharedOf(dir), TaskOf(dir, "web")
 	for _, path := range []string{
-		shared.Dir, shared.Data, shared.Logs, shared.Tmp,
-		task.Dir, task.Local, task.Tmp, task.Secrets, task.Private,
+		shared.Dir, filepath.Join(shared.Dir, "data"), shared.Logs, filepath.Join(shared.Dir, "tmp"),
+		task.Dir, task.Local, filepath.Join(task.Dir, "tmp"), task.Secrets, task.Private,
 	} {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			t.Errorf("%q: %v", path, err)

@@ -244,3 +244,6 @@ type Source interface {
 	Retain()
 	Release()
 }
+
+// Kind names the type of a body, "" for one that cannot be stored.
+func Kind(b Body) string { return b.kind() }

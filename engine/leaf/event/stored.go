@@ -17,9 +17,6 @@ type Stored struct {
 	Body  json.RawMessage `json:"body"`
 }
 
-// Kind names the type of a body, "" for one that cannot be stored.
-func Kind(b Body) string { return b.kind() }
-
 // Store returns the event as it is stored.
 func (e Event) Store() (Stored, error) {
 	kind := Kind(e.Body)

@@ -3,9 +3,15 @@
 package allocdir
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 )
+
+func readACL(*os.File) (acl, error) { return nil, errors.ErrUnsupported }
+func writeACL(*os.File, acl) error  { return errors.ErrUnsupported }
+
+func isUnmapped(int) bool { return false }
 
 // short returns a path of a file in a directory. Without /proc there is no
 // shorter one: what is too long for a socket cannot be made.

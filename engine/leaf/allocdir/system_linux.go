@@ -1,0 +1,70 @@
+package allocdir
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+const aclAttribute = "system.posix_acl_access"
+
+// readACL returns the ACL of a file or directory. The error is
+// errors.ErrUnsupported where the file system has none.
+func readACL(f *os.File) (acl, error) {
+	buf := make([]byte, 1024)
+	for {
+		n, err := unix.Fgetxattr(int(f.Fd()), aclAttribute, buf)
+		switch {
+		case err == nil:
+			return decodeACL(buf[:n])
+		case errors.Is(err, unix.ENODATA):
+			info, err := f.Stat()
+			if err != nil {
+				return nil, err
+			}
+			return modeACL(uint16(info.Mode().Perm())), nil
+		case !errors.Is(err, unix.ERANGE):
+			return nil, os.NewSyscallError("fgetxattr", err)
+		}
+		buf = make([]byte, 4*len(buf)) // the kernel's limit is 64 KiB
+	}
+}
+
+func writeACL(f *os.File, a acl) error {
+	return os.NewSyscallError("fsetxattr", unix.Fsetxattr(int(f.Fd()), aclAttribute, a.encode(), 0))
+}
+
+// isUnmapped reports whether a number stands for the users that a user namespace
+// does not know, such as the root of the machine in a container without
+// privileges; see user_namespaces(7).
+func isUnmapped(uid int) bool {
+	overflow, err := os.ReadFile("/proc/sys/kernel/overflowuid")
+	if err != nil || strings.TrimSpace(string(overflow)) != strconv.Itoa(uid) {
+		return false
+	}
+	table, err := os.ReadFile("/proc/self/uid_map")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(table)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			return false
+		}
+		first, err := strconv.Atoi(fields[0])
+		count, countErr := strconv.Atoi(fields[2])
+		if err != nil || countErr != nil || first <= uid && uid < first+count {
+			return false
+		}
+	}
+	return true
+}
+
+// short returns a path of a file in a directory, short enough for a socket.
+func short(dir *os.File, _, name string) string {
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), name)
+}

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package allocdir
-
-func isUnmapped(int) bool { return false }
