@@ -23,14 +23,29 @@ type command struct {
 	id   string // of the engine's exec
 	mark string // a variable that only its processes have
 	opts *drivers.ExecOptions
+	head []byte // of stdout
 }
 
-// killScript kills, in a container, every process that has the mark $0 in its
-// environment. It uses nothing but the shell.
-const killScript = `for p in /proc/[0-9]*; do
-	{ while IFS= read -r e || [ -n "$e" ]; do
-		case $e in *"$0"*) kill -9 "${p#/proc/}"; break;; esac
-	done <"$p/environ"; } 2>/dev/null
+// headLength is enough for an error of the engine, in bytes.
+const headLength = 4096
+
+// Write writes to stdout.
+func (c *command) Write(p []byte) (int, error) {
+	c.head = append(c.head, p[:min(len(p), headLength-len(c.head))]...)
+	return c.opts.Stdout.Write(p)
+}
+
+// killScript kills, in a container, every process with the mark $0 in its
+// environment. It looks again until it finds none, since a process that is just
+// executing a program shows no environment. It uses nothing but the shell.
+const killScript = `for pass in 1 2 3 4 5 6 7 8; do
+	found=
+	for p in /proc/[0-9]*; do
+		{ while IFS= read -r e || [ -n "$e" ]; do
+			case $e in *"$0"*) found=1; kill -9 "${p#/proc/}"; break;; esac
+		done <"$p/environ"; } 2>/dev/null
+	done
+	[ "$found" ] || break
 done
 :`
 
@@ -88,6 +103,16 @@ func (c *command) killOutside(ctx context.Context) error {
 	return process.Kill()
 }
 
+// notFound is the exit code of a command that does not exist, as in a shell.
+const notFound = 127
+
+// missing reports whether the output of a command is the engine's error for one
+// that does not exist. Before version 23 its exit code is 126.
+func missing(output []byte) bool {
+	return bytes.HasPrefix(output, []byte("OCI runtime exec failed: ")) && bytes.Contains(output, []byte(`: exec: "`)) &&
+		(bytes.Contains(output, []byte("executable file not found")) || bytes.Contains(output, []byte("no such file or directory")))
+}
+
 // result asks the engine how the command ended, until it knows.
 func (c *command) result(ctx context.Context) *drivers.ExitResult {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), daemon.ReplyTime)
@@ -99,7 +124,10 @@ func (c *command) result(ctx context.Context) *drivers.ExitResult {
 			return new(killed) // with its container
 		case err != nil:
 			return &drivers.ExitResult{ExitCode: codeUnknown, Err: err}
-		case !info.Running:
+		case info.Running:
+		case info.ExitCode == 126 && missing(c.head):
+			return &drivers.ExitResult{ExitCode: notFound}
+		default:
 			return &drivers.ExitResult{ExitCode: info.ExitCode}
 		}
 		select {

@@ -19,7 +19,7 @@ import (
 var _ drivers.StreamExecer = (*Driver)(nil)
 
 // drain is how long the last output of a command may take to arrive.
-const drain = 200 * time.Millisecond
+const drain = time.Second
 
 // ExecTaskStreaming runs a command in the container, with the environment,
 // directory and user of the task. The engine does not end a command when its
@@ -71,9 +71,9 @@ func (c *command) run(ctx, starting context.Context) (*drivers.ExitResult, error
 	go func() {
 		var err error
 		if c.opts.Tty {
-			_, err = io.Copy(c.opts.Stdout, stream.Reader)
+			_, err = io.Copy(c, stream.Reader)
 		} else {
-			_, err = stdcopy.StdCopy(c.opts.Stdout, c.opts.Stderr, stream.Reader)
+			_, err = stdcopy.StdCopy(c, c.opts.Stderr, stream.Reader)
 		}
 		copied <- err
 	}()

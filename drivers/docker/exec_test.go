@@ -140,16 +140,19 @@ func TestExecStreams(t *testing.T) {
 	}
 }
 
+// TestExecOfWhatIsNotThere ends with 127 for a command that does not exist, and
+// with 126 for one that cannot be executed, whatever version the engine has.
 func TestExecOfWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	d, cfg := startForever(t, "")
-	stdout, stderr := newBuffer(), newBuffer()
-	result, err := d.ExecTaskStreaming(t.Context(), cfg.ID, &drivers.ExecOptions{
-		Command: []string{"nothing"}, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr,
-	})
-	// An engine of version 20 says 126, later ones 127.
-	if err != nil || result.ExitCode != 126 && result.ExitCode != 127 || !strings.Contains(stdout.String()+stderr.String(), "not found") {
-		t.Errorf("%+v, %v, stdout %q, stderr %q", result, err, stdout.String(), stderr.String())
+	for command, want := range map[string]int{"nothing": 127, "/not/there": 127, "/etc/passwd": 126, "/etc": 126} {
+		stdout, stderr := newBuffer(), newBuffer()
+		result, err := d.ExecTaskStreaming(t.Context(), cfg.ID, &drivers.ExecOptions{
+			Command: []string{command}, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr,
+		})
+		if said := stdout.String() + stderr.String(); err != nil || result.ExitCode != want || !strings.Contains(said, command) {
+			t.Errorf("%s: %+v, %v, output %q", command, result, err, said)
+		}
 	}
 }
 

@@ -487,6 +487,24 @@ func TestResultOf(t *testing.T) {
 	}
 }
 
+// A command is missing by the engine's error, whatever it writes itself.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	const failed = "OCI runtime exec failed: exec failed: unable to start container process: "
+	for output, want := range map[string]bool{
+		failed + `exec: "x": executable file not found in $PATH: unknown`:         true,
+		failed + `exec: "/x": stat /x: no such file or directory: unknown`:        true,
+		failed + `exec: "/etc": permission denied: unknown`:                       false,
+		failed + `chdir to cwd ("/x") failed: no such file or directory: unknown`: false,
+		`sh: OCI runtime exec failed: exec: "x": executable file not found`:       false,
+		`x: exec: "y": executable file not found`:                                 false,
+	} {
+		if got := missing([]byte(output)); got != want {
+			t.Errorf("%s: %t", output, got)
+		}
+	}
+}
+
 // What the engine says of the end of a wait counts when it says no more.
 func TestEndThatCannotBeInspected(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -156,14 +157,20 @@ func TestOptionsReachTheEngine(t *testing.T) {
 	})
 }
 
+// freePort returns a port below those that the kernel gives to others, so that it
+// stays free until the engine has it.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 20000 + rand.IntN(12000)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err == nil {
+			l.Close()
+			return port
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("there is no free port")
+	return 0
 }
 
 // TestEffectiveCapabilities reads those of the first process: by default all of

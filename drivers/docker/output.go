@@ -86,20 +86,19 @@ func (s stamped) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noted is a writer that records the tail of what was written.
+// noted is a writer that records the tail of what it writes.
 type noted struct {
 	io.Writer
 	o *output
 }
 
 func (n noted) Write(p []byte) (int, error) {
-	written, err := n.Writer.Write(p)
 	t := &n.o.tail
 	t.Lock()
-	defer t.Unlock()
-	t.text = addTail(t.text, p[:written])
-	n.o.mark.setTail(t.text)
-	return written, err
+	t.text = addTail(t.text, p)
+	n.o.mark.setTail(t.text) // before the write: what is in flight is never doubled
+	t.Unlock()
+	return n.Writer.Write(p)
 }
 
 // read returns the time of the last read, zero if there was none, and the tail

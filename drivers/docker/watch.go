@@ -56,12 +56,13 @@ func (t *task) findAgain(lost error) (*container.State, error) {
 			return info.State, nil
 		case errdefs.IsNotFound(err):
 			return nil, fmt.Errorf("container %s is gone: %w", daemon.ShortID(t.container), err)
-		case time.Now().After(deadline):
-			return nil, fmt.Errorf("the Docker engine is gone, and with it container %s: %w", daemon.ShortID(t.container), lost)
 		}
 		if !told && daemon.Unreachable(err) {
 			told = true
 			t.events.Tell(t.cfg, drivers.TaskEvent{Message: fmt.Sprintf("The Docker engine does not answer any more, waiting %v for it", t.absence)})
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("the Docker engine is gone, and with it container %s: %w", daemon.ShortID(t.container), lost)
 		}
 		select {
 		case <-time.After(pause):
