@@ -27,8 +27,9 @@ func bindTime(cmd *cobra.Command, format *ui.TimeFormat) {
 		ui.Choice[ui.TimeFormat]{To: format, Kind: "format", Values: []ui.TimeFormat{ui.TimeClock, ui.TimeElapsed, ui.TimeISO, ui.TimeNone}})
 }
 
+// bindVerbose adds the flag that shows events also where a state says the same.
 func bindVerbose(flags *pflag.FlagSet, verbose *bool) {
-	flags.BoolVar(verbose, "verbose", false, "show every task event, also where the task's state says the same")
+	flags.BoolVar(verbose, "verbose", false, "show every task event")
 }
 
 func first(args []string) string {
