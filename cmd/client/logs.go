@@ -21,17 +21,6 @@ type Log struct {
 // lines, in bytes.
 const firstTail = 64 << 10
 
-// Started reports whether the task has output to read.
-func (t *Task) Started() bool { return t.Name != "" && !t.State.StartedAt.IsZero() }
-
-// Ended reports whether no task of the allocation will write any more.
-func (t *Task) Ended() bool { return Ended(t.Alloc) }
-
-// Ended reports whether nothing of an allocation runs any more.
-func Ended(a *api.AllocationListStub) bool {
-	return (&api.Allocation{ClientStatus: a.ClientStatus}).ClientTerminalStatus()
-}
-
 // Open opens an output of a task that has started, across rotated files and
 // restarts. Reading ends with io.EOF when the server has ended well.
 func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {

@@ -96,10 +96,6 @@ func (s *Server) stop(ctx context.Context, job, query string) error {
 	return err
 }
 
-func (t *Task) alloc() *api.Allocation {
-	return &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
-}
-
 // order gives an order about the task's allocation, which may take as long as
 // the task does.
 func (t *Task) order(ctx context.Context, doing string, give func(*api.Allocations, *api.Allocation, *api.QueryOptions) error) error {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -23,38 +22,6 @@ type Session struct {
 
 // ErrGone says that an engine went away in the middle of a session.
 var ErrGone = errors.New("the run is gone: taskrun up was killed or has crashed")
-
-// Exec runs a command in a running task and returns its exit code, 128+n when
-// signal n ended it. When ctx ends first, the command is killed. An error of
-// Stdout or Stderr is the caller's to notice.
-func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
-	if t.Server.Socket != "" {
-		code, err = t.execHere(ctx, s)
-	} else {
-		code, err = t.execThere(ctx, s)
-	}
-	if err == nil {
-		return code, nil
-	}
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	what := "exec"
-	if s.Action != "" {
-		what = fmt.Sprintf("action %q", s.Action)
-	}
-	return 0, fmt.Errorf("%s in task %q: %w", what, t.Name, t.Server.Lost(err))
-}
-
-// execThere runs a command in a task of a cluster.
-func (t *Task) execThere(ctx context.Context, s Session) (int, error) {
-	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace, TaskGroup: t.Alloc.TaskGroup}
-	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
-	if s.Action != "" {
-		return t.Server.API.Jobs().ActionExec(ctx, alloc, t.Alloc.JobID, t.Name, s.Tty, nil, s.Action, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
-	}
-	return t.Server.API.Allocations().Exec(ctx, alloc, t.Name, s.Tty, s.Command, s.Stdin, s.Stdout, s.Stderr, s.Sizes, q)
-}
 
 // Lost says why a session or a stream broke off. An engine tells before it ends a session
 // itself; of one that did not, Nomad's client hands on no more than the text.

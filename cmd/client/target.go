@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/agext/levenshtein"
 )
 
 // A target names tasks: [JOB/][GROUP[INDEX]/]TASK or any part of it, or the
@@ -205,4 +207,36 @@ func startingWith(prefix string, tasks []*Task, names func(*Task) []string) (fou
 	}
 	slices.Sort(found)
 	return slices.Compact(found)
+}
+
+// nearest returns the target that is spelled most like a word, "" when none is
+// similar.
+func nearest(word string, tasks []*Task) string {
+	best, distance := "", min(len(word), max(2, len(word)/3)+1)
+	names := Targets(tasks, "")
+	for _, t := range tasks {
+		names = append(names, t.taskNames()...)
+	}
+	for _, target := range names {
+		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(target), nil)
+		if strings.HasPrefix(target, word) {
+			d = 0 // the beginning of a name
+		}
+		if d < distance || d == distance && best != "" && len(target) == len(word) && len(best) != len(word) {
+			best, distance = target, d // letters are swapped more often than left out
+		}
+	}
+	return best
+}
+
+// Running returns the labels of running tasks, at most a few, for a hint.
+func Running(tasks []*Task) string {
+	labels := Labels(tasks)
+	var names []string
+	for _, t := range tasks {
+		if t.Running() && !slices.Contains(names, labels[t]) {
+			names = append(names, labels[t])
+		}
+	}
+	return list(names)
 }

@@ -1,16 +1,10 @@
 package client
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"io"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -35,58 +29,6 @@ type Task struct {
 // beginning. It has no server.
 func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
 	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: indexOf(alloc.Name), kept: open}
-}
-
-// List returns the tasks of all servers, those of a job alone if one is named,
-// sorted by job, allocation and name, and the errors of servers that did not
-// answer. An engine that has just ended has no tasks and no error.
-func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, errs []error) {
-	tasks, errs = each(servers, func(s *Server) ([]*Task, error) {
-		tasks, _, err := s.Tasks(ctx, job, 0)
-		return tasks, err
-	})
-	slices.SortStableFunc(tasks, func(a, b *Task) int {
-		return cmp.Or(
-			strings.Compare(a.Alloc.JobID, b.Alloc.JobID), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
-			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
-		)
-	})
-	return tasks, errs
-}
-
-// ListJobs returns the jobs of all servers, sorted by ID, and errors as List
-// does.
-func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, errs []error) {
-	jobs, errs = each(servers, func(s *Server) (jobs []Job, err error) {
-		stubs, _, err := ask(ctx, s, "list the jobs", 0, s.API.Jobs().List)
-		for _, stub := range stubs {
-			jobs = append(jobs, Job{stub, s})
-		}
-		return jobs, err
-	})
-	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
-	return jobs, errs
-}
-
-// each asks all servers at once.
-func each[T any](servers []*Server, ask func(*Server) ([]T, error)) (all []T, errs []error) {
-	lists, failed := make([][]T, len(servers)), make([]error, len(servers))
-	var asking sync.WaitGroup
-	for i, s := range servers {
-		asking.Go(func() { lists[i], failed[i] = ask(s) })
-	}
-	asking.Wait()
-	for i, err := range failed {
-		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
-			errs = append(errs, err)
-		}
-	}
-	return slices.Concat(lists...), errs
-}
-
-// Gone reports whether an engine had ended before it was asked.
-func Gone(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }
 
 // split takes allocations apart into tasks.
@@ -155,4 +97,19 @@ func (t *Task) Ran(now time.Time) time.Duration {
 		return max(0, now.Sub(t.State.StartedAt))
 	}
 	return t.State.FinishedAt.Sub(t.State.StartedAt)
+}
+
+// Started reports whether the task has output to read.
+func (t *Task) Started() bool { return t.Name != "" && !t.State.StartedAt.IsZero() }
+
+// Ended reports whether no task of the allocation will write any more.
+func (t *Task) Ended() bool { return Ended(t.Alloc) }
+
+// Ended reports whether nothing of an allocation runs any more.
+func Ended(a *api.AllocationListStub) bool {
+	return (&api.Allocation{ClientStatus: a.ClientStatus}).ClientTerminalStatus()
+}
+
+func (t *Task) alloc() *api.Allocation {
+	return &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace}
 }

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// List returns the tasks of all servers, those of a job alone if one is named,
+// sorted by job, allocation and name, and the errors of servers that did not
+// answer. An engine that has just ended has no tasks and no error.
+func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, errs []error) {
+	tasks, errs = each(servers, func(s *Server) ([]*Task, error) {
+		tasks, _, err := s.Tasks(ctx, job, 0)
+		return tasks, err
+	})
+	slices.SortStableFunc(tasks, func(a, b *Task) int {
+		return cmp.Or(
+			strings.Compare(a.Alloc.JobID, b.Alloc.JobID), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
+			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
+		)
+	})
+	return tasks, errs
+}
+
+// ListJobs returns the jobs of all servers, sorted by ID, and errors as List
+// does.
+func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, errs []error) {
+	jobs, errs = each(servers, func(s *Server) (jobs []Job, err error) {
+		stubs, _, err := ask(ctx, s, "list the jobs", 0, s.API.Jobs().List)
+		for _, stub := range stubs {
+			jobs = append(jobs, Job{stub, s})
+		}
+		return jobs, err
+	})
+	slices.SortStableFunc(jobs, func(a, b Job) int { return strings.Compare(a.ID, b.ID) })
+	return jobs, errs
+}
+
+// each asks all servers at once.
+func each[T any](servers []*Server, ask func(*Server) ([]T, error)) (all []T, errs []error) {
+	lists, failed := make([][]T, len(servers)), make([]error, len(servers))
+	var asking sync.WaitGroup
+	for i, s := range servers {
+		asking.Go(func() { lists[i], failed[i] = ask(s) })
+	}
+	asking.Wait()
+	for i, err := range failed {
+		if err != nil && (servers[i].Socket == "" || !Gone(err)) {
+			errs = append(errs, err)
+		}
+	}
+	return slices.Concat(lists...), errs
+}
