@@ -6,13 +6,13 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Action is a command that a job has for a task.
+// Action is an action of a task, as its job defines it.
 type Action struct {
 	Task *Task
 	*api.Action
 }
 
-// Actions returns what can be done in tasks, in their order.
+// Actions returns the actions of tasks, in the order of the tasks.
 func Actions(ctx context.Context, tasks []*Task) (actions []Action, err error) {
 	type jobKey struct {
 		server        *Server
@@ -33,7 +33,7 @@ func Actions(ctx context.Context, tasks []*Task) (actions []Action, err error) {
 	return actions, nil
 }
 
-// actionsOf are those that a job has for a task; none that it does not have.
+// actionsOf returns the actions of a task; none if the job does not have the task.
 func actionsOf(job *api.Job, t *Task) []*api.Action {
 	if g := job.LookupTaskGroup(t.Alloc.TaskGroup); g != nil {
 		for _, task := range g.Tasks {

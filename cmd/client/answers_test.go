@@ -52,10 +52,10 @@ func TestRemote(t *testing.T) {
 		{"unix:///a/socket", "", ""},
 		{"http://host", "user:password", ""},
 		{"http://host", "user:", ""},
-		{"http://host", "password", "it has to be user:password"},
-		{"host:4646", "", "it has to begin with http://"},
-		{"http:host", "", "it has to begin with http://"},
-		{"//host", "", "it has to begin with http://"},
+		{"http://host", "password", "it must be user:password"},
+		{"host:4646", "", "it must begin with http://"},
+		{"http:host", "", "it must begin with http://"},
+		{"//host", "", "it must begin with http://"},
 		{"ftp://user:s3cr3t@host", "", `"ftp" is not one of http, https, unix`},
 		{"http://user:s3cr3t@ho st", "", "cannot use the address of the cluster"},
 	} {
@@ -164,13 +164,13 @@ func TestAllocationsOfAJob(t *testing.T) {
 	}
 }
 
-// WatchTasks shows the tasks until the context ends or the server does not answer.
-func TestWatchTasks(t *testing.T) {
+// FollowTasks shows the tasks until the context ends or the server does not answer.
+func TestFollowTasks(t *testing.T) {
 	t.Parallel()
 	s := cluster(t, "", map[string]any{"/v1/allocations": []*api.AllocationListStub{{ID: "1", TaskStates: map[string]*api.TaskState{"t": {}}}}})
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	s.WatchTasks(ctx, func(tasks []*Task) {
+	s.FollowTasks(ctx, func(tasks []*Task) {
 		if len(tasks) != 1 || tasks[0].Name != "t" {
 			t.Errorf("tasks %v", tasks)
 		}
@@ -186,7 +186,7 @@ func TestWatchTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Server{cluster(t, "", nil), ended} {
-		s.WatchTasks(t.Context(), func([]*Task) { t.Errorf("%v has tasks", s) })
+		s.FollowTasks(t.Context(), func([]*Task) { t.Errorf("%v has tasks", s) })
 	}
 }
 

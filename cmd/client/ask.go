@@ -9,17 +9,17 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// How long a server is asked to wait for a change, and how much longer it may
-// take to answer: it adds a sixteenth, and proxies in between drop connections
-// that are silent for a minute.
+// waitTime is how long a blocking query waits for a change. The server adds up to
+// a sixteenth, and proxies drop connections that are silent for a minute.
 const (
 	waitTime  = 45 * time.Second
 	graceTime = 15 * time.Second
 )
 
-// ask asks a server a question in its namespace and returns the answer with its
-// index. With the index of an earlier answer it waits for another one, for a
-// while. The engine that replaces one that died is asked again.
+// ask sends a query to a server, in its namespace, and returns the answer and its
+// index. With the index of an earlier answer the query blocks until there is
+// another one, or for waitTime. An engine that replaces one that died is asked
+// again.
 func ask[T any](ctx context.Context, s *Server, doing string, after uint64, question func(*api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
 	limit := localTime
 	switch {
@@ -36,7 +36,7 @@ func ask[T any](ctx context.Context, s *Server, doing string, after uint64, ques
 			}
 			found, meta, err := question(q.WithContext(ctx))
 			if err != nil {
-				after = 0 // another engine may count changes otherwise
+				after = 0 // another engine may have other indexes
 				return err
 			}
 			answer, index = found, meta.LastIndex
@@ -46,22 +46,22 @@ func ask[T any](ctx context.Context, s *Server, doing string, after uint64, ques
 	return answer, index, err
 }
 
-// askOf asks a question about something that has an ID or a name.
+// askOf sends a query about something that has an ID or a name.
 func askOf[T any](ctx context.Context, s *Server, doing string, after uint64, id string, question func(string, *api.QueryOptions) (T, *api.QueryMeta, error)) (answer T, index uint64, err error) {
 	return ask(ctx, s, doing, after, func(q *api.QueryOptions) (T, *api.QueryMeta, error) { return question(id, q) })
 }
 
-// inTime calls f, which must return within limit, and explains its error.
+// inTime calls f, whose context ends after limit, and explains its error.
 func (s *Server) inTime(ctx context.Context, limit time.Duration, doing string, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
 	defer cancel()
 	return s.explain(ctx, doing, f(ctx))
 }
 
-// Info returns a job. Like the methods below it waits for a change after an
-// index, unless that is 0.
+// Info returns a job. Like the methods below it waits for a change after an index
+// other than 0.
 func (s *Server) Info(ctx context.Context, job string, after uint64) (*api.Job, uint64, error) {
-	return askOf(ctx, s, fmt.Sprintf("ask for job %q", job), after, job, s.API.Jobs().Info)
+	return askOf(ctx, s, fmt.Sprintf("get job %q", job), after, job, s.API.Jobs().Info)
 }
 
 // Allocations returns the allocations of a job that the server still knows.
@@ -78,7 +78,7 @@ func (s *Server) Evaluations(ctx context.Context, job string, after uint64) ([]*
 
 // Deployment returns the latest deployment of a job, nil when it has none.
 func (s *Server) Deployment(ctx context.Context, job string, after uint64) (*api.Deployment, uint64, error) {
-	return askOf(ctx, s, fmt.Sprintf("ask for the deployment of job %q", job), after, job, s.API.Jobs().LatestDeployment)
+	return askOf(ctx, s, fmt.Sprintf("get the deployment of job %q", job), after, job, s.API.Jobs().LatestDeployment)
 }
 
 // Children returns the jobs that a periodic or parameterized job has launched.

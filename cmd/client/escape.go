@@ -2,21 +2,21 @@ package client
 
 import "io"
 
-// Keys are what a user types into a session, without the escape sequences for
-// this side. Those begin with the escape character at the beginning of a line:
+// Keys reads what a user types into a session and removes escape sequences. They
+// begin with the escape character at the beginning of a line:
 //
 //	~.   ends the session
 //	~~   types one ~
 //
-// Behind any other key the escape character is typed as it is. An escape
-// character waits for the next key.
+// Before any other key the escape character is typed as it is. An escape character
+// is held until the next key.
 type Keys struct {
 	Reader io.Reader
 	Escape byte   // 0: there are no escape sequences
-	Leave  func() // is called for ~.
+	Leave  func() // called for ~.
 
 	inLine bool // there is text since the beginning of the line
-	asked  bool // an escape character waits for the next key
+	held   bool // an escape character waits for the next key
 	left   bool
 }
 
@@ -34,9 +34,9 @@ func (k *Keys) Read(p []byte) (int, error) {
 		if k.left {
 			return n, io.EOF
 		}
-		if err != nil && k.asked {
-			k.asked = false
-			p[n] = k.Escape // there is room: it was read and not returned
+		if err != nil && k.held {
+			k.held = false
+			p[n] = k.Escape // there is room: the character was read and not returned
 			n++
 		}
 		if n > 0 || err != nil {
@@ -45,12 +45,12 @@ func (k *Keys) Read(p []byte) (int, error) {
 	}
 }
 
-// filter takes n bytes from p[1:] and puts what is typed of them into p. It
-// returns how many these are, at most one more.
+// filter moves n bytes from p[1:] to p without escape sequences, and returns how
+// many bytes remain: at most one more.
 func (k *Keys) filter(p []byte, n int) (typed int) {
 	for _, key := range p[1 : n+1] {
-		if k.asked {
-			k.asked = false
+		if k.held {
+			k.held = false
 			if key == '.' {
 				k.left = true
 				k.Leave()
@@ -63,7 +63,7 @@ func (k *Keys) filter(p []byte, n int) (typed int) {
 				continue
 			}
 		} else if key == k.Escape && !k.inLine {
-			k.asked = true
+			k.held = true
 			continue
 		}
 		p[typed] = key

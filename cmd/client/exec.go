@@ -8,13 +8,13 @@ import (
 )
 
 // Exec runs a command in a running task and returns its exit code, 128+n when
-// signal n ended it. When ctx ends first, the command is killed. An error of
-// Stdout or Stderr is the caller's to notice.
+// signal n ended it. When ctx ends first, the command is killed. Errors of Stdout
+// and Stderr are ignored.
 func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	if t.Server.Socket != "" {
-		code, err = t.execHere(ctx, s)
+		code, err = t.execEngine(ctx, s)
 	} else {
-		code, err = t.execThere(ctx, s)
+		code, err = t.execCluster(ctx, s)
 	}
 	if err == nil {
 		return code, nil
@@ -29,8 +29,8 @@ func (t *Task) Exec(ctx context.Context, s Session) (code int, err error) {
 	return 0, fmt.Errorf("%s in task %q: %w", what, t.Name, t.Server.Lost(err))
 }
 
-// execThere runs a command in a task of a cluster.
-func (t *Task) execThere(ctx context.Context, s Session) (int, error) {
+// execCluster runs a command in a task of a cluster.
+func (t *Task) execCluster(ctx context.Context, s Session) (int, error) {
 	alloc := &api.Allocation{ID: t.Alloc.ID, NodeID: t.Alloc.NodeID, Namespace: t.Alloc.Namespace, TaskGroup: t.Alloc.TaskGroup}
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
 	if s.Action != "" {

@@ -219,7 +219,7 @@ func TestExecFails(t *testing.T) {
 			input(conn)
 			_ = conn.WriteMessage(websocket.TextMessage, []byte("nonsense"))
 			input(conn)
-		}}, "cannot understand the engine: invalid character"},
+		}}, "cannot decode the answer of the engine: invalid character"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

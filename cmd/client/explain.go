@@ -13,21 +13,22 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// RefusedError is the answer of a server that does not do what it was asked.
+// RefusedError is the answer of a server that refuses a request.
 type RefusedError struct {
-	Code int // of HTTP
+	Code int // HTTP status
 	Text string
 }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("it answered %d: %s", e.Code, e.Text) }
 
-// Missing reports whether a server has answered that there is no such thing.
+// Missing reports whether a server has answered that it does not have something.
 func Missing(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused) && refused.Code == http.StatusNotFound
 }
 
-// explain says what an error of a request means, if there is one.
+// explain adds to the error of a request, if there is one, what was requested of
+// whom.
 func (s *Server) explain(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
@@ -35,7 +36,7 @@ func (s *Server) explain(ctx context.Context, doing string, err error) error {
 	return fmt.Errorf("cannot %s of %v: %w", doing, s, reason(ctx, err))
 }
 
-// reason is an error of a request without what is long about it.
+// reason returns the error of a request without its URL.
 func reason(ctx context.Context, err error) error {
 	var response api.UnexpectedResponseError
 	var request *url.Error
@@ -50,8 +51,7 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// Remedy says what to do about an error of a cluster, "" when that is not
-// known.
+// Remedy returns what to do about an error of a cluster, "" if that is not known.
 func Remedy(err error) string {
 	var refused *RefusedError
 	var unknown x509.UnknownAuthorityError
@@ -59,17 +59,17 @@ func Remedy(err error) string {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &refused) && (refused.Code == http.StatusForbidden || refused.Code == http.StatusUnauthorized):
-		return "the token that is sent is that of TASKRUN_TOKEN or --token; Nomad's own variable is not read"
+		return "set the token with TASKRUN_TOKEN or --token; NOMAD_TOKEN is ignored"
 	case errors.As(err, &refused) && strings.Contains(refused.Text, "HTTP request to an HTTPS server"):
-		return "the address has to begin with https://"
+		return "the address must begin with https://"
 	case errors.As(err, &unknown):
-		return "name the CA of the cluster with TASKRUN_CACERT or --ca-cert"
+		return "set the CA of the cluster with TASKRUN_CACERT or --ca-cert"
 	case errors.As(err, &name):
-		return "servers of Nomad are called server.<region>.nomad: say so with TASKRUN_TLS_SERVER_NAME or --tls-server-name"
+		return "the certificates of Nomad servers are for server.<region>.nomad: set that with TASKRUN_TLS_SERVER_NAME or --tls-server-name"
 	case errors.As(err, &record), err != nil && strings.Contains(err.Error(), http.ErrSchemeMismatch.Error()):
-		return "the address has to begin with http://"
+		return "the address must begin with http://"
 	case err != nil && strings.Contains(err.Error(), "certificate required"):
-		return "name this client's certificate with TASKRUN_CLIENT_CERT and TASKRUN_CLIENT_KEY, or --client-cert and --client-key"
+		return "set the certificate of this client with TASKRUN_CLIENT_CERT and TASKRUN_CLIENT_KEY, or --client-cert and --client-key"
 	}
 	return ""
 }

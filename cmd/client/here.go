@@ -22,15 +22,15 @@ import (
 // stdinPiece is how much input one message carries, in bytes.
 const stdinPiece = 32 << 10
 
-// execHere runs a command in a task of an engine of this machine. It does what
-// Allocations().Exec of Nomad's client does, which takes most of its time to
-// decode JSON, and sends input in pieces of 2 KiB.
-func (t *Task) execHere(ctx context.Context, s Session) (int, error) {
+// execEngine runs a command in a task of an engine of this machine. It replaces
+// Allocations().Exec of Nomad's client, which spends most of its time decoding
+// JSON, and sends input in pieces of 2 KiB.
+func (t *Task) execEngine(ctx context.Context, s Session) (int, error) {
 	conn, err := t.openExec(ctx, s)
 	if err != nil {
 		return 0, err
 	}
-	defer conn.Close() // which frees whoever waits for the engine
+	defer conn.Close() // it also ends receive
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var sending sync.Mutex
@@ -51,7 +51,7 @@ func (t *Task) execHere(ctx context.Context, s Session) (int, error) {
 	go sendSizes(ctx, s.Sizes, send)
 	var code int
 	ended := make(chan struct{})
-	go func() { // nobody knows how long writing takes
+	go func() { // writing may block
 		defer close(ended)
 		code, err = receive(conn, s)
 	}()
@@ -63,7 +63,7 @@ func (t *Task) execHere(ctx context.Context, s Session) (int, error) {
 	}
 }
 
-// openExec begins a session.
+// openExec opens the connection of a session.
 func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error) {
 	q := url.Values{"task": {t.Name}, "tty": {strconv.FormatBool(s.Tty)}}
 	where := url.URL{Scheme: "ws", Host: "127.0.0.1", Path: "/v1/client/allocation/" + t.Alloc.ID + "/exec"}
@@ -97,8 +97,8 @@ func (t *Task) openExec(ctx context.Context, s Session) (*websocket.Conn, error)
 	return nil, fmt.Errorf("it answered %d %s", answer.StatusCode, http.StatusText(answer.StatusCode))
 }
 
-// sendInput sends all that can be read, and its end. The error is of reading;
-// one of sending is seen by whoever receives.
+// sendInput sends stdin up to its end. It returns errors of reading; receive sees
+// those of the connection.
 func sendInput(stdin io.Reader, send func(*api.ExecStreamingInput) error) error {
 	piece := make([]byte, stdinPiece)
 	for {
@@ -116,7 +116,7 @@ func sendInput(stdin io.Reader, send func(*api.ExecStreamingInput) error) error 
 	}
 }
 
-// sendSizes sends the sizes of a terminal; there may be none.
+// sendSizes sends the sizes of a terminal. The channel may be nil.
 func sendSizes(ctx context.Context, sizes <-chan api.TerminalSize, send func(*api.ExecStreamingInput) error) {
 	for {
 		select {
@@ -130,7 +130,7 @@ func sendSizes(ctx context.Context, sizes <-chan api.TerminalSize, send func(*ap
 	}
 }
 
-// receive hands on what the command writes, and returns its exit code.
+// receive copies the output of the command, and returns its exit code.
 func receive(conn *websocket.Conn, s Session) (code int, err error) {
 	var text bytes.Buffer
 	for {
@@ -144,7 +144,7 @@ func receive(conn *websocket.Conn, s Session) (code int, err error) {
 		}
 		m, err := execwire.ParseOutput(text.Bytes())
 		if err != nil {
-			return 0, fmt.Errorf("cannot understand the engine: %w", err)
+			return 0, fmt.Errorf("cannot decode the answer of the engine: %w", err)
 		}
 		switch {
 		case m.Stdout != nil:
@@ -157,8 +157,8 @@ func receive(conn *websocket.Conn, s Session) (code int, err error) {
 	}
 }
 
-// closed says why a session is over: the engine has given the reason, or it is
-// gone.
+// closed explains why a session has ended: the engine gave a reason, or it has
+// ended too.
 func closed(err error) error {
 	var reason *websocket.CloseError
 	switch {

@@ -13,14 +13,13 @@ type Job struct {
 	Server *Server
 }
 
-// at returns the server in the namespace of the job, and what is to be done with
-// the job there, in words.
+// at returns the server in the namespace of the job, and the description of a
+// request.
 func (j *Job) at(doing string) (s *Server, what string) {
 	return j.Server.in(j.Namespace), fmt.Sprintf("%s job %q", doing, j.ID)
 }
 
-// Groups returns the groups of the job and how many allocations each is to
-// have.
+// Groups returns the desired count of each group of the job.
 func (j *Job) Groups(ctx context.Context) (map[string]int, error) {
 	s, doing := j.at("get the groups of")
 	status, _, err := askOf(ctx, s, doing, 0, j.ID, s.API.Jobs().ScaleStatus)
@@ -34,7 +33,7 @@ func (j *Job) Groups(ctx context.Context) (map[string]int, error) {
 	return groups, nil
 }
 
-// Versions returns the versions of the job that are known, the newest first.
+// Versions returns the versions of the job that the server still knows, newest first.
 func (j *Job) Versions(ctx context.Context) ([]*api.Job, error) {
 	s, doing := j.at("get the versions of")
 	versions, _, err := ask(ctx, s, doing, 0, func(q *api.QueryOptions) ([]*api.Job, *api.QueryMeta, error) {
@@ -46,8 +45,7 @@ func (j *Job) Versions(ctx context.Context) ([]*api.Job, error) {
 
 // Deployment returns the latest deployment of the job, nil when it has none.
 func (j *Job) Deployment(ctx context.Context) (*api.Deployment, error) {
-	s, doing := j.at("get the deployment of")
-	d, _, err := askOf(ctx, s, doing, 0, j.ID, s.API.Jobs().LatestDeployment)
+	d, _, err := j.Server.in(j.Namespace).Deployment(ctx, j.ID, 0)
 	return d, err
 }
 
@@ -58,7 +56,7 @@ func (j *Job) Info(ctx context.Context) (*api.Job, error) {
 }
 
 // Evaluation returns an evaluation of the job. Like Deployments it waits for a
-// change after an index, unless that is 0.
+// change after an index other than 0.
 func (j *Job) Evaluation(ctx context.Context, id string, after uint64) (*api.Evaluation, uint64, error) {
 	s, doing := j.at("follow the evaluation of")
 	return askOf(ctx, s, doing, after, id, s.API.Evaluations().Info)
@@ -73,7 +71,7 @@ func (j *Job) Deployments(ctx context.Context, after uint64) ([]*api.Deployment,
 }
 
 // Register makes another version of the job the newest one. Like Scale and Revert
-// it returns the ID of the evaluation with which that begins.
+// it returns the ID of the evaluation.
 func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSubmission) (evaluation string, err error) {
 	s, doing := j.at("update")
 	return evaluationOf(repeat(ctx, s, doing, func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {
@@ -81,7 +79,7 @@ func (j *Job) Register(ctx context.Context, version *api.Job, source *api.JobSub
 	}))
 }
 
-// Scale gives a group another count.
+// Scale changes the count of a group.
 func (j *Job) Scale(ctx context.Context, group string, count int) (evaluation string, err error) {
 	s, doing := j.at("scale")
 	return evaluationOf(repeat(ctx, s, doing, func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {
@@ -104,8 +102,8 @@ func evaluationOf(r *api.JobRegisterResponse, err error) (string, error) {
 	return r.EvalID, nil
 }
 
-// Promote promotes the canaries of a deployment: those of some groups, or of all
-// with none named.
+// Promote promotes the canaries of a deployment: those of some groups, or all if
+// none is named.
 func (j *Job) Promote(ctx context.Context, deployment string, groups []string) error {
 	s, doing := j.at("promote the deployment of")
 	_, err := order(ctx, s, doing, func(w *api.WriteOptions) (*api.DeploymentUpdateResponse, *api.WriteMeta, error) {
@@ -117,8 +115,7 @@ func (j *Job) Promote(ctx context.Context, deployment string, groups []string) e
 	return err
 }
 
-// Dispatch runs a parameterized job and returns the ID of the job that it runs
-// as.
+// Dispatch runs a parameterized job and returns the ID of the dispatched job.
 func (j *Job) Dispatch(ctx context.Context, meta map[string]string, payload []byte) (id string, err error) {
 	s, doing := j.at("dispatch")
 	answer, err := order(ctx, s, doing, func(w *api.WriteOptions) (*api.JobDispatchResponse, *api.WriteMeta, error) {

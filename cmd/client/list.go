@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// List returns the tasks of all servers, those of a job alone if one is named,
-// sorted by job, allocation and name, and the errors of servers that did not
-// answer. An engine that has just ended has no tasks and no error.
+// List returns the tasks of all servers, or those of one job, sorted by job,
+// allocation and name, and the errors of servers that did not answer. An engine
+// that has just ended has no tasks and no error.
 func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, errs []error) {
 	tasks, errs = each(servers, func(s *Server) ([]*Task, error) {
 		tasks, _, err := s.Tasks(ctx, job, 0)
@@ -25,8 +25,7 @@ func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, er
 	return tasks, errs
 }
 
-// ListJobs returns the jobs of all servers, sorted by ID, and errors as List
-// does.
+// ListJobs returns the jobs of all servers, sorted by ID, and errors like List.
 func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, errs []error) {
 	jobs, errs = each(servers, func(s *Server) (jobs []Job, err error) {
 		stubs, _, err := ask(ctx, s, "list the jobs", 0, s.API.Jobs().List)
@@ -39,7 +38,7 @@ func ListJobs(ctx context.Context, servers []*Server) (jobs []Job, errs []error)
 	return jobs, errs
 }
 
-// each asks all servers at once.
+// each calls ask for all servers concurrently.
 func each[T any](servers []*Server, ask func(*Server) ([]T, error)) (all []T, errs []error) {
 	lists, failed := make([][]T, len(servers)), make([]error, len(servers))
 	var asking sync.WaitGroup

@@ -11,18 +11,17 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Log says what is to be read of a task's output.
+// Log is the part of a task's output to read.
 type Log struct {
 	Stream string // stdout or stderr
-	Tail   int    // how many of the last lines; negative: all that is kept
+	Tail   int    // number of last lines; negative: all that is kept
 }
 
-// firstTail is how much of an output is looked at first to find its last
-// lines, in bytes.
+// firstTail is how many bytes of an output are read first to find its last lines.
 const firstTail = 64 << 10
 
 // Open opens an output of a task that has started, across rotated files and
-// restarts. Reading ends with io.EOF when the server has ended well.
+// restarts. Reading ends with io.EOF unless the connection breaks off.
 func (t *Task) Open(ctx context.Context, l Log) (io.ReadCloser, error) {
 	doing := fmt.Sprintf("read %s of task %q", l.Stream, t.Name)
 	switch {
@@ -44,15 +43,15 @@ func (t *Task) open(ctx context.Context, stream, origin string, offset int64) (i
 	return t.logs(ctx, stream, map[string]string{"follow": "false", "plain": "true", "origin": origin, "offset": strconv.FormatInt(offset, 10)})
 }
 
-// logs asks for an output.
+// logs requests an output.
 func (t *Task) logs(ctx context.Context, stream string, params map[string]string) (io.ReadCloser, error) {
 	params["task"], params["type"] = t.Name, stream
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace, Params: params}
 	return t.Server.API.Raw().Response("/v1/client/fs/logs/"+t.Alloc.ID, q.WithContext(ctx))
 }
 
-// tail returns the last lines of an output. It reads ever more of its end to find
-// where they begin.
+// tail returns the last lines of an output. It reads ever larger parts of its end
+// until they contain these lines.
 func tail(lines int, read func(size int64) ([]byte, error)) ([]byte, error) {
 	for size := int64(firstTail); ; size *= 4 {
 		text, err := read(size)
@@ -73,7 +72,7 @@ func readAll(out io.ReadCloser, err error) ([]byte, error) {
 	return text, errors.Join(err, out.Close())
 }
 
-// lastLines returns the last n lines of a text; one without an end is one, too.
+// lastLines returns the last n lines of a text, including an unterminated one.
 func lastLines(text []byte, n int) []byte {
 	if n == 0 {
 		return nil
@@ -82,5 +81,5 @@ func lastLines(text []byte, n int) []byte {
 	for ; n > 0 && at >= 0; n-- {
 		at = bytes.LastIndexByte(text[:at], '\n')
 	}
-	return text[at+1:] // of all lines: -1
+	return text[at+1:] // -1 for all lines
 }

@@ -13,20 +13,20 @@ import (
 
 // What is watched is asked for again with the index of the last answer, at the
 // latest every so often.
-func TestWatchAsksForChanges(t *testing.T) {
+func TestFollowAsksForChanges(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		watch      func(ctx context.Context, s *Server, seen func(n int))
 		path, wait string
 	}{
 		"tasks": {func(ctx context.Context, s *Server, seen func(n int)) {
-			s.WatchTasks(ctx, func(all []*Task) { seen(len(all)) })
+			s.FollowTasks(ctx, func(all []*Task) { seen(len(all)) })
 		}, "/v1/allocations", "wait=300000ms"},
 		"jobs": {func(ctx context.Context, s *Server, seen func(n int)) {
-			s.WatchJobs(ctx, 0, func(all []*api.JobListStub) { seen(len(all)) })
+			s.FollowJobs(ctx, 0, func(all []*api.JobListStub) { seen(len(all)) })
 		}, "/v1/jobs", "wait=300000ms"},
 		"jobs, often": {func(ctx context.Context, s *Server, seen func(n int)) {
-			s.WatchJobs(ctx, time.Second, func(all []*api.JobListStub) { seen(len(all)) })
+			s.FollowJobs(ctx, time.Second, func(all []*api.JobListStub) { seen(len(all)) })
 		}, "/v1/jobs", "wait=1000ms"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,14 +53,14 @@ func TestWatchAsksForChanges(t *testing.T) {
 
 // What an engine says of output that was written is handed on, and signs of
 // life are not.
-func TestHear(t *testing.T) {
+func TestFollowOutput(t *testing.T) {
 	t.Parallel()
 	const path = "/v1/client/fs/logs/1"
 	n := &nomad{code: http.StatusForbidden, answers: map[string][]any{path: {text(`{}{"FileEvent":"file written"}{"Data":"YQ=="}{"Data":"Yg==","FileEvent":"some is missing"}{`)}}}
 	task := onTask(n.server(t, "/run/web.sock"))
 	var heard []string
 	hear := func(output []byte, missing string) { heard = append(heard, string(output)+"|"+missing) }
-	task.Hear(t.Context(), "stderr", hear)
+	task.FollowOutput(t.Context(), "stderr", hear)
 	if want := []string{"|", "a|", "b|some is missing"}; !cmp.Equal(heard, want) {
 		t.Errorf("heard %q, want %q", heard, want)
 	}
@@ -68,5 +68,5 @@ func TestHear(t *testing.T) {
 		t.Errorf("asked %q, want %q", n.asked, want)
 	}
 	delete(n.answers, path)
-	task.Hear(t.Context(), "stderr", func([]byte, string) { t.Error("something is heard of an engine that refuses") })
+	task.FollowOutput(t.Context(), "stderr", func([]byte, string) { t.Error("something is heard of an engine that refuses") })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// order gives a server an order in its namespace. The error is explained.
+// order sends a server a request that changes something, in its namespace.
 func order[T any](ctx context.Context, s *Server, doing string, give func(*api.WriteOptions) (T, *api.WriteMeta, error)) (answer T, err error) {
 	err = s.inTime(ctx, clusterTime, doing, func(ctx context.Context) (err error) {
 		answer, _, err = give((&api.WriteOptions{Namespace: s.namespace}).WithContext(ctx))
@@ -17,8 +17,8 @@ func order[T any](ctx context.Context, s *Server, doing string, give func(*api.W
 	return answer, err
 }
 
-// repeat gives an order that changes nothing more when it is given twice, and
-// gives it again to the engine that replaces one that died.
+// repeat sends an idempotent order, and sends it again to an engine that replaces
+// one that died.
 func repeat[T any](ctx context.Context, s *Server, doing string, give func(*api.WriteOptions) (T, *api.WriteMeta, error)) (answer T, err error) {
 	err = s.retry(ctx, func() (err error) {
 		answer, err = order(ctx, s, doing, give)
@@ -27,7 +27,7 @@ func repeat[T any](ctx context.Context, s *Server, doing string, give func(*api.
 	return answer, err
 }
 
-// Plan asks what a canonical version of a job would change.
+// Plan returns what a canonical version of a job would change.
 func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanResponse, error) {
 	if s.namespace == "" {
 		s = s.in(*version.Namespace)
@@ -37,7 +37,7 @@ func (s *Server) Plan(ctx context.Context, version *api.Job) (*api.JobPlanRespon
 	})
 }
 
-// Validate returns the errors that a cluster finds in a job, in its words.
+// Validate returns the errors that a cluster finds in a job.
 func (s *Server) Validate(ctx context.Context, job *api.Job) (errors []string, err error) {
 	answer, err := order(ctx, s, fmt.Sprintf("validate job %q", *job.ID), func(w *api.WriteOptions) (*api.JobValidateResponse, *api.WriteMeta, error) {
 		return s.API.Jobs().Validate(job, w)
@@ -51,9 +51,9 @@ func (s *Server) Validate(ctx context.Context, job *api.Job) (errors []string, e
 	return answer.ValidationErrors, nil
 }
 
-// RegisterAt registers a job with its job file, unless the cluster has changed
-// the job since an index, 0 for a job that it does not have. The evaluation of
-// the answer is empty for a job that launches others.
+// RegisterAt registers a job with its job file, unless the job has changed in the
+// cluster since an index, 0 for a new job. The answer for a periodic or
+// parameterized job has no evaluation.
 func (s *Server) RegisterAt(ctx context.Context, job *api.Job, source *api.JobSubmission, index uint64) (*api.JobRegisterResponse, error) {
 	how := &api.RegisterOptions{EnforceIndex: true, ModifyIndex: index, Submission: source}
 	return order(ctx, s, fmt.Sprintf("register job %q", *job.ID), func(w *api.WriteOptions) (*api.JobRegisterResponse, *api.WriteMeta, error) {
@@ -80,7 +80,7 @@ func (s *Server) Launch(ctx context.Context, job string) error {
 // Stop stops a job of an engine. It returns before the job has ended.
 func (s *Server) Stop(ctx context.Context, job string) error { return s.stop(ctx, job, "") }
 
-// StopRun stops the whole run of an engine that has a job, or kills it.
+// StopRun stops or kills the whole run of an engine that has a job.
 func (s *Server) StopRun(ctx context.Context, job string, kill bool) error {
 	if kill {
 		return s.stop(ctx, job, "?run=kill")
@@ -96,8 +96,8 @@ func (s *Server) stop(ctx context.Context, job, query string) error {
 	return err
 }
 
-// order gives an order about the task's allocation, which may take as long as
-// the task does.
+// order sends an order about the task's allocation. It has no time limit: a task
+// may take long to stop.
 func (t *Task) order(ctx context.Context, doing string, give func(*api.Allocations, *api.Allocation, *api.QueryOptions) error) error {
 	q := &api.QueryOptions{Namespace: t.Alloc.Namespace}
 	return t.Server.explain(ctx, doing, give(t.Server.API.Allocations(), t.alloc(), q.WithContext(ctx)))
@@ -110,13 +110,13 @@ func (t *Task) Restart(ctx context.Context) error {
 	})
 }
 
-// RestartAlloc restarts all tasks of the task's allocation, also those that
-// have ended, in the order of their lifecycle.
+// RestartAlloc restarts all tasks of the task's allocation, including dead ones, in
+// the order of their lifecycle.
 func (t *Task) RestartAlloc(ctx context.Context) error {
 	return t.order(ctx, fmt.Sprintf("restart allocation %q", t.Alloc.Name), (*api.Allocations).RestartAllTasks)
 }
 
-// Signal sends the task a signal, by Nomad's name.
+// Signal sends the task a signal, which has Nomad's name.
 func (t *Task) Signal(ctx context.Context, name string) error {
 	return t.order(ctx, fmt.Sprintf("signal task %q", t.Name), func(all *api.Allocations, of *api.Allocation, q *api.QueryOptions) error {
 		return all.Signal(of, q, t.Name, name)

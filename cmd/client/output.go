@@ -15,28 +15,28 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Position is how far an output was read. The zero value is its beginning.
+// Position is a position in an output. The zero value is its beginning.
 type Position struct {
-	File   string // relative to the directory of the allocation; empty: none was read
+	File   string // relative to the allocation directory; empty: nothing was read
 	Offset int64  // in the file
-	Read   int64  // bytes in all
-	End    bool   // begin with what is still to come
-	Lost   bool   // some before it was gone when it was to be read
+	Read   int64  // bytes before it
+	End    bool   // the end, wherever that is
+	Lost   bool   // some output before it was removed unread
 }
 
-// silentTime is how long a cluster may send nothing of an output that is
-// followed; an empty frame is due every second.
+// silentTime is how long a cluster may send nothing while an output is followed. It
+// sends an empty frame every second.
 const silentTime = 30 * time.Second
 
-// ErrBrokeOff says that a connection broke off by which an output was read.
+// ErrBrokeOff says that the connection broke off while an output was read.
 var ErrBrokeOff = errors.New("the connection broke off")
 
-// errSilent is why a stream was given up.
+// errSilent is the cause of canceling a stream.
 var errSilent = errors.New("the connection is silent")
 
-// Read hands pieces of an output of a cluster's task to take, from a position
-// to the end there is now or, to follow it, until ctx ends or the connection
-// breaks. It returns how far it came. A piece may not be kept.
+// Read calls take with pieces of an output of a cluster's task, from a position to
+// the present end or, if it follows, until ctx ends or the connection breaks off.
+// It returns the position it has reached. take must not keep a piece.
 func (t *Task) Read(ctx context.Context, stream string, from Position, follow bool, take func(piece []byte) error) (Position, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -83,14 +83,14 @@ func (t *Task) frames(ctx context.Context, stream string, from Position, follow 
 	return t.logs(ctx, stream, map[string]string{"follow": strconv.FormatBool(follow), "origin": origin, "offset": strconv.FormatInt(offset, 10)})
 }
 
-// logFile is one of the files that an output is kept in.
+// logFile is one of the files of an output.
 type logFile struct {
 	path   string
 	number int
 	size   int64
 }
 
-// files lists those of an output, oldest first.
+// files returns the files of an output, oldest first.
 func (t *Task) files(ctx context.Context, stream string) (files []logFile, err error) {
 	q := (&api.QueryOptions{Namespace: t.Alloc.Namespace}).WithContext(ctx)
 	list, _, err := t.Server.API.AllocFS().List(t.alloc(), logDir, q)
@@ -103,11 +103,11 @@ func (t *Task) files(ctx context.Context, stream string) (files []logFile, err e
 	return files, err
 }
 
-// logDir is where the outputs of all tasks of an allocation are; see
+// logDir is the directory with the outputs of an allocation's tasks; see
 // https://developer.hashicorp.com/nomad/docs/concepts/filesystem.
 const logDir = "alloc/logs"
 
-// number returns that of a file of an output, negative when it is none.
+// number returns the number of a file of an output; negative for other files.
 func (t *Task) number(stream, file string) int {
 	text, ok := strings.CutPrefix(path.Base(file), t.Name+"."+stream+".")
 	n, err := strconv.Atoi(text)
@@ -146,7 +146,7 @@ func sizeOf(files []logFile) (total int64) {
 	return total
 }
 
-// locate returns the position so many bytes behind the beginning of files.
+// locate returns the position at a number of bytes from the beginning of files.
 func locate(files []logFile, at int64) Position {
 	p := Position{Read: at}
 	for i, f := range files {
@@ -158,9 +158,9 @@ func locate(files []logFile, at int64) Position {
 	return p
 }
 
-// offset returns where a position is, from the beginning of what is kept of an
-// output: older files may be gone meanwhile. Who may not list files has only
-// the count of bytes.
+// offset returns how many bytes a position is from the beginning of the files that
+// are left of an output: older ones may have been removed. A token that may not
+// list files has only the count of bytes.
 func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
 	files, err := t.files(ctx, stream)
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *Task) offset(ctx context.Context, stream string, at Position) int64 {
 	return before
 }
 
-// end returns the position behind all that there is of an output.
+// end returns the position at the present end of an output.
 func (t *Task) end(ctx context.Context, stream string) Position {
 	files, err := t.files(ctx, stream)
 	if err != nil || len(files) == 0 {

@@ -156,12 +156,12 @@ var everything = []struct {
 		"a job", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 0)) },
 		"/v1/job/web",
 		api.Job{ID: new("web")},
-		"GET /v1/job/web?namespace=ops", `[{"ID":"web"},7]`, `ask for job "web"`, clusterTime,
+		"GET /v1/job/web?namespace=ops", `[{"ID":"web"},7]`, `get job "web"`, clusterTime,
 	}, {
 		"a job that changes", func(ctx context.Context, s *Server) (any, error) { return answered(s.Info(ctx, "web", 5)) },
 		"/v1/job/web",
 		api.Job{ID: new("web")},
-		"GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `ask for job "web"`, time.Minute,
+		"GET /v1/job/web?index=5&namespace=ops&wait=45000ms", `[{"ID":"web"},7]`, `get job "web"`, time.Minute,
 	}, {
 		"allocations", func(ctx context.Context, s *Server) (any, error) { return answered(s.Allocations(ctx, "web", 5)) },
 		"/v1/job/web/allocations",
@@ -179,7 +179,7 @@ var everything = []struct {
 		"/v1/job/web/deployment",
 		api.Deployment{ID: "d"},
 		"GET /v1/job/web/deployment?index=5&namespace=ops&wait=45000ms",
-		`[{"ID":"d"},7]`, `ask for the deployment of job "web"`, time.Minute,
+		`[{"ID":"d"},7]`, `get the deployment of job "web"`, time.Minute,
 	}, {
 		"an evaluation", func(ctx context.Context, s *Server) (any, error) { return answered(onJob(s).Evaluation(ctx, "e", 5)) },
 		"/v1/evaluation/e",
@@ -196,7 +196,7 @@ var everything = []struct {
 		"the job of a job", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Info(ctx) },
 		"/v1/job/web",
 		api.Job{ID: new("web")},
-		"GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `ask for job "web"`, clusterTime,
+		"GET /v1/job/web?namespace=shop", `{"ID":"web"}`, `get job "web"`, clusterTime,
 	}, {
 		"children", func(ctx context.Context, s *Server) (any, error) { return answered(s.Children(ctx, "web", 5)) },
 		"/v1/jobs",
@@ -219,7 +219,7 @@ var everything = []struct {
 		},
 		"/v1/job/web",
 		api.Job{ID: new("web"), TaskGroups: []*api.TaskGroup{{Name: new("g"), Tasks: []*api.Task{{Name: "t", Actions: []*api.Action{{}, {}}}}}}},
-		"GET /v1/job/web?namespace=shop", `4`, `ask for job "web"`, clusterTime,
+		"GET /v1/job/web?namespace=shop", `4`, `get job "web"`, clusterTime,
 	}, {
 		"scale", func(ctx context.Context, s *Server) (any, error) { return onJob(s).Scale(ctx, "g", 3) },
 		"/v1/job/web/scale",
@@ -355,7 +355,7 @@ var everything = []struct {
 		api.AgentSelf{Stats: map[string]map[string]string{
 			"taskrun": {"pid": "9", "version": "1", "data_dir": "/data"}, "runs": {"web": "/data/web"},
 		}},
-		"GET /v1/agent/self?namespace=ops", `{"DataDir":"/data","PID":9,"Runs":{"web":"/data/web"},"Version":"1"}`, "ask who it is", clusterTime,
+		"GET /v1/agent/self?namespace=ops", `{"DataDir":"/data","PID":9,"Runs":{"web":"/data/web"},"Version":"1"}`, "get the status", clusterTime,
 	}, {
 		"stop a job", func(ctx context.Context, s *Server) (any, error) { return nil, s.Stop(ctx, "a/b") },
 		"/v1/job/a/b",
@@ -453,7 +453,7 @@ func TestRequestsOfAnEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, began := (&nomad{answers: map[string][]any{"/v1/agent/self": nil}}).server(t, "/run/web.sock"), time.Now()
 		_, err := s.Self(t.Context())
-		if err == nil || err.Error() != "cannot ask who it is of run web: no answer within 2s" || time.Since(began) != localTime {
+		if err == nil || err.Error() != "cannot get the status of run web: no answer within 2s" || time.Since(began) != localTime {
 			t.Errorf("error %v after %v", err, time.Since(began))
 		}
 	})

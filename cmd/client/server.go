@@ -1,8 +1,8 @@
-// Package client talks to running engines, and to Nomad clusters, over Nomad's
-// HTTP API: it lists their tasks, finds the ones that a user means, and opens
-// sessions and outputs in them.
+// Package client talks to running engines and to Nomad clusters through Nomad's
+// HTTP API. It lists their tasks, finds those that a user names, changes jobs,
+// and opens sessions and outputs.
 //
-// It prints nothing and reads no environment: where to connect to is handed in.
+// It prints nothing and reads no environment variables.
 package client
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// How long a server may take to list its tasks. An engine of this machine
-// answers within milliseconds unless it was stopped.
+// The time limits of requests. An engine of this machine answers within
+// milliseconds unless it is suspended.
 const (
 	localTime   = 2 * time.Second
 	clusterTime = 30 * time.Second
@@ -34,8 +34,8 @@ type Server struct {
 	API     *api.Client
 	Socket  string // of an engine; empty for a cluster
 	Address string // of a cluster, without a password; empty for an engine
-	// Back waits, when an engine does not answer any more, until another one
-	// does in its place, and reports whether that is so. May be nil.
+	// Back waits until another engine replaces one that has died, and reports
+	// whether one does. May be nil.
 	Back func(ctx context.Context) bool
 
 	namespace string
@@ -43,8 +43,8 @@ type Server struct {
 
 // Local returns the engine that listens at a unix socket.
 func Local(socket string) (*Server, error) {
-	// Nomad's client takes a socket as an address (unix://…) too, but none
-	// with a space in it.
+	// The address of Nomad's client may be a socket (unix://…), but not one whose
+	// path has a space in it.
 	dial := dialer(socket)
 	c, err := api.NewClient(&api.Config{
 		Address:    "http://127.0.0.1",
@@ -56,40 +56,41 @@ func Local(socket string) (*Server, error) {
 	return &Server{API: c, Socket: socket}, nil
 }
 
-// dialer returns what connects to a unix socket, whatever the address.
+// dialer returns a dial function that connects to a unix socket and ignores the
+// address.
 func dialer(socket string) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}
 }
 
-// Cluster says where a Nomad cluster is and how to talk to it.
+// Cluster is how to connect to a Nomad cluster.
 type Cluster struct {
 	Address   string // http://…, https://… or unix://…
 	Token     string
 	Region    string
 	Namespace string // empty: default
-	HTTPAuth  string // user:password, for a proxy before it
+	HTTPAuth  string // user:password, for a proxy in front of it
 	TLS       api.TLSConfig
 }
 
-// Remote returns a Nomad cluster. It is not asked yet.
+// Remote returns a Nomad cluster. It sends no request.
 func Remote(c Cluster) (*Server, error) {
 	at, err := url.Parse(c.Address)
 	var wrong *url.Error
 	switch {
-	case errors.As(err, &wrong): // which repeats the address, perhaps with a password in it
+	case errors.As(err, &wrong): // it contains the address, perhaps with a password
 		return nil, fmt.Errorf("cannot use the address of the cluster: %w", wrong.Err)
 	case at.Scheme == "" || !strings.Contains(c.Address, "://"):
-		return nil, fmt.Errorf("cannot use address %q: it has to begin with http://, https:// or unix://", at.Redacted())
+		return nil, fmt.Errorf("cannot use address %q: it must begin with http://, https:// or unix://", at.Redacted())
 	case at.Scheme != "http" && at.Scheme != "https" && at.Scheme != "unix":
-		return nil, fmt.Errorf("cannot use address %q: %q is not one of http, https, unix", at.Redacted(), at.Scheme)
+		return nil, fmt.Errorf("cannot use address %q: its scheme %q is not one of http, https, unix", at.Redacted(), at.Scheme)
 	}
 	cfg := &api.Config{Address: c.Address, SecretID: c.Token, Region: c.Region, Namespace: c.Namespace, TLSConfig: &c.TLS}
 	if user, password, ok := strings.Cut(c.HTTPAuth, ":"); ok {
 		cfg.HttpAuth = &api.HttpBasicAuth{Username: user, Password: password}
 	} else if c.HTTPAuth != "" {
-		return nil, errors.New("cannot use the authentication for HTTP: it has to be user:password")
+		return nil, errors.New("cannot use the HTTP authentication: it must be user:password")
 	}
 	client, err := api.NewClient(cfg)
 	if err != nil {
@@ -98,7 +99,7 @@ func Remote(c Cluster) (*Server, error) {
 	return &Server{API: client, Address: at.Redacted(), namespace: c.Namespace}, nil
 }
 
-// String names the server: the name of the run's socket, or the address.
+// String returns the name of the run's socket, or the address of the cluster.
 func (s *Server) String() string {
 	if s.Socket == "" {
 		return s.Address
@@ -106,22 +107,22 @@ func (s *Server) String() string {
 	return "run " + strings.TrimSuffix(filepath.Base(s.Socket), filepath.Ext(s.Socket))
 }
 
-// Namespace is where it looks for jobs: a name, * for all, or empty for the
-// server's own choice, which is default.
+// Namespace returns the namespace of requests: a name, * for all, or empty for the
+// server's default.
 func (s *Server) Namespace() string { return s.namespace }
 
-// in returns the server with another namespace.
+// in returns the server with another namespace for its requests.
 func (s *Server) in(namespace string) *Server {
 	other := *s
 	other.namespace = namespace
 	return &other
 }
 
-// maxAsked is how often a request is repeated to engines that die.
+// maxAsked is how often a request is made to engines that die.
 const maxAsked = 5
 
-// retry calls f and, when the engine dies meanwhile and another one takes its
-// place, calls it again. It must not matter whether f was carried out before.
+// retry calls f, and calls it again if the engine dies and another one replaces
+// it. The first call may have been carried out or not.
 func (s *Server) retry(ctx context.Context, f func() error) error {
 	for asked := 1; ; asked++ {
 		err := f()
@@ -131,17 +132,17 @@ func (s *Server) retry(ctx context.Context, f func() error) error {
 	}
 }
 
-// Died reports whether an error of a request means that the engine has died, and
+// Died reports whether an error of a request means that the engine has died and
 // that no other one replaces it. A cluster may come back.
 func (s *Server) Died(err error) bool { return s.Socket != "" && died(err) }
 
-// died reports whether there is no engine, or none any more.
+// died reports whether there was no engine, or whether it ended during a request.
 func died(err error) bool {
 	return Gone(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// Gone reports whether an engine had ended before it was asked.
+// Gone reports whether an engine had ended before a request.
 func Gone(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }

@@ -12,9 +12,8 @@ import (
 // statsAsked is how many allocations are asked for their statistics at once.
 const statsAsked = 16
 
-// Stats returns what the tasks use now, by task, and the errors of allocations
-// that could not be asked. Tasks without statistics, such as those that have just
-// ended, are left out.
+// Stats returns the resource usage of tasks, and the errors of allocations that did
+// not answer. Tasks without statistics, such as dead ones, are left out.
 func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResourceUsage, errs []error) {
 	of := Allocs(tasks)
 	answers := make([]*api.AllocResourceUsage, len(of))
@@ -42,7 +41,7 @@ func Stats(ctx context.Context, tasks []*Task) (used map[*Task]*api.TaskResource
 	return used, slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// stats returns what the tasks of the task's allocation use.
+// stats returns the resource usage of the task's allocation.
 func (t *Task) stats(ctx context.Context) (*api.AllocResourceUsage, error) {
 	s := t.Server.in(t.Alloc.Namespace)
 	used, _, err := ask(ctx, s, fmt.Sprintf("get the statistics of allocation %q", t.Alloc.Name), 0, func(q *api.QueryOptions) (*api.AllocResourceUsage, *api.QueryMeta, error) {

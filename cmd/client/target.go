@@ -23,7 +23,7 @@ const (
 	notAtAll
 )
 
-// minID is how much of an allocation's ID a target must have, as in Nomad.
+// minID is the minimum length of an allocation ID prefix, as in Nomad.
 const minID = 2
 
 // taskNames returns the names of the task, shortest first.
@@ -175,8 +175,8 @@ func Labels(tasks []*Task) map[*Task]string {
 	return labels
 }
 
-// Targets returns what can be a target and begins with a prefix, sorted: tasks,
-// groups and jobs by their short names or, if there is no such, by any name.
+// Targets returns the targets that begin with a prefix, sorted: the short names of
+// tasks, groups and jobs or, if there is none, all their names.
 func Targets(tasks []*Task, prefix string) []string {
 	labels := Labels(tasks)
 	short := startingWith(prefix, tasks, func(t *Task) []string { return []string{labels[t], t.Alloc.TaskGroup, t.Alloc.JobID} })
@@ -209,8 +209,7 @@ func startingWith(prefix string, tasks []*Task, names func(*Task) []string) (fou
 	return slices.Compact(found)
 }
 
-// nearest returns the target that is spelled most like a word, "" when none is
-// similar.
+// nearest returns the target that is most similar to a word, "" if none is.
 func nearest(word string, tasks []*Task) string {
 	best, distance := "", min(len(word), max(2, len(word)/3)+1)
 	names := Targets(tasks, "")
@@ -223,13 +222,13 @@ func nearest(word string, tasks []*Task) string {
 			d = 0 // the beginning of a name
 		}
 		if d < distance || d == distance && best != "" && len(target) == len(word) && len(best) != len(word) {
-			best, distance = target, d // letters are swapped more often than left out
+			best, distance = target, d // typos swap letters more often than they omit them
 		}
 	}
 	return best
 }
 
-// Running returns the labels of running tasks, at most a few, for a hint.
+// Running returns the labels of running tasks, for a hint.
 func Running(tasks []*Task) string {
 	labels := Labels(tasks)
 	var names []string

@@ -16,13 +16,13 @@ import (
 type Task struct {
 	Server *Server
 	Alloc  *api.AllocationListStub
-	Name   string         // empty: nothing is known yet of the allocation's tasks
+	Name   string         // empty: the tasks of the allocation are not known yet
 	State  *api.TaskState // never nil
 	Index  int            // of the allocation in its group
 
-	outlived bool // a later allocation has the place of the task's, which has ended
+	outlived bool // see Outlived
 
-	kept func(stream string) (io.ReadCloser, error) // of a run that has ended
+	kept func(stream string) (io.ReadCloser, error) // opens outputs of a run that has ended
 }
 
 // Kept returns a task of a run that has ended, whose outputs open opens at their
@@ -31,18 +31,18 @@ func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open
 	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: indexOf(alloc.Name), kept: open}
 }
 
-// split takes allocations apart into tasks.
+// split returns the tasks of allocations.
 func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
-	type place struct{ namespace, name string }
-	newest := map[place]uint64{}
+	type key struct{ namespace, name string }
+	newest := map[key]uint64{}
 	for _, a := range stubs {
-		at := place{a.Namespace, a.Name}
+		at := key{a.Namespace, a.Name}
 		newest[at] = max(newest[at], a.CreateIndex)
 	}
 	var tasks []*Task
 	for _, a := range stubs {
 		t := Task{Server: s, Alloc: a, State: &api.TaskState{State: "pending"}, Index: indexOf(a.Name)}
-		t.outlived = t.Ended() && a.CreateIndex < newest[place{a.Namespace, a.Name}]
+		t.outlived = t.Ended() && a.CreateIndex < newest[key{a.Namespace, a.Name}]
 		for name, state := range a.TaskStates {
 			of := t
 			of.Name, of.State = name, state
@@ -69,14 +69,14 @@ func (t *Task) EventAlloc() *event.Alloc {
 // Running reports whether a command can be run in the task.
 func (t *Task) Running() bool { return t.State.State == "running" }
 
-// Outlived reports whether the task has ended, and a later allocation has its
-// place.
+// Outlived reports whether the task's allocation has ended and a later one has its
+// name.
 func (t *Task) Outlived() bool { return t.outlived }
 
-// Replaced reports whether another allocation has the place of the task's.
+// Replaced reports whether another allocation has replaced the task's.
 func (t *Task) Replaced() bool { return t.Alloc.NextAllocation != "" || t.outlived }
 
-// ExitCode returns the code with which the task ended last, nil if it has not.
+// ExitCode returns the exit code of the task's latest run, nil if none has ended.
 func (t *Task) ExitCode() *int {
 	for _, e := range slices.Backward(t.State.Events) {
 		if e.Type == api.TaskTerminated {
@@ -88,7 +88,7 @@ func (t *Task) ExitCode() *int {
 	return nil
 }
 
-// Ran is how long the task has run until it ended, or until now.
+// Ran returns how long the task has run until it ended, or until now.
 func (t *Task) Ran(now time.Time) time.Duration {
 	switch {
 	case t.State.StartedAt.IsZero():
@@ -99,7 +99,7 @@ func (t *Task) Ran(now time.Time) time.Duration {
 	return t.State.FinishedAt.Sub(t.State.StartedAt)
 }
 
-// Started reports whether the task has output to read.
+// Started reports whether the task has started, and so has output.
 func (t *Task) Started() bool { return t.Name != "" && !t.State.StartedAt.IsZero() }
 
 // Ended reports whether no task of the allocation will write any more.

@@ -93,7 +93,7 @@ func TestFollowARollout(t *testing.T) {
 		},
 		"whose evaluation is not there": {begun: [2]string{"e", ""}, steps: []map[string]any{nil}, err: `cannot follow the evaluation of job "web" of : it answered 404: not found`},
 		"of a job that is not there":    {begun: [2]string{"", "d"}, steps: []map[string]any{nil}, err: `cannot follow the deployment of job "web" of : it answered 404: not found`},
-		"whose job is gone":             {begun: [2]string{"", "d"}, steps: []map[string]any{deployments("3:failed!")}, shown: so(d, "failed"), err: `cannot ask for job "web" of : it answered 404: not found`},
+		"whose job is gone":             {begun: [2]string{"", "d"}, steps: []map[string]any{deployments("3:failed!")}, shown: so(d, "failed"), err: `cannot get job "web" of : it answered 404: not found`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

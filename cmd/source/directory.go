@@ -324,14 +324,14 @@ func (d *Directory) watchEngine(ctx context.Context) (ended bool) {
 	heard := map[outputKey]bool{}
 	watching.Go(func() {
 		defer cancel()
-		d.Server.WatchTasks(ctx, func(tasks []*client.Task) {
+		d.Server.FollowTasks(ctx, func(tasks []*client.Task) {
 			if d.Detail == All || d.Detail == Outputs {
 				d.listen(ctx, &watching, tasks, heard)
 			}
 			d.alert()
 		})
 	})
-	d.Server.WatchJobs(ctx, often, func(jobs []*api.JobListStub) {
+	d.Server.FollowJobs(ctx, often, func(jobs []*api.JobListStub) {
 		d.alert()
 		if d.onlyEnded(jobs) {
 			ended = true

@@ -145,7 +145,7 @@ func (d *Directory) listen(ctx context.Context, listening *sync.WaitGroup, tasks
 			}
 			if !t.Ended() {
 				listening.Go(func() {
-					t.Hear(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
+					t.FollowOutput(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
 				})
 			}
 		}

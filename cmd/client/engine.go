@@ -1,0 +1,88 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+// Self describes an engine.
+type Self struct {
+	Version string
+	PID     int
+	DataDir string
+	Runs    map[string]string // directory of each job's run
+}
+
+// Self returns the description of an engine of this machine.
+func (s *Server) Self(ctx context.Context) (*Self, error) {
+	answer, _, err := ask(ctx, s, "get the status", 0, func(q *api.QueryOptions) (answer api.AgentSelf, meta *api.QueryMeta, err error) {
+		meta, err = s.API.Raw().Query("/v1/agent/self", &answer, q)
+		return answer, meta, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t := answer.Stats["taskrun"]
+	pid, _ := strconv.Atoi(t["pid"]) // 0 if it is missing
+	return &Self{Version: t["version"], PID: pid, DataDir: t["data_dir"], Runs: answer.Stats["runs"]}, nil
+}
+
+// followTime is how long a blocking query of a follower waits for a change.
+const followTime = 5 * time.Minute
+
+// follow calls seen with each new answer to a query, at the latest every so often,
+// until the engine does not answer or ctx ends.
+func follow[T any](ctx context.Context, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
+	for q := (&api.QueryOptions{WaitTime: often}).WithContext(ctx); ; {
+		answer, meta, err := question(q)
+		if err != nil {
+			return
+		}
+		q.WaitIndex = meta.LastIndex
+		seen(answer)
+	}
+}
+
+// FollowTasks calls seen with the tasks of an engine, and again whenever one of them
+// has changed, until the engine does not answer or ctx ends.
+func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) {
+	follow(ctx, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
+}
+
+// FollowJobs does the same with the jobs, which change with their deployments and
+// versions. It calls seen at the latest every so often, unless that is 0.
+func (s *Server) FollowJobs(ctx context.Context, often time.Duration, seen func([]*api.JobListStub)) {
+	follow(ctx, cmp.Or(often, followTime), s.API.Jobs().List, seen)
+}
+
+// FollowOutput calls written whenever a task of an engine has written output, until
+// the engine does not answer or ctx ends. Output that is in files is nil; of other
+// output some may be missing, which the text says.
+func (t *Task) FollowOutput(ctx context.Context, stream string, written func(output []byte, missing string)) {
+	out, err := t.logs(ctx, stream, map[string]string{"follow": "true", "silent": "true"})
+	if err != nil {
+		return // the next request to the engine fails too
+	}
+	defer out.Close()
+	for dec := json.NewDecoder(out); ; {
+		var f api.StreamFrame
+		if dec.Decode(&f) != nil {
+			return
+		}
+		switch {
+		case f.IsHeartbeat():
+		case f.FileEvent == fileWritten:
+			written(nil, "")
+		default:
+			written(f.Data, f.FileEvent)
+		}
+	}
+}
+
+// fileWritten is the event of an engine that stands for output in files.
+const fileWritten = "file written"
