@@ -46,7 +46,7 @@ var floors = []floor{
 	{"cmd/ui/*", "cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
-	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/lent hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
+	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 
 	{"engine/leaf/event", "", "", "what everybody speaks of"},
 	{"engine/fold", "engine/leaf/event", "", "pure: events in, the state of a run out"},

@@ -204,14 +204,14 @@ func preflightFiles(files []jobfile.File) []preflight.File {
 
 // apiPreflight returns what a run has checked of jobs that come through its
 // API: in the surroundings of the run, with its stubs as they are then.
-func apiPreflight(a *app, run preflight.Case, stubs template.Lender) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
+func apiPreflight(a *app, run preflight.Case, stubs template.Stubs) func(httpapi.Order, *api.Job) jobspec.Diagnostics {
 	entries := map[httpapi.Order]preflight.Entry{
 		httpapi.OrderRegister: preflight.Register, httpapi.OrderPlan: preflight.APIPlan,
 		httpapi.OrderValidate: preflight.APIValidate, httpapi.OrderDispatch: preflight.Dispatch,
 	}
 	return func(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 		c := run
-		c.Entry, c.Stubs, c.Health = entries[order], stubs.Lent(), preflight.NewHealth(run.Drivers)
+		c.Entry, c.Stubs, c.Health = entries[order], stubs.Set(), preflight.NewHealth(run.Drivers)
 		c.Files = []preflight.File{{File: &jobspec.File{Positions: jobspec.Positions{}}, Job: job}}
 		c.Prepare()
 		return c.Check()

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	hooks "taskrun/hooks/catalog"
-	hooklent "taskrun/hooks/lent"
+	hookstubs "taskrun/hooks/stubs"
 
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/neighbors"
@@ -47,7 +47,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}
-	stubs := hooklent.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.say(diagnostics) })
+	stubs := hookstubs.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.say(diagnostics) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
@@ -76,7 +76,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		DataDir: b.dataDir,
 		Drivers: a.drivers(),
 		Hooks: hooks.New(hooks.Options{
-			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Lent: stubs, Services: services,
+			DataDir: b.dataDir, HostVolume: jobfile.Stubs(files).HostVolume, Stubs: stubs, Services: services,
 			Keys: keys, TaskAPI: taskAPI, Elsewhere: elsewhere, Unprobed: opts.rehearse, Offline: opts.offline,
 		}),
 		Node:         node,

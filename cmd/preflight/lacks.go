@@ -24,7 +24,7 @@ func missingKeys(c *Case) jobspec.Diagnostics {
 		}
 		task, env := c.preview(t, 0)
 		_, other := c.preview(t, 1)
-		for _, lack := range template.Preview(task, [2]*taskenv.Env{env, other}, template.Config{Lent: fixed{c.Stubs}, Services: c.Services}) {
+		for _, lack := range template.Preview(task, [2]*taskenv.Env{env, other}, template.Config{Stubs: fixed{c.Stubs}, Services: c.Services}) {
 			switch {
 			case lack.Empty && (local(lack.Need.Label) || c.Entry&(Validate|Plan|APIValidate) != 0): // depends on what runs
 			default:
@@ -61,7 +61,7 @@ func addTo(stubs *stub.Set, need stub.Need) string {
 // fixed is a set of stubs that does not change.
 type fixed struct{ stubs *stub.Set }
 
-func (f fixed) Lent() *stub.Set          { return f.stubs }
+func (f fixed) Set() *stub.Set           { return f.stubs }
 func (f fixed) Changed() <-chan struct{} { return nil }
 
 // lackOf is the diagnostic of a template that lacks something. In a rehearsal,

@@ -22,7 +22,7 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/hooks/catalog"
-	"taskrun/hooks/lent"
+	"taskrun/hooks/stubs"
 	"taskrun/jobspec"
 	"taskrun/jobspec/placement"
 	"taskrun/jobspec/stub"
@@ -102,7 +102,7 @@ func serveWith(t testing.TB, change func(*httpapi.Config), jobs ...*api.Job) *fi
 	services, variables := &service.Catalog{}, &variable.Store{}
 	node := &taskenv.Node{ID: nodeID, Name: "vm", Pool: "default", Datacenter: "dc1", Region: "global"}
 	f.engine = engine.New(engine.Config{
-		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Lent: lent.New(stub.None(), variables, nil)}),
+		DataDir: t.TempDir(), Hooks: catalog.New(catalog.Options{Services: services, Stubs: stubs.New(stub.None(), variables, nil)}),
 		Services: services, Variables: variables, Node: node,
 		Drivers: map[string]drivers.Driver{"mock_driver": f.driver, "raw_exec": f.driver},
 	})

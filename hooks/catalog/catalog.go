@@ -11,12 +11,12 @@ import (
 	"taskrun/hooks/consul"
 	"taskrun/hooks/dispatchpayload"
 	"taskrun/hooks/identity"
-	"taskrun/hooks/lent"
 	"taskrun/hooks/logmon"
 	"taskrun/hooks/migratedisk"
 	"taskrun/hooks/network"
 	"taskrun/hooks/secrets"
 	"taskrun/hooks/services"
+	"taskrun/hooks/stubs"
 	"taskrun/hooks/taskapi"
 	"taskrun/hooks/taskdir"
 	"taskrun/hooks/template"
@@ -28,12 +28,12 @@ import (
 // Options is what hooks must know of their surroundings.
 type Options struct {
 	DataDir string // as the engine's
-	// HostVolume returns the folder that is lent for a host volume, by the
-	// volume's source. nil: none is.
+	// HostVolume returns the stub of a host volume, a folder, by the volume's
+	// source. nil: there are none.
 	HostVolume func(source string) (path string, readOnly, ok bool)
-	// Lent is what stands in for Nomad's variables, Consul and Vault. nil:
-	// nothing does.
-	Lent template.Lender
+	// Stubs are those of Nomad's variables, Consul and Vault. nil: there are
+	// none.
+	Stubs template.Stubs
 	// Services is where services are registered. nil: in a catalog of their own.
 	Services *service.Catalog
 	// Elsewhere returns services that other engines offer, see Known.
@@ -50,8 +50,8 @@ type Options struct {
 
 // New returns the hooks.
 func New(opts Options) hooks.Catalog {
-	if opts.Lent == nil {
-		opts.Lent = lent.New(stub.None(), nil, nil)
+	if opts.Stubs == nil {
+		opts.Stubs = stubs.New(stub.None(), nil, nil)
 	}
 	if opts.Services == nil {
 		opts.Services = &service.Catalog{}
@@ -76,15 +76,15 @@ func New(opts Options) hooks.Catalog {
 		Task: []hooks.TaskFactory{
 			taskdir.New,
 			identity.New(opts.Keys).Task,
-			consul.New(func() string { return opts.Lent.Lent().ConsulToken }),
-			vault.New(func() string { return opts.Lent.Lent().VaultToken }),
-			secrets.New(opts.Lent.Lent),
+			consul.New(func() string { return opts.Stubs.Set().ConsulToken }),
+			vault.New(func() string { return opts.Stubs.Set().VaultToken }),
+			secrets.New(opts.Stubs.Set),
 			logmon.New,
 			dispatchpayload.New,
-			volumes.New(volumes.Config{DataDir: opts.DataDir, Lent: opts.HostVolume}),
+			volumes.New(volumes.Config{DataDir: opts.DataDir, Stub: opts.HostVolume}),
 			download,
 			api,
-			template.New(template.Config{Lent: opts.Lent, Services: Known(opts.Services, opts.Elsewhere)}),
+			template.New(template.Config{Stubs: opts.Stubs, Services: Known(opts.Services, opts.Elsewhere)}),
 			offered.Task,
 		},
 	}

@@ -16,7 +16,7 @@ import (
 	"taskrun/engine/leaf/variable"
 	"taskrun/hooks"
 	"taskrun/hooks/catalog"
-	"taskrun/hooks/lent"
+	"taskrun/hooks/stubs"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
@@ -113,19 +113,19 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// A task has the tokens of the stand-ins, and none without them; its services
+// A task has the tokens of the stubs, and none without them; its services
 // are in the catalog that is given.
 func TestWhatIsLent(t *testing.T) {
 	t.Parallel()
 	values := stub.None()
 	values.ConsulToken, values.VaultToken = "consul's", "vault's"
 	for name, tt := range map[string]struct {
-		lent          bool
+		defined       bool
 		consul, vault string
-	}{"stand-ins": {true, "consul's", "vault's"}, "none": {false, stub.None().ConsulToken, stub.None().VaultToken}} {
+	}{"stubs": {true, "consul's", "vault's"}, "none": {false, stub.None().ConsulToken, stub.None().VaultToken}} {
 		var opts catalog.Options
-		if tt.lent {
-			opts.Lent = lent.New(values, &variable.Store{}, nil)
+		if tt.defined {
+			opts.Stubs = stubs.New(values, &variable.Store{}, nil)
 		}
 		dir, job := allocdir.At(t.TempDir()), modest()
 		defer dir.Close()

@@ -1,5 +1,5 @@
 // Package consul is the task hook that gives a task that uses Consul its token,
-// as variables and as a file. The token is that of the stand-ins, which no
+// as variables and as a file. The token is that of the stubs, which no
 // Consul accepts unless the user has put a real one there.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/consul.
 package consul
@@ -21,7 +21,7 @@ type hook struct {
 	token func() string
 }
 
-// New makes the factory of hooks; token is what the stand-ins lend.
+// New makes the factory of hooks; token returns that of the stubs.
 func New(token func() string) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if !uses(t.Task) {

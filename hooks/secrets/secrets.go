@@ -1,7 +1,7 @@
 // Package secrets is the task hook that gets what a task's secret blocks name.
 // The values are referred to as ${secret.BLOCK.KEY}; they are neither variables
-// nor on disk. Those of Nomad and Vault come from the stand-ins; there are no
-// plugins for others.
+// nor on disk. Those of Nomad and Vault come from stubs; there are no plugins for
+// others.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/secret.
 package secrets
 
@@ -19,23 +19,23 @@ import (
 
 type hook struct {
 	task   hooks.Task
-	lent   func() *stub.Set
+	stubs  func() *stub.Set
 	values map[string]string // nil before the first start
 }
 
-// New makes the factory of hooks; lent returns the stand-ins.
-func New(lent func() *stub.Set) hooks.TaskFactory {
+// New makes the factory of hooks; stubs returns the stubs as they are now.
+func New(stubs func() *stub.Set) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		for _, s := range t.Task.Secrets {
 			if Known(s) {
-				return &hook{task: t, lent: lent}
+				return &hook{task: t, stubs: stubs}
 			}
 		}
 		return nil
 	}
 }
 
-// Known reports whether the provider of a secret has a stand-in.
+// Known reports whether the provider of a secret has stubs.
 func Known(s *api.Secret) bool { return s.Provider == "nomad" || s.Provider == "vault" }
 
 func (h *hook) Name() string { return "secrets" }
@@ -55,15 +55,15 @@ func (h *hook) Prestart(_ context.Context, _ *hooks.PrestartRequest, resp *hooks
 
 func (h *hook) get() (map[string]string, error) {
 	all := map[string]string{}
-	world := h.lent()
+	stubs := h.stubs()
 	for _, s := range h.task.Task.Secrets {
 		if !Known(s) {
 			continue
 		}
-		values, ok := Lookup(world, h.task.Job, s)
+		values, ok := Lookup(stubs, h.task.Job, s)
 		if !ok {
 			return nil, fmt.Errorf("secret %q: %s is not set: no stub defines it; add to %s: %s", s.Name, s.Path,
-				cmp.Or(world.File, stub.DefaultName+" beside the job file"), Need(h.task.Job, s).Block())
+				cmp.Or(stubs.File, stub.DefaultName+" beside the job file"), Need(h.task.Job, s).Block())
 		}
 		for key, value := range values {
 			all["secret."+s.Name+"."+key] = value
@@ -72,12 +72,12 @@ func (h *hook) get() (map[string]string, error) {
 	return all, nil
 }
 
-// Lookup returns the values of a secret, if it is lent.
-func Lookup(world *stub.Set, job *api.Job, s *api.Secret) (map[string]string, bool) {
+// Lookup returns the values of a secret, if a stub defines it.
+func Lookup(stubs *stub.Set, job *api.Job, s *api.Secret) (map[string]string, bool) {
 	if s.Provider == "nomad" {
-		return world.Variable(namespace(job, s), s.Path)
+		return stubs.Variable(namespace(job, s), s.Path)
 	}
-	secret, ok := world.Secret(s.Path)
+	secret, ok := stubs.Secret(s.Path)
 	values := make(map[string]string, len(secret.Data))
 	for key, value := range secret.Data {
 		values[key] = text(value)
@@ -85,7 +85,7 @@ func Lookup(world *stub.Set, job *api.Job, s *api.Secret) (map[string]string, bo
 	return values, ok
 }
 
-// Need returns what must be lent for a secret.
+// Need returns the stub that a secret needs.
 func Need(job *api.Job, s *api.Secret) stub.Need {
 	if s.Provider == "nomad" {
 		return stub.Need{Kind: stub.NomadVariable, Label: stub.VariableLabel(s.Path, namespace(job, s))}

@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-func world(t *testing.T, text string) *stub.Set {
+func parsed(t *testing.T, text string) *stub.Set {
 	t.Helper()
 	w, diagnostics := stub.Parse("taskrun.hcl", []byte(text))
 	if len(diagnostics) > 0 {
@@ -21,7 +21,7 @@ func world(t *testing.T, text string) *stub.Set {
 	return w
 }
 
-const lent = `
+const defined = `
 nomad_variable "db" { user = "u" }
 nomad_variable "db@prod" { user = "p" }
 vault_secret "kv/data/x" {
@@ -32,7 +32,7 @@ vault_secret "kv/data/x" {
 
 func TestValuesAreReferredToByBlockAndKey(t *testing.T) {
 	t.Parallel()
-	w := world(t, lent)
+	w := parsed(t, defined)
 	h := secrets.New(func() *stub.Set { return w })(hooks.Task{Job: &api.Job{}, Task: &api.Task{Secrets: []*api.Secret{
 		{Name: "a", Provider: "nomad", Path: "db"},
 		{Name: "b", Provider: "nomad", Path: "db", Config: map[string]any{"namespace": "prod"}},
@@ -56,7 +56,7 @@ func TestValuesAreReferredToByBlockAndKey(t *testing.T) {
 
 func TestASecretNobodyLendsIsAnError(t *testing.T) {
 	t.Parallel()
-	w := world(t, lent)
+	w := parsed(t, defined)
 	for _, c := range []struct {
 		secret api.Secret
 		want   string

@@ -23,10 +23,10 @@ type fileStamp struct {
 }
 
 // answerer answers what one execution of a template asks, all of it from the
-// same stand-ins.
+// same stubs.
 type answerer struct {
 	set     *set
-	lent    *stub.Set
+	stubs   *stub.Set
 	asked   map[string]bool
 	answers map[string]any
 	files   map[string]fileStamp
@@ -58,7 +58,7 @@ func (a *answerer) answer(d dep.Dependency) (value any, known bool, err error) {
 	case dep.TypeNomad:
 		return a.nomad(kind, arg)
 	}
-	return nil, false, noStandIn(kind)
+	return nil, false, noStub(kind)
 }
 
 // question splits what a dependency calls itself, "kind(argument)".
@@ -67,8 +67,8 @@ func question(d dep.Dependency) (kind, arg string) {
 	return kind, strings.TrimSuffix(arg, ")")
 }
 
-func noStandIn(kind string) error {
-	return fmt.Errorf("%s: there are no stand-ins for this on one machine", kind)
+func noStub(kind string) error {
+	return fmt.Errorf("%s: there are no stubs for this", kind)
 }
 
 // file reads a file in the task's directory, in which consul-template has found

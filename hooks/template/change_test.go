@@ -57,10 +57,10 @@ func TestItWaitsForWhatIsMissing(t *testing.T) {
 		}
 		pass(2 * time.Second)
 		s.expect("missing", "3s Template: Missing: kv.block(k), kv.block(z), nomad.var.block(v@default.global), and 1 more")
-		s.lend(`consul_key "a" { value = "A" }` + "\n" + `nomad_variable "v" { x = "X" }`)
+		s.define(`consul_key "a" { value = "A" }` + "\n" + `nomad_variable "v" { x = "X" }`)
 		synctest.Wait()
 		s.expect("less missing", "4s Template: Missing: kv.block(k), kv.block(z), vault.read(kv/data/s)")
-		s.lend(`consul_key "a" { value = "A" }
+		s.define(`consul_key "a" { value = "A" }
 			consul_key "k" { value = "K" }
 			consul_key "z" { value = "Z" }
 			nomad_variable "v" { x = "X" }
@@ -91,7 +91,7 @@ func TestItDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// A key with the allocation's ID in its name is not to be lent: the next run asks
+// A key with the allocation's ID in its name needs no stub: the next run asks
 // for another one.
 func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
 	t.Parallel()
@@ -190,7 +190,7 @@ func TestChangeModes(t *testing.T) {
 				pass(time.Minute)
 				s.expect("quiet")
 				s.control.begin = time.Now()
-				s.lend(key("2"))
+				s.define(key("2"))
 				pass(4 * time.Second)
 				s.expect("too early")
 				if got := s.read("t/local/out"); got != "1" {
@@ -219,7 +219,7 @@ func exits(code int, after time.Duration, err error) execFunc {
 	}
 }
 
-// TestChangesThatCount changes the stand-ins often: one restart follows, no
+// TestChangesThatCount changes the stubs often: one restart follows, no
 // later than wait.max, and none when the template stays as it is.
 func TestChangesThatCount(t *testing.T) {
 	t.Parallel()
@@ -229,22 +229,22 @@ func TestChangesThatCount(t *testing.T) {
 		}))
 		s.begin(nil)
 		for _, v := range []string{"1", "2", "3", "4", "5", "6"} {
-			s.lend(key(v))
+			s.define(key(v))
 			pass(2 * time.Second)
 		}
 		pass(time.Minute)
 		s.expect("two renderings",
 			"7s Restart Signaled: Template with change_mode restart re-rendered",
 			"13s Restart Signaled: Template with change_mode restart re-rendered")
-		s.lend(key("6") + "\n" + `consul_key "another" { value = 1 }`)
+		s.define(key("6") + "\n" + `consul_key "another" { value = 1 }`)
 		pass(time.Minute)
 		s.expect("what it does not read has changed")
-		s.lend("")
+		s.define("")
 		pass(time.Minute)
 		s.expect("what it reads is gone for now")
-		s.lend(key("6"))
+		s.define(key("6"))
 		pass(time.Second)
-		s.lend(key("6"))
+		s.define(key("6"))
 		s.stop()
 	})
 }
@@ -261,12 +261,12 @@ func TestOneActionForAll(t *testing.T) {
 			file(`d{{ keyOrDefault "r" "" }}`, mode("restart"), to("local/d")),
 			file(`e{{ key "k" }}`, mode("restart"), to("local/e"), func(t *api.Template) { t.Once = new(true) }))
 		s.begin(exits(0, 0, nil))
-		s.lend(key("1"))
+		s.define(key("1"))
 		pass(time.Minute)
 		s.expect("no restart", "5s Signaling: Template re-rendered", "5s SIGHUP hangup",
 			"5s Task hook message: Template successfully ran script x with arguments: []. Exit code: 0")
 		s.control.begin = time.Now()
-		s.lend(key("2") + "\n" + `consul_key "r" { value = 1 }`)
+		s.define(key("2") + "\n" + `consul_key "r" { value = 1 }`)
 		pass(time.Minute)
 		s.expect("a restart", "5s Restart Signaled: Template with change_mode restart re-rendered")
 		s.stop()
@@ -286,14 +286,14 @@ func TestSplay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, key("0"), file(`{{ key "k" }}`, func(t *api.Template) { t.Splay = new(time.Hour) }))
 		s.begin(nil)
-		s.lend(key("1"))
+		s.define(key("1"))
 		pass(6 * time.Second)
 		s.expect("it waits") // but once in 3600 runs
 		pass(time.Hour)
 		if got := s.take(); len(got) != 1 {
 			t.Errorf("after splay: %q", got)
 		}
-		s.lend(key("2"))
+		s.define(key("2"))
 		pass(6 * time.Second)
 		s.stop() // while it waits
 	})
@@ -308,7 +308,7 @@ func TestVariablesOfAChangedTemplate(t *testing.T) {
 		s.write("t/local/in", "x")
 		s.task.Task.Templates[1].EmbeddedTmpl = new(`{{ file "` + s.task.AllocDir + `/t/local/in" }}`)
 		s.begin(nil)
-		s.lend(key("2"))
+		s.define(key("2"))
 		s.write("t/local/in", "longer")
 		pass(time.Minute)
 		if diff := cmp.Diff(map[string]string{"A": "2"}, s.control.env); diff != "" {
@@ -318,7 +318,7 @@ func TestVariablesOfAChangedTemplate(t *testing.T) {
 		if got := s.read("t/local/from-file"); got != "longer" {
 			t.Errorf("got %q", got)
 		}
-		s.lend(key("#'"))
+		s.define(key("#'"))
 		s.write("t/local/in", "shorter")
 		pass(time.Minute)
 		s.stop()

@@ -14,10 +14,10 @@ func (a *answerer) consul(kind, arg string) (any, bool, error) {
 	name, _, _ := strings.Cut(arg, "@")
 	switch kind {
 	case "kv.block": // key: waits for it
-		value, ok := a.lent.Key(name)
+		value, ok := a.stubs.Key(name)
 		return value, ok, nil
 	case "kv.get": // keyExists, keyOrDefault
-		if value, ok := a.lent.Key(name); ok {
+		if value, ok := a.stubs.Key(name); ok {
 			return value, true, nil
 		}
 		return nil, true, nil
@@ -39,13 +39,13 @@ func (a *answerer) consul(kind, arg string) (any, bool, error) {
 		}
 		return &dep.CatalogNode{Node: a.node(), Services: a.nodeServices()}, true, nil
 	}
-	return nil, false, noStandIn(kind)
+	return nil, false, noStub(kind)
 }
 
 func (a *answerer) pairs(prefix string) []*dep.KeyPair {
 	pairs := []*dep.KeyPair{}
-	for i, key := range a.lent.Keys(prefix) {
-		value, _ := a.lent.Key(key)
+	for i, key := range a.stubs.Keys(prefix) {
+		value, _ := a.stubs.Key(key)
 		index := uint64(i + 1)
 		pairs = append(pairs, &dep.KeyPair{
 			Path: key, Key: strings.TrimLeft(strings.TrimPrefix(key, prefix), "/"), Value: value,

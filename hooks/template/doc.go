@@ -6,7 +6,7 @@
 // that Nomad uses. What is not taken from it are its clients of Consul, Vault
 // and Nomad, which would read addresses and tokens from the shell, and the
 // runner around them: a template names what it needs (a dependency), and this
-// package answers from the stand-ins and the services that run here, without a
+// package answers from the stubs and the services that run here, without a
 // connection, a port, or a goroutine for each. So nothing that a template does
 // can reach a real cluster.
 //

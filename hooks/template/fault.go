@@ -26,7 +26,7 @@ func Faults(task hooks.Task, env *taskenv.Env) (faults []Fault) {
 		if err != nil {
 			continue // which is told elsewhere
 		}
-		_, err = newEmptySet(task, Config{Lent: nobody{}}, env).executeInTime(sp)
+		_, err = newEmptySet(task, Config{Stubs: noStubs{}}, env).executeInTime(sp)
 		if line, text, ok := parseFault(err); ok {
 			faults = append(faults, Fault{i, line, text})
 		}
@@ -45,8 +45,7 @@ func parseFault(err error) (line int, text string, ok bool) {
 	return line, text, ok && isPlaced && failure == nil
 }
 
-// nobody lends nothing.
-type nobody struct{}
+type noStubs struct{}
 
-func (nobody) Lent() *stub.Set          { return stub.None() }
-func (nobody) Changed() <-chan struct{} { return nil }
+func (noStubs) Set() *stub.Set           { return stub.None() }
+func (noStubs) Changed() <-chan struct{} { return nil }

@@ -8,21 +8,21 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// patience is how long a template may wait for what nobody lends before it
-// fails its task. A file of stand-ins that gets the answer meanwhile is read.
+// patience is how long a template may wait for what no stub defines before it
+// fails its task. The stubs file may come to define it meanwhile.
 const patience = 10 * time.Second
 
 // Config is what templates can ask beyond their task.
 type Config struct {
-	Lent     Lender
+	Stubs    Stubs
 	Services Services // nil: none run here
 }
 
-// Lender lends what a cluster would have.
-type Lender interface {
-	// Lent returns the stand-ins as they are now, never nil.
-	Lent() *stub.Set
-	// Changed returns a channel that is closed when Lent returns others.
+// Stubs are local values in place of those of a cluster.
+type Stubs interface {
+	// Set returns the stubs as they are now, never nil.
+	Set() *stub.Set
+	// Changed returns a channel that is closed when Set returns others.
 	Changed() <-chan struct{}
 }
 

@@ -70,7 +70,7 @@ func TestLocalFunctions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSetting(t, lent, file(c.template))
+			s := newSetting(t, defined, file(c.template))
 			if err := s.start(Config{}); err != nil {
 				t.Fatal(err)
 			}

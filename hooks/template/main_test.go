@@ -23,38 +23,38 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// lender lends what a test tells it to.
-type lender struct {
+// stubs are those that a test defines.
+type stubs struct {
 	t       *testing.T
 	mu      sync.Mutex
-	world   *stub.Set
+	set     *stub.Set
 	changed chan struct{}
 }
 
-func (l *lender) Lent() *stub.Set {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.world
+func (s *stubs) Set() *stub.Set {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.set
 }
 
-func (l *lender) Changed() <-chan struct{} {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.changed
+func (s *stubs) Changed() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
-// lend replaces what is lent by that of a file of stand-ins.
-func (l *lender) lend(text string) {
-	l.t.Helper()
-	world, diagnostics := stub.Parse("taskrun.hcl", []byte(text))
+// define replaces the stubs by those of a file.
+func (s *stubs) define(text string) {
+	s.t.Helper()
+	set, diagnostics := stub.Parse("taskrun.hcl", []byte(text))
 	if len(diagnostics) > 0 {
-		l.t.Fatal(diagnostics)
+		s.t.Fatal(diagnostics)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.world = world
-	close(l.changed)
-	l.changed = make(chan struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.set = set
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // control writes down what a hook does to its task.
@@ -124,7 +124,7 @@ func (c *control) SetTemplateEnv(env map[string]string) {
 // setting is a task with templates.
 type setting struct {
 	*control
-	*lender
+	*stubs
 	t    *testing.T
 	hook hooks.TaskHook
 	task hooks.Task
@@ -134,14 +134,14 @@ type setting struct {
 	recovered bool
 }
 
-// newSetting makes a task with its directories; lent is a file of stand-ins.
-func newSetting(t *testing.T, lent string, templates ...*api.Template) *setting {
+// newSetting makes a task with its directories; defined is a stubs file.
+func newSetting(t *testing.T, defined string, templates ...*api.Template) *setting {
 	t.Helper()
 	s := &setting{
 		t: t, control: &control{begin: time.Now(), running: true},
-		lender: &lender{t: t, changed: make(chan struct{})},
+		stubs: &stubs{t: t, changed: make(chan struct{})},
 	}
-	s.lend(lent)
+	s.define(defined)
 	s.ctx, s.kill = context.WithCancel(t.Context())
 	g := api.NewTaskGroup("g", 1)
 	task := api.NewTask("t", "mock_driver")
@@ -168,17 +168,17 @@ func newSetting(t *testing.T, lent string, templates ...*api.Template) *setting 
 // start calls the hook before a start of the task.
 func (s *setting) start(cfg Config) error {
 	if s.hook == nil {
-		cfg.Lent = s.lender
+		cfg.Stubs = s.stubs
 		s.hook = New(cfg)(s.task)
 	}
 	return s.hook.(hooks.TaskPrestart).Prestart(s.ctx, &hooks.PrestartRequest{Task: s.task.Task, Env: s.env, Recovered: s.recovered}, &hooks.PrestartResponse{})
 }
 
-// recover has the next engine take up the task, with what is lent by then.
-func (s *setting) recover(lent string) {
+// recover has the next engine take up the task, with the stubs of then.
+func (s *setting) recover(defined string) {
 	s.t.Helper()
 	s.hook.(hooks.TaskShutdown).Shutdown()
-	s.lend(lent)
+	s.define(defined)
 	s.hook, s.recovered = nil, true
 }
 

@@ -201,7 +201,7 @@ func (m *manager) hint(t *tracked, names []string, missing map[string]dep.Depend
 	if len(blocks) == 0 {
 		return text
 	}
-	file := cmp.Or(m.set.cfg.Lent.Lent().File, "taskrun.hcl beside the job file")
+	file := cmp.Or(m.set.cfg.Stubs.Set().File, "taskrun.hcl beside the job file")
 	return fmt.Sprintf("%s; add to %s: %s", text, file, strings.Join(blocks, ", "))
 }
 

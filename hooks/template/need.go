@@ -8,7 +8,7 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// NeedOf returns what a stand-in must lend to answer a dependency.
+// NeedOf returns the stub that answers a dependency.
 func NeedOf(d dep.Dependency) stub.Need {
 	kind, arg := question(d)
 	name, _, _ := strings.Cut(arg, "@")

@@ -18,7 +18,7 @@ func (a *answerer) nomad(kind, arg string) (any, bool, error) {
 	switch kind {
 	case "nomad.var.block", "nomad.var.get": // "path@namespace.region"
 		path, namespace := variablePath(arg)
-		items, ok := a.lent.Variable(namespace, path)
+		items, ok := a.stubs.Variable(namespace, path)
 		if !ok {
 			return nil, kind == "nomad.var.get", nil // nomadVarExists does not wait
 		}
@@ -27,7 +27,7 @@ func (a *answerer) nomad(kind, arg string) (any, bool, error) {
 	case "nomad.var.list":
 		prefix, namespace := variablePath(arg)
 		list := []*dep.NomadVarMeta{}
-		for _, v := range a.lent.VariablePaths(namespace, prefix) {
+		for _, v := range a.stubs.VariablePaths(namespace, prefix) {
 			list = append(list, dep.NewNomadVarMeta(v))
 		}
 		return list, true, nil
@@ -41,7 +41,7 @@ func (a *answerer) nomad(kind, arg string) (any, bool, error) {
 		slices.SortFunc(list, func(a, b *dep.NomadServicesSnippet) int { return strings.Compare(a.Name, b.Name) })
 		return list, true, nil
 	}
-	return nil, false, noStandIn(kind)
+	return nil, false, noStub(kind)
 }
 
 // variablePath splits "path@namespace.region".

@@ -25,8 +25,8 @@ func TestPreviewOfNamesThatVary(t *testing.T) {
 		envs[run] = taskenv.NewBuilder(&taskenv.Node{}, taskenv.AllocInfo{ID: id, Name: "job.g[0]"}, job, group, task).
 			SetClientDir("/none").SetPorts([]taskenv.Port{{Label: "http", Value: run + 1}, {Label: "fixed", Value: 80}}).Build()
 	}
-	l := &lender{t: t, changed: make(chan struct{})}
-	l.lend(lent)
+	s := &stubs{t: t, changed: make(chan struct{})}
+	s.define(defined)
 	for _, c := range []struct{ template, want string }{
 		{`{{ key "app/port" }}`, ""},
 		{`{{ key "app/none" }}`, "app/none false"},
@@ -41,7 +41,7 @@ func TestPreviewOfNamesThatVary(t *testing.T) {
 		task.Templates = []*api.Template{file(c.template)}
 		job.Canonicalize()
 		got := ""
-		for _, lack := range Preview(hooks.Task{Job: job, Group: group, Task: task, AllocDir: "/none"}, envs, Config{Lent: l}) {
+		for _, lack := range Preview(hooks.Task{Job: job, Group: group, Task: task, AllocDir: "/none"}, envs, Config{Stubs: s}) {
 			got += fmt.Sprint(lack.Need.Label, " ", lack.Varies)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-const lent = `
+const defined = `
 nomad_variable "nomad/jobs/job" {
   user     = "web"
   password = "pw"
@@ -112,7 +112,7 @@ func TestFunctions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSetting(t, lent, file(c.template))
+			s := newSetting(t, defined, file(c.template))
 			s.write("t/local/in", "from a file")
 			s.task.Task.Templates[0].EmbeddedTmpl = new(strings.ReplaceAll(c.template, "DIR", filepath.Join(s.task.AllocDir, "t")))
 			if err := s.start(Config{}); err != nil {
@@ -145,7 +145,7 @@ func TestFaults(t *testing.T) {
 		{name: "a file of another task", template: `{{ file "DIR/other/local/in" }}`, want: "is outside of sandbox"},
 		{name: "a file of the machine", template: `{{ file "/etc/hostname" }}`, want: "is outside of sandbox"},
 		{name: "a link out of the task", template: `{{ file "DIR/t/local/link" }}`, want: "is outside of sandbox"},
-		{name: "the certificates of Connect", template: `{{ caRoots }}`, want: "no stand-ins"},
+		{name: "the certificates of Connect", template: `{{ caRoots }}`, want: "no stubs"},
 		{
 			name: "a missing key that is an error", template: `{{ with secret "old/web" }}{{ .Data.none }}{{ end }}`, want: `map has no entry for key "none"`,
 			change: func(t *api.Template) { t.ErrMissingKey = new(true) },
@@ -158,7 +158,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s := newSetting(t, lent, file(c.template))
+			s := newSetting(t, defined, file(c.template))
 			s.write("other/local/in", "secret")
 			outside := t.TempDir()
 			for link, target := range map[string]string{"link": "/etc/hostname", "dir": outside} {

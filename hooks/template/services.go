@@ -25,12 +25,12 @@ type Instance struct {
 }
 
 // instances returns the services that a provider knows in the namespace of the
-// job: those that run here, and those that the stand-ins name.
+// job: those that run here, and those of the stubs.
 func (a *answerer) instances(provider string) (list []Instance) {
 	if s := a.set.cfg.Services; s != nil {
 		list = append(list, s.Instances()...)
 	}
-	for _, s := range a.lent.Services {
+	for _, s := range a.stubs.Services {
 		list = append(list, Instance{
 			ID: s.ID(), Name: s.Name, Provider: s.Provider, Namespace: s.Namespace,
 			Address: s.Address, Port: s.Port, Tags: s.Tags, Meta: s.Meta,

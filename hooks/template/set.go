@@ -117,7 +117,7 @@ func (s *set) differs(r *result) (bool, error) {
 
 func (s *set) answerer() *answerer {
 	return &answerer{
-		set: s, lent: s.cfg.Lent.Lent(),
+		set: s, stubs: s.cfg.Stubs.Set(),
 		asked: map[string]bool{}, answers: map[string]any{}, files: map[string]fileStamp{},
 	}
 }
@@ -131,7 +131,7 @@ func (s *set) follow(used map[string]dep.Dependency) (changed, services <-chan s
 			poll = filePoll
 		default:
 			if changed == nil {
-				changed = s.cfg.Lent.Changed()
+				changed = s.cfg.Stubs.Changed()
 			}
 			if services == nil && s.cfg.Services != nil && asksForServices(d) {
 				services = s.cfg.Services.Changed()

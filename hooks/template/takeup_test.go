@@ -18,7 +18,7 @@ func TestChangesWhileNobodyLooked(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*api.Template)
-		lent   string
+		stubs  string
 		want   []string
 		out    string
 	}{
@@ -34,7 +34,7 @@ func TestChangesWhileNobodyLooked(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newSetting(t, key("old"), file(`{{ key "k" }}`, c.change))
 				s.begin(nil)
-				s.recover(c.lent)
+				s.recover(c.stubs)
 				s.begin(nil)
 				pass(time.Minute)
 				s.expect("taken up", c.want...)
@@ -57,9 +57,9 @@ func TestWhatComesBackIsFollowed(t *testing.T) {
 		s.recover("")
 		s.begin(nil)
 		pass(time.Minute)
-		s.lend(key("new"))
+		s.define(key("new"))
 		pass(time.Minute)
-		s.expect("lent again", "1m5s Restart Signaled: Template with change_mode restart re-rendered")
+		s.expect("defined again", "1m5s Restart Signaled: Template with change_mode restart re-rendered")
 		s.stop()
 	})
 }

@@ -15,27 +15,27 @@ import (
 var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.v[0-9]+$`) })
 
 // vault answers what a template asks of Vault. There is one version of each
-// secret, and what is written (as to issue a certificate) gets what is lent.
+// secret, and what is written (as to issue a certificate) gets the stub.
 func (a *answerer) vault(kind, arg string) (any, bool, error) {
 	switch kind {
 	case "vault.read":
-		secret, ok := a.lent.Secret(arg)
+		secret, ok := a.stubs.Secret(arg)
 		if !ok {
-			secret, ok = a.lent.Secret(version().ReplaceAllString(arg, ""))
+			secret, ok = a.stubs.Secret(version().ReplaceAllString(arg, ""))
 		}
 		return vaultSecret(secret), ok, nil
 	case "vault.write":
 		path, _, _ := strings.Cut(arg, " -> ")
-		secret, ok := a.lent.Secret(path)
+		secret, ok := a.stubs.Secret(path)
 		return vaultSecret(secret), ok, nil
 	case "vault.list":
-		return a.lent.SecretNames(arg), true, nil
+		return a.stubs.SecretNames(arg), true, nil
 	case "vault.pki":
 		path, _, _ := strings.Cut(arg, "->")
-		secret, ok := a.lent.Secret(path)
+		secret, ok := a.stubs.Secret(path)
 		return pems(secret), ok, nil
 	}
-	return nil, false, noStandIn(kind)
+	return nil, false, noStub(kind)
 }
 
 func vaultSecret(s stub.Secret) *dep.Secret {

@@ -1,6 +1,6 @@
 // Package vault is the task hook that gives a task with a vault block its
-// token, as a variable and as a file. The token is that of the stand-ins, which
-// no Vault accepts unless the user has put a real one there.
+// token, as a variable and as a file. The token is that of the stubs, which no
+// Vault accepts unless the user has put a real one there.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/vault.
 package vault
 
@@ -17,7 +17,7 @@ type hook struct {
 	token func() string
 }
 
-// New makes the factory of hooks; token is what the stand-ins lend.
+// New makes the factory of hooks; token returns that of the stubs.
 func New(token func() string) hooks.TaskFactory {
 	return func(t hooks.Task) hooks.TaskHook {
 		if t.Task.Vault == nil {

@@ -20,10 +20,10 @@ import (
 // Config tells where volumes are.
 type Config struct {
 	DataDir string
-	// Lent returns the folder that somebody lends for a volume, by its source.
-	// Without one it is a folder in DataDir that stays when the run ends. May be
-	// nil.
-	Lent func(source string) (path string, readOnly, ok bool)
+	// Stub returns the stub of a volume, a folder, by the volume's source. The
+	// folder of a volume without one is in DataDir and stays when the run ends. May
+	// be nil.
+	Stub func(source string) (path string, readOnly, ok bool)
 }
 
 // New returns what makes the hook of a task; it makes none for a task without
@@ -80,15 +80,15 @@ func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hoo
 	return nil
 }
 
-// find returns the folder of a volume. One that was lent must exist: nothing is
+// find returns the folder of a volume. That of a stub must exist: nothing is
 // made outside of the data directory.
 func (h *hook) find(v *api.VolumeRequest) (dir string, readOnly bool, err error) {
 	source := v.Source
 	if v.PerAlloc {
 		source += h.task.Alloc.Name[strings.LastIndexByte(h.task.Alloc.Name, '['):]
 	}
-	if h.cfg.Lent != nil {
-		if dir, readOnly, ok := h.cfg.Lent(source); ok {
+	if h.cfg.Stub != nil {
+		if dir, readOnly, ok := h.cfg.Stub(source); ok {
 			if _, err := os.Stat(dir); err != nil {
 				return "", false, fmt.Errorf("the folder of the stub for host volume %q does not exist: %w", source, err)
 			}

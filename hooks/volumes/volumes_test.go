@@ -20,14 +20,14 @@ import (
 
 // stage is a task with mounts, and the directories around it.
 type stage struct {
-	data, lent string
+	data, stub string
 	info       hooks.Task
 	dirs       allocdir.Task
 }
 
 func newStage(t *testing.T, mounts ...*api.VolumeMount) *stage {
 	t.Helper()
-	s := &stage{data: t.TempDir(), lent: t.TempDir()}
+	s := &stage{data: t.TempDir(), stub: t.TempDir()}
 	alloc := filepath.Join(t.TempDir(), "alloc-id")
 	dir := allocdir.At(alloc)
 	t.Cleanup(func() { _ = dir.Close() })
@@ -41,8 +41,8 @@ func newStage(t *testing.T, mounts ...*api.VolumeMount) *stage {
 		Driver: drivers.Capabilities{FSIsolation: drivers.FSIsolationNone},
 		Group: &api.TaskGroup{Name: new("g"), Tasks: []*api.Task{task}, Volumes: map[string]*api.VolumeRequest{
 			"db":   {Name: "db", Type: "host", Source: "db"},
-			"lent": {Name: "lent", Type: "host", Source: "lent"},
-			"csi":  {Name: "csi", Type: "csi", Source: "lent", PerAlloc: true, ReadOnly: true},
+			"stub": {Name: "stub", Type: "host", Source: "stub"},
+			"csi":  {Name: "csi", Type: "csi", Source: "stub", PerAlloc: true, ReadOnly: true},
 			"gone": {Name: "gone", Type: "host", Source: "gone"},
 		}},
 	}
@@ -55,11 +55,11 @@ func mount(volume, destination string) *api.VolumeMount {
 
 func (s *stage) start(t *testing.T) ([]drivers.Mount, error) {
 	t.Helper()
-	lent := func(source string) (string, bool, bool) {
-		path, ok := map[string]string{"lent": s.lent, "gone": filepath.Join(s.lent, "nothing")}[source]
+	stub := func(source string) (string, bool, bool) {
+		path, ok := map[string]string{"stub": s.stub, "gone": filepath.Join(s.stub, "nothing")}[source]
 		return path, true, ok
 	}
-	h := volumes.New(volumes.Config{DataDir: s.data, Lent: lent})(s.info).(hooks.TaskPrestart)
+	h := volumes.New(volumes.Config{DataDir: s.data, Stub: stub})(s.info).(hooks.TaskPrestart)
 	env := taskenv.NewBuilder(nil, taskenv.AllocInfo{}, s.info.Job, s.info.Group, s.info.Task).
 		SetClientDir(s.info.AllocDir).SetHostEnv([]string{"NAME=db"}).Build()
 	var resp hooks.PrestartResponse
@@ -69,7 +69,7 @@ func (s *stage) start(t *testing.T) ([]drivers.Mount, error) {
 
 func TestWithoutIsolationAVolumeIsALink(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, mount("${NAME}", "/var/lib/db"), mount("lent", "local/lent"), mount("csi", "/csi"))
+	s := newStage(t, mount("${NAME}", "/var/lib/db"), mount("stub", "local/stub"), mount("csi", "/csi"))
 	for range 2 { // a start and a restart
 		mounts, err := s.start(t)
 		if err != nil || len(mounts) > 0 {
@@ -77,7 +77,7 @@ func TestWithoutIsolationAVolumeIsALink(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"var/lib/db": allocdir.VolumeDir(s.data, "db"), "local/lent": s.lent, "csi": allocdir.VolumeDir(s.data, "lent[2]"),
+		"var/lib/db": allocdir.VolumeDir(s.data, "db"), "local/stub": s.stub, "csi": allocdir.VolumeDir(s.data, "stub[2]"),
 	} {
 		if got, err := os.Readlink(filepath.Join(s.dirs.Dir, name)); got != want {
 			t.Errorf("%s leads to %q, want %q (%v)", name, got, want, err)
@@ -97,7 +97,7 @@ func TestWithoutIsolationAVolumeIsALink(t *testing.T) {
 
 func TestWithIsolationAVolumeIsMounted(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, mount("db", "/var/lib/db"), mount("lent", "/lent"), mount("csi", "/csi"))
+	s := newStage(t, mount("db", "/var/lib/db"), mount("stub", "/stub"), mount("csi", "/csi"))
 	s.info.Driver.FSIsolation = drivers.FSIsolationImage
 	got, err := s.start(t)
 	if err != nil {
@@ -105,8 +105,8 @@ func TestWithIsolationAVolumeIsMounted(t *testing.T) {
 	}
 	want := []drivers.Mount{
 		{HostPath: allocdir.VolumeDir(s.data, "db"), TaskPath: "/var/lib/db", PropagationMode: "private"},
-		{HostPath: s.lent, TaskPath: "/lent", Readonly: true, PropagationMode: "private"},
-		{HostPath: allocdir.VolumeDir(s.data, "lent[2]"), TaskPath: "/csi", Readonly: true, PropagationMode: "private"},
+		{HostPath: s.stub, TaskPath: "/stub", Readonly: true, PropagationMode: "private"},
+		{HostPath: allocdir.VolumeDir(s.data, "stub[2]"), TaskPath: "/csi", Readonly: true, PropagationMode: "private"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -119,11 +119,11 @@ func TestVolumesThatCannotBe(t *testing.T) {
 		mounts []*api.VolumeMount
 		want   string
 	}{
-		"unknown":           {[]*api.VolumeMount{mount("${NOPE}", "/x")}, `volume "${NOPE}" is not defined in group "g"`},
-		"lent, not there":   {[]*api.VolumeMount{mount("gone", "/x")}, `the folder of the stub for host volume "gone" does not exist`},
-		"occupied":          {[]*api.VolumeMount{mount("db", "/local")}, `destination "/local": something else is there`},
-		"the directory":     {[]*api.VolumeMount{mount("db", "/..")}, "is the task's directory itself"},
-		"in another volume": {[]*api.VolumeMount{mount("lent", "/a"), mount("db", "/a/b")}, "path escapes"},
+		"unknown":               {[]*api.VolumeMount{mount("${NOPE}", "/x")}, `volume "${NOPE}" is not defined in group "g"`},
+		"stub without a folder": {[]*api.VolumeMount{mount("gone", "/x")}, `the folder of the stub for host volume "gone" does not exist`},
+		"occupied":              {[]*api.VolumeMount{mount("db", "/local")}, `destination "/local": something else is there`},
+		"the directory":         {[]*api.VolumeMount{mount("db", "/..")}, "is the task's directory itself"},
+		"in another volume":     {[]*api.VolumeMount{mount("stub", "/a"), mount("db", "/a/b")}, "path escapes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,8 +132,8 @@ func TestVolumesThatCannotBe(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error %v, want %q", err, c.want)
 			}
-			if left, _ := os.ReadDir(s.lent); len(left) > 0 {
-				t.Errorf("something was written into the folder that is lent: %v", left)
+			if left, _ := os.ReadDir(s.stub); len(left) > 0 {
+				t.Errorf("something was written into the folder of a stub: %v", left)
 			}
 		})
 	}
@@ -143,11 +143,11 @@ func TestVolumesThatCannotBe(t *testing.T) {
 // knows is not made.
 func TestMountsOfNothingAndOfNobody(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, &api.VolumeMount{}, mount("lent", "local/lent"))
+	s := newStage(t, &api.VolumeMount{}, mount("stub", "local/stub"))
 	if _, err := s.start(t); err != nil {
 		t.Errorf("without a volume: %v", err)
 	}
-	if _, err := os.Readlink(filepath.Join(s.dirs.Dir, "local", "lent")); err != nil {
+	if _, err := os.Readlink(filepath.Join(s.dirs.Dir, "local", "stub")); err != nil {
 		t.Errorf("the mount behind it: %v", err)
 	}
 	s = newStage(t, mount("db", "/db"))

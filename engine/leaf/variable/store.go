@@ -20,7 +20,7 @@ var ErrConflict = errors.New("cas error: the variable has changed")
 type Store struct {
 	mu        sync.Mutex
 	variables map[key]*api.Variable // which are never written to
-	lent      map[key]api.VariableItems
+	stubs     map[key]api.VariableItems
 	last      uint64 // index
 	stamp     func(v *api.VariableMetadata, deleted bool) uint64
 	told      []func()
@@ -93,26 +93,26 @@ func (s *Store) Delete(namespace, path string, cas *uint64) (*api.Variable, erro
 	return nil, nil
 }
 
-// Lend sets the variables of a file: those that are others than in the file as
-// it was before, while those that only somebody else has changed stay.
-func (s *Store) Lend(variables []*api.Variable) {
-	lent := make(map[key]api.VariableItems, len(variables))
+// Stub sets the variables of the stubs file: those that differ from the file as it
+// was before. Those that were changed here alone stay.
+func (s *Store) Stub(variables []*api.Variable) {
+	stubs := make(map[key]api.VariableItems, len(variables))
 	s.mu.Lock()
 	changed := false
 	for _, v := range variables {
-		lent[keyOf(v)] = v.Items
-		if before, known := s.lent[keyOf(v)]; !known || !maps.Equal(before, v.Items) {
+		stubs[keyOf(v)] = v.Items
+		if before, known := s.stubs[keyOf(v)]; !known || !maps.Equal(before, v.Items) {
 			s.put(v.Namespace, v.Path, v.Items)
 			changed = true
 		}
 	}
-	for k := range s.lent {
-		if was := s.variables[k]; lent[k] == nil && was != nil {
+	for k := range s.stubs {
+		if was := s.variables[k]; stubs[k] == nil && was != nil {
 			s.delete(was)
 			changed = true
 		}
 	}
-	s.lent = lent
+	s.stubs = stubs
 	if !changed {
 		s.mu.Unlock()
 		return

@@ -37,13 +37,13 @@ func TestAFileLendsWhatItHasChanged(t *testing.T) {
 			t.Errorf("%s: %s is %q, want %q", when, path, got, want)
 		}
 	}
-	s.Lend([]*api.Variable{of("kept", "1"), of("changed", "1"), of("removed", "1")})
+	s.Stub([]*api.Variable{of("kept", "1"), of("changed", "1"), of("removed", "1")})
 	put(of("kept", "2"))
 	put(of("own", "1"))
 	if told != 3 {
 		t.Errorf("told %d times", told)
 	}
-	s.Lend([]*api.Variable{of("kept", "1"), of("changed", "2")})
+	s.Stub([]*api.Variable{of("kept", "1"), of("changed", "2")})
 	check("a file that says the same", "kept", "2")
 	check("a file that says more", "changed", "2")
 	check("a file that says it no more", "removed", "")
@@ -51,7 +51,7 @@ func TestAFileLendsWhatItHasChanged(t *testing.T) {
 	if told != 4 {
 		t.Errorf("told %d times", told)
 	}
-	s.Lend([]*api.Variable{of("kept", "1"), of("changed", "2")})
+	s.Stub([]*api.Variable{of("kept", "1"), of("changed", "2")})
 	if told != 4 {
 		t.Error("told of nothing")
 	}

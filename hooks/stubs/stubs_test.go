@@ -1,4 +1,4 @@
-package lent_test
+package stubs_test
 
 import (
 	"os"
@@ -11,14 +11,14 @@ import (
 	"go.uber.org/goleak"
 
 	"taskrun/engine/leaf/variable"
-	"taskrun/hooks/lent"
+	"taskrun/hooks/stubs"
 	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestTheFileIsFollowed changes a file of stand-ins, first to something that
+// TestTheFileIsFollowed changes a stubs file, first to something that
 // cannot be read, then to something that can.
 func TestTheFileIsFollowed(t *testing.T) {
 	t.Parallel()
@@ -30,12 +30,12 @@ func TestTheFileIsFollowed(t *testing.T) {
 		}
 	}
 	write(`consul_key "k" { value = "1" }`)
-	world, diagnostics := stub.Read(path)
+	set, diagnostics := stub.Read(path)
 	if diagnostics.HasErrors() {
 		t.Fatal(diagnostics)
 	}
 	told := make(chan string, 10)
-	s := lent.New(world, nil, func(p jobspec.Diagnostics) { told <- p.Error() })
+	s := stubs.New(set, nil, func(p jobspec.Diagnostics) { told <- p.Error() })
 	defer s.Close()
 	changed := s.Changed()
 
@@ -46,10 +46,10 @@ func TestTheFileIsFollowed(t *testing.T) {
 			t.Errorf("told %q", text)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("nobody was told of the fault")
+		t.Fatal("the fault was not reported")
 	}
-	if v, _ := s.Lent().Key("k"); v != "1" {
-		t.Errorf("a broken file lends %q", v)
+	if v, _ := s.Set().Key("k"); v != "1" {
+		t.Errorf("a broken file defines %q", v)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -60,43 +60,43 @@ func TestTheFileIsFollowed(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the change was not seen")
 	}
-	if v, _ := s.Lent().Key("k"); v != "changed" {
+	if v, _ := s.Set().Key("k"); v != "changed" {
 		t.Errorf("got %q", v)
 	}
 }
 
-// TestNothingIsFollowedInVain has no goroutine without a file, or when nobody
-// wants to know; goleak sees to that.
+// TestNothingIsFollowedInVain has no goroutine without a file, or when nothing
+// waits for a change; goleak sees to that.
 func TestNothingIsFollowedInVain(t *testing.T) {
 	t.Parallel()
-	s := lent.New(stub.None(), nil, nil)
+	s := stubs.New(stub.None(), nil, nil)
 	s.Changed()
-	unused := lent.New(&stub.Set{File: "none"}, nil, nil)
+	unused := stubs.New(&stub.Set{File: "none"}, nil, nil)
 	unused.Close()
-	if unused.Lent().File != "none" {
-		t.Error("another world")
+	if unused.Set().File != "none" {
+		t.Error("another set")
 	}
 }
 
-// TestVariablesThatArePutAreLent puts a variable that no file lends.
-func TestVariablesThatArePutAreLent(t *testing.T) {
+// TestVariablesThatArePutAreStubs puts a variable that no file defines.
+func TestVariablesThatArePutAreStubs(t *testing.T) {
 	t.Parallel()
 	variables := &variable.Store{}
-	s := lent.New(stub.None(), variables, nil)
+	s := stubs.New(stub.None(), variables, nil)
 	defer s.Close()
-	before, changed := s.Lent(), s.Changed()
+	before, changed := s.Set(), s.Changed()
 	if _, err := variables.Put(&api.Variable{Namespace: "n", Path: "a/b", Items: api.VariableItems{"k": "v"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-changed:
 	default:
-		t.Error("nobody was told")
+		t.Error("the change was not announced")
 	}
-	if items, _ := s.Lent().Variable("n", "a/b"); items["k"] != "v" {
+	if items, _ := s.Set().Variable("n", "a/b"); items["k"] != "v" {
 		t.Errorf("got %v", items)
 	}
 	if _, ok := before.Variable("n", "a/b"); ok {
-		t.Error("what was lent before has changed")
+		t.Error("the set from before has changed")
 	}
 }

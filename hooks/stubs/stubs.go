@@ -1,7 +1,7 @@
-// Package lent holds the stand-ins of a run for its hooks, and reads their file
+// Package stubs holds the stubs of a run for its hooks, and reads their file
 // again when it has changed. Nomad's variables among them are those of a store,
-// in which others may put some.
-package lent
+// in which the API can change them.
+package stubs
 
 import (
 	"os"
@@ -13,20 +13,20 @@ import (
 	"taskrun/jobspec/stub"
 )
 
-// poll is how often the file is looked at. It is looked at only when somebody
-// wants to know.
+// poll is the time between two looks at the file, while a hook waits for a change.
 const poll = time.Second
 
-// Stock is what is lent.
-type Stock struct {
-	file   string // empty: what is lent stays the same
+// Stubs are the stubs of a run. Their methods may be called from several
+// goroutines at once.
+type Stubs struct {
+	file   string // empty: the stubs stay the same
 	report func(jobspec.Diagnostics)
 	stamp  stamp // of the file as it was read last
 
 	variables *variable.Store
 
 	mu      sync.Mutex
-	world   *stub.Set
+	set     *stub.Set
 	changed chan struct{}
 	follow  sync.Once
 	end     chan struct{}
@@ -39,32 +39,32 @@ type stamp struct {
 	mod  time.Time
 }
 
-// New returns a stock that lends world, whose Nomad variables it puts into a
-// store; nil is one of its own. Diagnostics of a later version of its file go to
-// report; what was lent before stays then.
-func New(world *stub.Set, variables *variable.Store, report func(jobspec.Diagnostics)) *Stock {
+// New returns the stubs of a set, and puts its Nomad variables into a store; nil
+// is a store of its own. Diagnostics of a later version of the set's file go to
+// report. If there are errors among them, the stubs stay as they are.
+func New(set *stub.Set, variables *variable.Store, report func(jobspec.Diagnostics)) *Stubs {
 	if variables == nil {
 		variables = &variable.Store{}
 	}
-	s := &Stock{
-		file: world.File, report: report, stamp: stampOf(world.File), variables: variables,
-		world: world, changed: make(chan struct{}), end: make(chan struct{}),
+	s := &Stubs{
+		file: set.File, report: report, stamp: stampOf(set.File), variables: variables,
+		set: set, changed: make(chan struct{}), end: make(chan struct{}),
 	}
-	variables.Lend(world.Variables())
+	variables.Stub(set.Variables())
 	variables.Tell(s.announce)
 	return s
 }
 
-// Lent returns the stand-ins as they are now.
-func (s *Stock) Lent() *stub.Set {
+// Set returns the stubs as they are now.
+func (s *Stubs) Set() *stub.Set {
 	s.mu.Lock()
-	world := s.world
+	set := s.set
 	s.mu.Unlock()
-	return world.WithVariables(s.variables.All())
+	return set.WithVariables(s.variables.All())
 }
 
-// Changed returns a channel that is closed when the stand-ins are replaced.
-func (s *Stock) Changed() <-chan struct{} {
+// Changed returns a channel that is closed when Set returns others.
+func (s *Stubs) Changed() <-chan struct{} {
 	if s.file != "" {
 		s.follow.Do(func() { s.ended.Go(s.watch) })
 	}
@@ -74,13 +74,13 @@ func (s *Stock) Changed() <-chan struct{} {
 }
 
 // Close ends the watching of the file.
-func (s *Stock) Close() {
+func (s *Stubs) Close() {
 	s.follow.Do(func() {}) // it will not begin any more
 	close(s.end)
 	s.ended.Wait()
 }
 
-func (s *Stock) watch() {
+func (s *Stubs) watch() {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 	for {
@@ -95,13 +95,13 @@ func (s *Stock) watch() {
 
 // look reads the file if it has changed. A file that is gone, as it is for a
 // moment when an editor replaces it, has not changed yet.
-func (s *Stock) look() {
+func (s *Stubs) look() {
 	now := stampOf(s.file)
 	if now == s.stamp || now == (stamp{}) {
 		return
 	}
 	s.stamp = now
-	world, diagnostics := stub.Read(s.file)
+	set, diagnostics := stub.Read(s.file)
 	if len(diagnostics) > 0 {
 		s.report(diagnostics)
 	}
@@ -109,14 +109,14 @@ func (s *Stock) look() {
 		return
 	}
 	s.mu.Lock()
-	s.world = world
+	s.set = set
 	s.mu.Unlock()
-	s.variables.Lend(world.Variables())
+	s.variables.Stub(set.Variables())
 	s.announce()
 }
 
-// announce tells that what is lent has changed.
-func (s *Stock) announce() {
+// announce wakes those who wait for a change.
+func (s *Stubs) announce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.changed)
