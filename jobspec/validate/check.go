@@ -88,12 +88,11 @@ func (c *checker) checkType(s *api.Service, k *api.ServiceCheck, at jobspec.Path
 }
 
 func (c *checker) checkTime(at jobspec.Path, name string, d time.Duration) {
-	switch {
-	case d == 0:
+	if d == 0 {
 		c.refuse(at, "check has no "+name, "", fmt.Sprintf(`add %s = "10s" or the like`, name))
-	case d < minCheckTime:
-		c.refuse(at, name+" of the check is too short", fmt.Sprintf("it is %s", plain(d)), fmt.Sprintf("write %s or more", plain(minCheckTime)))
+		return
 	}
+	tooShort(c.refuse, at, name+" of the check", d, minCheckTime)
 }
 
 func (c *checker) checkRestart(k *api.ServiceCheck, at jobspec.Path) {
@@ -102,10 +101,8 @@ func (c *checker) checkRestart(k *api.ServiceCheck, at jobspec.Path) {
 		return
 	}
 	block := at.Attr("check_restart")
-	if r.Limit < 0 {
-		c.refuse(block.Attr("limit"), "limit is negative", fmt.Sprintf("it is %d", r.Limit), "write 0 or more")
-	}
-	c.notNegative(block.Attr("grace"), "grace", r.Grace)
+	c.notBelowZero(block.Attr("limit"), r.Limit)
+	c.notNegative(block.Attr("grace"), r.Grace)
 	switch {
 	case k.OnUpdate == api.OnUpdateIgnore:
 		c.refuse(at.Attr("on_update"), `on_update "ignore" excludes check_restart`, "what does not count for an update cannot restart the task", "remove one of them")

@@ -57,9 +57,41 @@ func (c *checker) choice(at jobspec.Path, name, value string, allowed ...string)
 	return false
 }
 
-func (c *checker) notNegative(at jobspec.Path, name string, d *time.Duration) {
+// notNegative refuses a time below 0, and notBelowZero a number.
+func (c *checker) notNegative(at jobspec.Path, d *time.Duration) {
 	if deref(d) < 0 {
-		c.refuse(at, name+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
+		c.refuse(at, at.Name()+" is negative", fmt.Sprintf("it is %s", plain(*d)), "write 0s or more")
+	}
+}
+
+func (c *checker) notBelowZero(at jobspec.Path, n int) {
+	if n < 0 {
+		c.refuse(at, at.Name()+" is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
+	}
+}
+
+func (c *checker) positive(at jobspec.Path, d time.Duration) {
+	if d <= 0 {
+		c.refuse(at, at.Name()+" is not positive", fmt.Sprintf("it is %s", plain(d)), "write a time above 0")
+	}
+}
+
+// A reporter is refuse or warn of a checker.
+type reporter func(at jobspec.Path, summary, detail, remedy string)
+
+// tooShort reports a time below the least one, and whether it is.
+func tooShort(report reporter, at jobspec.Path, what string, d, least time.Duration) bool {
+	if d < least {
+		report(at, what+" is too short", fmt.Sprintf("it is %s", plain(d)), fmt.Sprintf("write %s or more", plain(least)))
+	}
+	return d < least
+}
+
+// oneOf refuses a block that has none of these parts, or several.
+func (c *checker) oneOf(at jobspec.Path, summary string, has ...bool) {
+	has = slices.DeleteFunc(has, func(has bool) bool { return !has })
+	if len(has) != 1 {
+		c.refuse(at, summary, fmt.Sprintf("the block has %d of them", len(has)), "keep or add one")
 	}
 }
 

@@ -19,15 +19,7 @@ func (g *group) connect(s *api.Service, service jobspec.Path) {
 	if s.Provider == providerNomad {
 		g.refuse(at, "connect needs provider consul", `the service's provider is "nomad"`, `write provider = "consul" in the service`)
 	}
-	kinds := 0
-	for _, has := range []bool{k.Native, k.SidecarService != nil, k.Gateway != nil} {
-		if has {
-			kinds++
-		}
-	}
-	if kinds != 1 {
-		g.refuse(at, "connect is one of native, sidecar_service and gateway", fmt.Sprintf("the block has %d of them", kinds), "keep or add one")
-	}
+	g.oneOf(at, "connect is one of native, sidecar_service and gateway", k.Native, k.SidecarService != nil, k.Gateway != nil)
 	if k.Native {
 		if s.TaskName == "" && len(g.tg.Tasks) != 1 {
 			g.refuse(service, "connect native needs a task", fmt.Sprintf("group %q has %d tasks", g.name, len(g.tg.Tasks)), "add task = … to the service")
@@ -70,15 +62,7 @@ func (c *checker) userID(uid string, at jobspec.Path) {
 // gateway checks a Consul gateway.
 // https://developer.hashicorp.com/nomad/docs/job-specification/gateway
 func (c *checker) gateway(k *api.ConsulGateway, at jobspec.Path) {
-	kinds := 0
-	for _, has := range []bool{k.Ingress != nil, k.Terminating != nil, k.Mesh != nil} {
-		if has {
-			kinds++
-		}
-	}
-	if kinds != 1 {
-		c.refuse(at, "gateway is one of ingress, terminating and mesh", fmt.Sprintf("the block has %d of them", kinds), "keep or add one")
-	}
+	c.oneOf(at, "gateway is one of ingress, terminating and mesh", k.Ingress != nil, k.Terminating != nil, k.Mesh != nil)
 	if k.Proxy != nil {
 		c.choice(at.Attr("proxy").Attr("envoy_dns_discovery_type"), "DNS discovery type", k.Proxy.EnvoyDNSDiscoveryType, "", "STRICT_DNS", "LOGICAL_DNS")
 	}

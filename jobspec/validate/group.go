@@ -33,17 +33,13 @@ func (g *group) basics() {
 	case strings.Contains(g.name, "\x00"):
 		g.refuse(g.at, "group name contains a NUL character", fmt.Sprintf("%q", g.name), "")
 	}
-	switch n := deref(g.tg.Count); {
-	case n < 0:
-		g.refuse(g.at.Attr("count"), "count is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
-	case n > 1 && g.kind == api.JobTypeSystem:
+	g.notBelowZero(g.at.Attr("count"), deref(g.tg.Count))
+	if n := deref(g.tg.Count); n > 1 && g.kind == api.JobTypeSystem {
 		g.refuse(g.at.Attr("count"), "a system job runs one allocation of a group", fmt.Sprintf("count is %d", n), "write 1 or remove it")
 	}
-	g.notNegative(g.at.Attr("shutdown_delay"), "shutdown_delay", g.tg.ShutdownDelay)
+	g.notNegative(g.at.Attr("shutdown_delay"), g.tg.ShutdownDelay)
 	if d := g.tg.MaxRunDuration; d != nil {
-		if *d <= 0 {
-			g.refuse(g.at.Attr("max_run_duration"), "max_run_duration is not positive", fmt.Sprintf("it is %s", plain(*d)), "write a time above 0")
-		}
+		g.positive(g.at.Attr("max_run_duration"), *d)
 		if !g.mayBe(api.JobTypeBatch, api.JobTypeSysbatch) {
 			g.refuse(g.at.Attr("max_run_duration"), "max_run_duration is for batch jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove it")
 		}
@@ -74,8 +70,8 @@ func (g *group) disconnect() {
 		return
 	}
 	at := g.at.Attr("disconnect")
-	g.notNegative(at.Attr("lost_after"), "lost_after", d.LostAfter)
-	g.notNegative(at.Attr("stop_on_client_after"), "stop_on_client_after", d.StopOnClientAfter)
+	g.notNegative(at.Attr("lost_after"), d.LostAfter)
+	g.notNegative(at.Attr("stop_on_client_after"), d.StopOnClientAfter)
 	if d.StopOnClientAfter != nil {
 		if !g.mayBe(api.JobTypeService, api.JobTypeBatch) {
 			g.refuse(at.Attr("stop_on_client_after"), "stop_on_client_after is for service and batch jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove it")
@@ -103,9 +99,7 @@ func (g *group) scaling() {
 		g.choice(at.Attr("type"), "scaling type of a group", s.Type, api.ScalingPolicyTypeHorizontal)
 	}
 	least := deref(s.Min)
-	if least < 0 {
-		g.refuse(at.Attr("min"), "min is negative", fmt.Sprintf("it is %d", least), "write 0 or more")
-	}
+	g.notBelowZero(at.Attr("min"), int(least))
 	switch {
 	case s.Max == nil || *s.Max < 0:
 		g.refuse(at.Attr("max"), "scaling has no max", "", "add max = …, 0 or more")

@@ -53,7 +53,7 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 		c.refuse(at.Attr("change_signal"), "change_signal needs change_mode signal",
 			fmt.Sprintf("change_mode is %q", id.ChangeMode), `write change_mode = "signal" or remove change_signal`)
 	}
-	c.notNegative(at.Attr("ttl"), "ttl", &id.TTL)
+	c.notNegative(at.Attr("ttl"), &id.TTL)
 	if id.TTL > 0 && isDefault(id) {
 		c.refuse(at.Attr("ttl"), "the default identity does not expire", fmt.Sprintf("ttl is %s", plain(id.TTL)), "remove ttl or name the identity")
 	}
@@ -112,10 +112,7 @@ func (t *task) secrets() {
 		if !isIdentifier(s.Name, "_") {
 			t.refuse(at, "invalid secret name", fmt.Sprintf("%q", s.Name), "write 1 to 128 letters, digits and underscores")
 		}
-		if seen[s.Name] {
-			t.refuse(at, fmt.Sprintf("secret %q is defined twice", s.Name), fmt.Sprintf("in task %q", t.t.Name), "rename one of them")
-		}
-		seen[s.Name] = true
+		t.again(seen, at, s.Name)
 		if s.Path == "" {
 			t.refuse(at, "secret has no path", "", "add path = …")
 		}

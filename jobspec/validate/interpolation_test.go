@@ -186,5 +186,16 @@ func TestReferencesOfGroups(t *testing.T) {
 		{name: "a task's", group: service("${NOMAD_TASK_NAME}"), want: []string{at + "${NOMAD_TASK_NAME} is no reference that Nomad knows"}},
 		{name: "a port", group: service("${NOMAD_PORT_htp}"), want: []string{at + "NOMAD_PORT_htp is not set"}},
 		{name: "meta for tasks", job: func(j *api.Job) { j.Meta = map[string]string{"k": "${NOMAD_TASK_NAME}"} }},
+		{
+			name: "meta for tasks, with the port of one of them",
+			job:  func(j *api.Job) { j.Meta = map[string]string{"k": "${NOMAD_ADDR_t_far} ${NOMAD_ADDR_t_fat}"} },
+			task: func(t *api.Task) {
+				t.Resources = &api.Resources{Networks: []*api.NetworkResource{{DynamicPorts: []api.Port{{Label: "far"}}}}}
+			},
+			want: []string{
+				"warning job.meta.k: ${NOMAD_ADDR_t_fat} is no reference that Nomad knows",
+				"hint job.group[0].task[0].resources.network[0]: a network in a task is deprecated",
+			},
+		},
 	})
 }

@@ -29,7 +29,7 @@ func (t *task) taskRestart() {
 	}
 }
 
-func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report func(at jobspec.Path, summary, detail, remedy string)) {
+func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report reporter) {
 	mode, attempts := deref(p.Mode), deref(p.Attempts)
 	interval, delay := deref(p.Interval), deref(p.Delay)
 	modes := []string{api.RestartPolicyModeFail, api.RestartPolicyModeDelay}
@@ -45,9 +45,7 @@ func (c *checker) restart(p *api.RestartPolicy, at jobspec.Path, report func(at 
 	if attempts < 0 {
 		c.warn(at.Attr("attempts"), "attempts is negative", fmt.Sprintf("it is %d", attempts), "Nomad takes it for 0; write 0 or more")
 	}
-	if interval < minRestartInterval {
-		report(at.Attr("interval"), "restart interval is too short", fmt.Sprintf("it is %s", plain(interval)), fmt.Sprintf("write %s or more", plain(minRestartInterval)))
-	}
+	tooShort(report, at.Attr("interval"), "restart interval", interval, minRestartInterval)
 	// Division instead of multiplication: the product may overflow.
 	if delay > 0 && attempts > 0 && time.Duration(attempts) > interval/delay {
 		report(at, "restarts do not fit their interval",
@@ -75,11 +73,7 @@ func (g *group) reschedule() {
 	}
 	block := g.merged("reschedule")
 	if g.kind == api.JobTypeSystem || g.kind == api.JobTypeSysbatch {
-		at := block.group
-		if g.job.Reschedule != nil {
-			at = block.job
-		}
-		g.refuse(at, "a "+g.kind+" job does not reschedule", "", "remove the block")
+		g.refuse(block.whole(g.job.Reschedule != nil), "a "+g.kind+" job does not reschedule", "", "remove the block")
 		return
 	}
 	attempts, unlimited := deref(p.Attempts), deref(p.Unlimited)
@@ -96,12 +90,7 @@ func (g *group) reschedule() {
 		return
 	}
 	interval := deref(p.Interval)
-	if interval < minRescheduleInterval {
-		g.refuse(block.at("interval", same(p.Interval, job.Interval)), "reschedule interval is too short",
-			fmt.Sprintf("it is %s", plain(interval)), fmt.Sprintf("write %s or more", plain(minRescheduleInterval)))
-		return
-	}
-	if !sound {
+	if tooShort(g.refuse, block.at("interval", same(p.Interval, job.Interval)), "reschedule interval", interval, minRescheduleInterval) || !sound {
 		return
 	}
 	if span, fits := rescheduleSpan(p); !fits {
@@ -117,12 +106,7 @@ func (g *group) reschedule() {
 // asked how long the attempts take.
 func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) bool {
 	delay, ceiling := deref(p.Delay), deref(p.MaxDelay)
-	ok := true
-	if delay < minRescheduleDelay {
-		g.refuse(block.at("delay", same(p.Delay, job.Delay)), "reschedule delay is too short",
-			fmt.Sprintf("it is %s", plain(delay)), fmt.Sprintf("write %s or more", plain(minRescheduleDelay)))
-		ok = false
-	}
+	ok := !tooShort(g.refuse, block.at("delay", same(p.Delay, job.Delay)), "reschedule delay", delay, minRescheduleDelay)
 	function := deref(p.DelayFunction)
 	if !g.choice(block.at("delay_function", same(p.DelayFunction, job.DelayFunction)), "delay function", function, "constant", "exponential", "fibonacci") {
 		return false
@@ -132,12 +116,11 @@ func (g *group) rescheduleDelays(p, job *api.ReschedulePolicy, block merged) boo
 	}
 	at := block.at("max_delay", same(p.MaxDelay, job.MaxDelay))
 	switch {
-	case ceiling < minRescheduleDelay:
-		g.refuse(at, "max_delay is too short", fmt.Sprintf("it is %s", plain(ceiling)), fmt.Sprintf("write %s or more", plain(minRescheduleDelay)))
-		ok = false
+	case tooShort(g.refuse, at, "max_delay", ceiling, minRescheduleDelay):
+		return false
 	case ceiling < delay:
 		g.refuse(at, "max_delay is below delay", fmt.Sprintf("max_delay is %s and delay is %s", plain(ceiling), plain(delay)), "raise max_delay or lower delay")
-		ok = false
+		return false
 	}
 	return ok
 }

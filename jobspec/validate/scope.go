@@ -101,12 +101,17 @@ func (g *group) merged(block string) merged {
 	return merged{job: jobspec.Root.Attr(block), group: g.at.Attr(block)}
 }
 
+// whole returns the path of the block that the job has, or else of the group's.
+func (m merged) whole(ofJob bool) jobspec.Path {
+	if ofJob {
+		return m.job
+	}
+	return m.group
+}
+
 // at returns the path of an attribute; fromJob tells that the job has its value.
 func (m merged) at(attr string, fromJob bool) jobspec.Path {
-	if fromJob {
-		return m.job.Attr(attr)
-	}
-	return m.group.Attr(attr)
+	return m.whole(fromJob).Attr(attr)
 }
 
 // either returns the path of the first of two attributes that disagree, rather
@@ -146,4 +151,12 @@ const (
 
 func onUpdates() []string {
 	return []string{"", api.OnUpdateRequireHealthy, api.OnUpdateIgnoreWarn, api.OnUpdateIgnore}
+}
+
+// again refuses the second block of a name in a task.
+func (t *task) again(seen map[string]bool, at jobspec.Path, name string) {
+	if seen[name] {
+		t.refuse(at, fmt.Sprintf("%s %q is defined twice", at.Name(), name), fmt.Sprintf("in task %q", t.t.Name), "rename one of them")
+	}
+	seen[name] = true
 }

@@ -65,8 +65,8 @@ func (t *task) basics() {
 
 func (t *task) times() {
 	kill := deref(t.t.KillTimeout)
-	t.notNegative(t.at.Attr("kill_timeout"), "kill_timeout", t.t.KillTimeout)
-	t.notNegative(t.at.Attr("shutdown_delay"), "shutdown_delay", &t.t.ShutdownDelay)
+	t.notNegative(t.at.Attr("kill_timeout"), t.t.KillTimeout)
+	t.notNegative(t.at.Attr("shutdown_delay"), &t.t.ShutdownDelay)
 	if u := t.g.tg.Update; u != nil && t.kind == api.JobTypeService && deref(u.ProgressDeadline) > 0 && kill > *u.ProgressDeadline {
 		t.refuse(t.at.Attr("kill_timeout"), "kill_timeout exceeds progress_deadline",
 			fmt.Sprintf("kill_timeout is %s and update.progress_deadline is %s", plain(kill), plain(*u.ProgressDeadline)),
@@ -115,10 +115,7 @@ func (t *task) actions() {
 		if n := utf8.RuneCountInString(a.Name); n < 1 || n > maxActionName || blank {
 			t.refuse(at, "invalid action name", fmt.Sprintf("%q", a.Name), fmt.Sprintf("write 1 to %d characters without blanks", maxActionName))
 		}
-		if seen[a.Name] {
-			t.refuse(at, fmt.Sprintf("action %q is defined twice", a.Name), fmt.Sprintf("in task %q", t.t.Name), "rename one of them")
-		}
-		seen[a.Name] = true
+		t.again(seen, at, a.Name)
 	}
 }
 

@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/nomad/api"
@@ -84,10 +85,8 @@ func (t *task) taskOnly(mode string, at jobspec.Path) {
 // servicePort checks a port that is set, as a label or as a number.
 func (t *task) servicePort(port, mode string, known []string, at jobspec.Path) {
 	at = at.Attr("port")
-	for _, label := range known {
-		if label == port {
-			return
-		}
+	if slices.Contains(known, port) {
+		return
 	}
 	n, err := strconv.Atoi(port)
 	switch {

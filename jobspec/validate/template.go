@@ -56,7 +56,7 @@ func (t *template) check() {
 		t.task.destination(*t.DestPath, t.at)
 	}
 	t.change()
-	t.task.notNegative(t.at.Attr("splay"), "splay", t.Splay)
+	t.task.notNegative(t.at.Attr("splay"), t.Splay)
 	t.perms()
 	if w := t.Wait; w != nil && w.Min != nil && w.Max != nil && *w.Min > *w.Max {
 		t.task.refuse(t.at.Attr("wait"), "wait.min is above wait.max", fmt.Sprintf("min is %s and max is %s", plain(*w.Min), plain(*w.Max)), "lower min or raise max")

@@ -2,8 +2,11 @@ package validate
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
 )
 
 // update checks how new versions of a job are rolled out.
@@ -15,18 +18,12 @@ func (g *group) update() {
 	}
 	block := g.merged("update")
 	if !g.mayBe(api.JobTypeService, api.JobTypeSystem) {
-		at := block.group
-		if g.job.Update != nil {
-			at = block.job
-		}
-		g.refuse(at, "update is for service and system jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
+		g.refuse(block.whole(g.job.Update != nil), "update is for service and system jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
 	}
 	g.choice(block.at("health_check", same(u.HealthCheck, job.HealthCheck)), "health check", deref(u.HealthCheck), "checks", "task_states", "manual")
 	maxParallel := block.at("max_parallel", same(u.MaxParallel, job.MaxParallel))
-	switch n, count := deref(u.MaxParallel), deref(g.tg.Count); {
-	case n < 0:
-		g.refuse(maxParallel, "max_parallel is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
-	case count > 1 && n > count:
+	g.notBelowZero(maxParallel, deref(u.MaxParallel))
+	if n, count := deref(u.MaxParallel), deref(g.tg.Count); count > 1 && n > count {
 		g.warn(maxParallel, "max_parallel exceeds count",
 			fmt.Sprintf("max_parallel is %d and count of group %q is %d: an update replaces all allocations at once", n, g.name, count), "lower max_parallel")
 	}
@@ -35,35 +32,25 @@ func (g *group) update() {
 }
 
 func (g *group) canaries(u, job *api.UpdateStrategy, block merged) {
-	n := deref(u.Canary)
-	if n < 0 {
-		g.refuse(block.at("canary", same(u.Canary, job.Canary)), "canary is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
-	}
-	if n == 0 && deref(u.AutoPromote) {
+	g.notBelowZero(block.at("canary", same(u.Canary, job.Canary)), deref(u.Canary))
+	if deref(u.Canary) == 0 && deref(u.AutoPromote) {
 		g.refuse(block.at("auto_promote", same(u.AutoPromote, job.AutoPromote)), "auto_promote needs canaries",
 			"canary is 0", "write canary = 1 or more, or remove auto_promote")
 	}
 }
 
 func (g *group) updateTimes(u, job *api.UpdateStrategy, block merged) {
-	stagger, healthy := deref(u.Stagger), deref(u.MinHealthyTime)
-	deadline, progress := deref(u.HealthyDeadline), deref(u.ProgressDeadline)
+	healthy, deadline, progress := deref(u.MinHealthyTime), deref(u.HealthyDeadline), deref(u.ProgressDeadline)
 	healthyFromJob := same(u.MinHealthyTime, job.MinHealthyTime)
 	deadlineFromJob := same(u.HealthyDeadline, job.HealthyDeadline)
 	progressFromJob := same(u.ProgressDeadline, job.ProgressDeadline)
 
-	if stagger <= 0 {
-		g.refuse(block.at("stagger", same(u.Stagger, job.Stagger)), "stagger is not positive", fmt.Sprintf("it is %s", plain(stagger)), "write a time above 0")
-	}
-	if deadline <= 0 {
-		g.refuse(block.at("healthy_deadline", deadlineFromJob), "healthy_deadline is not positive", fmt.Sprintf("it is %s", plain(deadline)), "write a time above 0")
-	}
-	g.notNegative(block.at("min_healthy_time", healthyFromJob), "min_healthy_time", u.MinHealthyTime)
-	g.notNegative(block.at("progress_deadline", progressFromJob), "progress_deadline", u.ProgressDeadline)
+	g.positive(block.at("stagger", same(u.Stagger, job.Stagger)), deref(u.Stagger))
+	g.positive(block.at("healthy_deadline", deadlineFromJob), deadline)
+	g.notNegative(block.at("min_healthy_time", healthyFromJob), u.MinHealthyTime)
+	g.notNegative(block.at("progress_deadline", progressFromJob), u.ProgressDeadline)
 	if deadline > 0 && healthy >= deadline {
-		g.refuse(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob),
-			"min_healthy_time does not fit healthy_deadline",
-			fmt.Sprintf("min_healthy_time is %s and healthy_deadline is %s", plain(healthy), plain(deadline)), "write a shorter min_healthy_time or a later healthy_deadline")
+		g.lateHealth(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob), healthy, deadline)
 	}
 	if progress > 0 && deadline >= progress {
 		g.refuse(block.either("healthy_deadline", deadlineFromJob, "progress_deadline", progressFromJob),
@@ -80,24 +67,22 @@ func (g *group) migrate() {
 	}
 	block := g.merged("migrate")
 	if !g.mayBe(api.JobTypeService) {
-		at := block.group
-		if g.job.Migrate != nil {
-			at = block.job
-		}
-		g.refuse(at, "migrate is for service jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
+		g.refuse(block.whole(g.job.Migrate != nil), "migrate is for service jobs", fmt.Sprintf("the job's type is %q", g.kind), "remove the block")
 		return
 	}
-	if n := deref(m.MaxParallel); n < 0 {
-		g.refuse(block.at("max_parallel", same(m.MaxParallel, job.MaxParallel)), "max_parallel is negative", fmt.Sprintf("it is %d", n), "write 0 or more")
-	}
+	g.notBelowZero(block.at("max_parallel", same(m.MaxParallel, job.MaxParallel)), deref(m.MaxParallel))
 	g.choice(block.at("health_check", same(m.HealthCheck, job.HealthCheck)), "health check", deref(m.HealthCheck), "checks", "task_states")
 	healthyFromJob := same(m.MinHealthyTime, job.MinHealthyTime)
 	deadlineFromJob := same(m.HealthyDeadline, job.HealthyDeadline)
-	g.notNegative(block.at("min_healthy_time", healthyFromJob), "min_healthy_time", m.MinHealthyTime)
-	g.notNegative(block.at("healthy_deadline", deadlineFromJob), "healthy_deadline", m.HealthyDeadline)
+	g.notNegative(block.at("min_healthy_time", healthyFromJob), m.MinHealthyTime)
+	g.notNegative(block.at("healthy_deadline", deadlineFromJob), m.HealthyDeadline)
 	if healthy, deadline := deref(m.MinHealthyTime), deref(m.HealthyDeadline); deadline >= 0 && healthy > deadline {
-		g.refuse(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob),
-			"min_healthy_time does not fit healthy_deadline",
-			fmt.Sprintf("min_healthy_time is %s and healthy_deadline is %s", plain(healthy), plain(deadline)), "write a shorter min_healthy_time or a later healthy_deadline")
+		g.lateHealth(block.either("min_healthy_time", healthyFromJob, "healthy_deadline", deadlineFromJob), healthy, deadline)
 	}
+}
+
+// lateHealth refuses a min_healthy_time that ends after the healthy_deadline.
+func (g *group) lateHealth(at jobspec.Path, healthy, deadline time.Duration) {
+	g.refuse(at, "min_healthy_time does not fit healthy_deadline",
+		fmt.Sprintf("min_healthy_time is %s and healthy_deadline is %s", plain(healthy), plain(deadline)), "write a shorter min_healthy_time or a later healthy_deadline")
 }
