@@ -63,11 +63,11 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	case file == nil:
 		return errors.New("cannot find what is to be run: the keeper of the run does not have it")
 	}
-	b := &background{}
-	if err := b.input.read(file); err != nil {
+	b := &detachedRun{}
+	if err := b.input.decode(file); err != nil {
 		return err
 	}
-	files, warnings := b.input.files()
+	files, warnings := b.input.jobFiles()
 	if opts.enforce {
 		warnings = append(warnings, preflight.EnforceMemory(preflightFiles(files), a.drivers())...)
 	}
@@ -77,12 +77,12 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	}
 	r, stop := newRun(a, files, warnings, opts, p, surroundings{dataDir: dataDir, watch: watch, began: b.input.Began, detached: true})
 	defer stop()
-	b.run, r.decided = r, b.remember
+	b.engineRun, r.decided = r, b.remember
 	if resumed {
 		b.memory = watch.Held(heldCause)
 		r.start = b.resume
 	} else {
-		r.start = func(jobs []*api.Job) error { return b.begin(jobs, file) }
+		r.start = func(jobs []*api.Job) error { return b.launch(jobs, file) }
 	}
 	code, err := r.run(ctx, b.input.Jobs)
 	if err != nil {
@@ -91,17 +91,17 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	return silent(code)
 }
 
-// background is a run in the background, as one of its engines has it.
-type background struct {
-	*run
+// detachedRun is a run in the background, as one of its engines has it.
+type detachedRun struct {
+	*engineRun
 	input      backgroundInput
 	memory     *os.File      // for the cause of the end; outlives the engine
 	remembered verdict.Cause // what memory says
 }
 
-// begin submits the jobs, hands over to the keeper what a later engine needs, and
+// launch submits the jobs, hands over to the keeper what a later engine needs, and
 // reports that the run has started, or why it has not.
-func (b *background) begin(jobs []*api.Job, file *os.File) error {
+func (b *detachedRun) launch(jobs []*api.Job, file *os.File) error {
 	if err := b.submit(jobs); err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (b *background) begin(jobs []*api.Job, file *os.File) error {
 }
 
 // hold writes the input to its file and hands the files of the run to the keeper.
-func (b *background) hold(file *os.File) error {
+func (b *detachedRun) hold(file *os.File) error {
 	text, err := json.Marshal(b.input)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ const foundTime = time.Second
 
 // resume goes on with the runs that an earlier engine has left. Of those that
 // had ended meanwhile only their events count.
-func (b *background) resume(jobs []*api.Job) error {
+func (b *detachedRun) resume(jobs []*api.Job) error {
 	b.dirs = b.input.Dirs
 	left, err := engine.Interrupted(b.dataDir)
 	if err != nil {
@@ -199,7 +199,7 @@ func (b *background) resume(jobs []*api.Job) error {
 }
 
 // remember writes down why the run is to end: a later engine has to know.
-func (b *background) remember() {
+func (b *detachedRun) remember() {
 	if b.memory == nil || b.verdict.Cause == b.remembered {
 		return
 	}
@@ -214,7 +214,7 @@ func (b *background) remember() {
 }
 
 // recall reads what an earlier engine has written.
-func (b *background) recall() {
+func (b *detachedRun) recall() {
 	if b.memory == nil {
 		return
 	}
@@ -226,7 +226,7 @@ func (b *background) recall() {
 }
 
 // replay shows the verdict the events of a run that has ended.
-func (b *background) replay(dir string) {
+func (b *detachedRun) replay(dir string) {
 	events, err := source.History(dir)
 	if err != nil {
 		b.display.Say(err.Error())

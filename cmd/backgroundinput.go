@@ -27,8 +27,8 @@ type backgroundInput struct {
 	Dirs  map[string]string // of the runs, by job
 }
 
-// write writes the input to a file for this user alone.
-func (d *backgroundInput) write() (path string, err error) {
+// encode writes the input to a file for this user alone.
+func (d *backgroundInput) encode() (path string, err error) {
 	f, err := os.CreateTemp("", "taskrun-*.json")
 	if err != nil {
 		return "", fmt.Errorf("cannot hand the jobs over: %w", err)
@@ -40,8 +40,8 @@ func (d *backgroundInput) write() (path string, err error) {
 	return f.Name(), nil
 }
 
-// read reads the input from the beginning of a file.
-func (d *backgroundInput) read(f *os.File) error {
+// decode reads the input from the beginning of a file.
+func (d *backgroundInput) decode(f *os.File) error {
 	dec := json.NewDecoder(io.NewSectionReader(f, 0, 1<<40))
 	dec.UseNumber() // numbers in the config of tasks stay what they are
 	if err := dec.Decode(d); err != nil {
@@ -53,9 +53,9 @@ func (d *backgroundInput) read(f *os.File) error {
 	return nil
 }
 
-// files returns the jobs as if they had just been read. Without its stubs file,
+// jobFiles returns the jobs as if they had just been read. Without its stubs file,
 // which the preflight has checked, the run goes on as it can.
-func (d *backgroundInput) files() (files []jobfile.File, warnings jobspec.Diagnostics) {
+func (d *backgroundInput) jobFiles() (files []jobfile.File, warnings jobspec.Diagnostics) {
 	stubs := stub.None()
 	if d.Local != "" {
 		read, diagnostics := stub.Read(d.Local)

@@ -39,7 +39,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 	}
 	defer log.Close()
 	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}
-	path, err := input.write()
+	path, err := input.encode()
 	if err != nil {
 		return errors.Join(err, os.Remove(log.Name()))
 	}

@@ -87,7 +87,7 @@ func eventsHere(ctx context.Context, a *app, job string, opts eventsOptions) err
 		if err != nil {
 			return err
 		}
-		return showEvents(ctx, a, source.NewReplay(past), nil, began(past), opts)
+		return showEvents(ctx, a, source.NewReplay(past), nil, beginOf(past), opts)
 	}
 	defer d.Close()
 	d.Detail = source.Events
@@ -113,8 +113,8 @@ func eventsOfCluster(ctx context.Context, a *app, id string, opts eventsOptions)
 	return showRun(ctx, a, run, []*api.Job{t.job}, time.Unix(0, *t.job.SubmitTime), opts)
 }
 
-// began returns when the first event happened, or now if there is none.
-func began(past []event.Event) time.Time {
+// beginOf returns when the first event happened, or now if there is none.
+func beginOf(past []event.Event) time.Time {
 	if len(past) == 0 {
 		return time.Now()
 	}

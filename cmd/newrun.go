@@ -39,15 +39,15 @@ type surroundings struct {
 }
 
 // newRun joins the parts of a run. The caller must call stop in the end.
-func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, b surroundings) (r *run, stop func()) {
+func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, b surroundings) (r *engineRun, stop func()) {
 	node := preflight.Node(preflightFiles(files), a.health(), jobfile.Stubs(files).Node)
 	node.DataDir, node.MemoryOversubscription = b.dataDir, opts.memoryMax
-	r = &run{
+	r = &engineRun{
 		watch: b.watch, verdict: verdict.New(p, jobfile.Jobs(files)), now: opts.now, began: b.began, detached: b.detached,
 		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}
-	stubs := hookstubs.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.say(diagnostics) })
+	stubs := hookstubs.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.sayEach(diagnostics) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
@@ -118,7 +118,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 	}
 	if b.detached {
 		r.display = newRunLog()
-		r.say(warnings)
+		r.sayEach(warnings)
 	} else {
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,

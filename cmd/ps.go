@@ -167,7 +167,7 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		st.Tasks = append(st.Tasks, answer.TaskStatus{
 			Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Task: t.Name, Label: labels[t], Namespace: unusual(a.Namespace),
 			State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode(),
-			StartedAt: known(t.State.StartedAt), FinishedAt: known(t.State.FinishedAt), Ran: t.Ran(now),
+			StartedAt: timeOrNil(t.State.StartedAt), FinishedAt: timeOrNil(t.State.FinishedAt), Ran: t.Ran(now),
 		})
 	}
 	return st
@@ -204,8 +204,8 @@ func unusual(namespace string) string {
 	return namespace
 }
 
-// known returns a time, or nil for none.
-func known(t time.Time) *time.Time {
+// timeOrNil returns a time, or nil for none.
+func timeOrNil(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}

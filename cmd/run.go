@@ -23,8 +23,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// run is a run of jobs in this process.
-type run struct {
+// engineRun is a run of jobs by an engine in this process.
+type engineRun struct {
 	engine  *engine.Engine
 	watch   *keeper.Watch
 	display screen
@@ -40,7 +40,7 @@ type run struct {
 
 	// Of a run in the background.
 	detached bool
-	start    func(jobs []*api.Job) error // instead of begin
+	start    func(jobs []*api.Job) error // instead of submitAndServe
 	decided  func()                      // called before anything is done
 	dirs     map[string]string           // of its earlier engines, by job
 	failure  error                       // why an earlier engine's work could not go on
@@ -54,7 +54,7 @@ type screen interface {
 
 // run runs jobs until they have ended and returns the exit code. On error they
 // were not started.
-func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
+func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // a run ends by its signals
 	defer cancel()
 	if r.began.IsZero() {
@@ -78,19 +78,19 @@ func (r *run) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	loop.Begin()
 	start := r.start
 	if start == nil {
-		start = r.begin
+		start = r.submitAndServe
 	}
 	if err := start(jobs); err != nil {
 		loop.Close()
 		r.takeNoOrders()
-		return 0, errors.Join(err, r.close(ctx))
+		return 0, errors.Join(err, r.abandon(ctx))
 	}
 	failure := errors.Join(loop.Run(ctx), r.failure)
 	r.takeNoOrders()
 	if failure != nil && !r.verdict.Broke(failure) {
 		r.display.Say(failure.Error())
 	}
-	if err := r.record(jobs); err != nil {
+	if err := r.writeRecords(jobs); err != nil {
 		r.display.Say(err.Error())
 	}
 	if err := r.watch.Close(failure == nil); err != nil {
@@ -109,8 +109,8 @@ func resultOf(v *verdict.Verdict) view.Result {
 	return view.Result{ExitCode: v.Code(), Cause: v.Cause.Text, User: v.Cause.User, Time: time.Now()}
 }
 
-// close ends a run that has not begun.
-func (r *run) close(ctx context.Context) error {
+// abandon ends a run that has not begun.
+func (r *engineRun) abandon(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, source.SweepTime)
 	defer cancel()
 	err := r.engine.Close(ctx)
@@ -118,7 +118,7 @@ func (r *run) close(ctx context.Context) error {
 }
 
 // takeOrder hands the order of a client to the run.
-func (r *run) takeOrder(kill bool) {
+func (r *engineRun) takeOrder(kill bool) {
 	select {
 	case r.orders <- kill:
 	case <-r.over:
@@ -126,14 +126,14 @@ func (r *run) takeOrder(kill bool) {
 }
 
 // takeNoOrders lets clients know that the run is over.
-func (r *run) takeNoOrders() {
+func (r *engineRun) takeNoOrders() {
 	if r.over != nil {
 		close(r.over)
 	}
 }
 
-// begin submits the jobs and lets clients in.
-func (r *run) begin(jobs []*api.Job) error {
+// submitAndServe submits the jobs and lets clients in.
+func (r *engineRun) submitAndServe(jobs []*api.Job) error {
 	if err := r.submit(jobs); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (r *run) begin(jobs []*api.Job) error {
 }
 
 // submit submits the jobs, and launches periodic ones if that is wanted.
-func (r *run) submit(jobs []*api.Job) error {
+func (r *engineRun) submit(jobs []*api.Job) error {
 	if err := r.engine.Submit(jobs...); err != nil || !r.now {
 		return err
 	}
@@ -159,15 +159,15 @@ func (r *run) submit(jobs []*api.Job) error {
 	return nil
 }
 
-// say shows diagnostics of stubs that the run has found.
-func (r *run) say(diagnostics jobspec.Diagnostics) {
+// sayEach shows diagnostics of stubs that the run has found.
+func (r *engineRun) sayEach(diagnostics jobspec.Diagnostics) {
 	for _, p := range diagnostics {
 		r.display.Say(p.Error())
 	}
 }
 
 // lookAtStdout takes in that stdout was closed at the very end.
-func (r *run) lookAtStdout() {
+func (r *engineRun) lookAtStdout() {
 	select {
 	case err := <-r.display.Broken():
 		r.verdict.Closed(err)
@@ -175,8 +175,8 @@ func (r *run) lookAtStdout() {
 	}
 }
 
-// record writes down how each job ended.
-func (r *run) record(jobs []*api.Job) error {
+// writeRecords writes down how each job ended.
+func (r *engineRun) writeRecords(jobs []*api.Job) error {
 	dirs := r.engine.RunDirs()
 	maps.Copy(dirs, r.dirs)
 	result := resultOf(r.verdict)

@@ -144,7 +144,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 		streams, _, stderr := ui.Test()
 		jobs := []*api.Job{job}
 		signals := make(chan os.Signal, 2)
-		r := &run{
+		r := &engineRun{
 			watch: keeper.New(),
 			engine: engine.New(engine.Config{
 				DataDir: dataDir,
@@ -176,7 +176,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p verdict.Policy, signals <-chan os.Signal) int {
 	t.Helper()
 	jobs := []*api.Job{job}
-	r := &run{
+	r := &engineRun{
 		watch: keeper.New(),
 		engine: engine.New(engine.Config{
 			DataDir: dataDir,
@@ -201,7 +201,7 @@ func TestRefusedJobIsNotShown(t *testing.T) {
 	job.TaskGroups[0].Tasks[0].Driver = "no-such-driver"
 	streams, stdout, stderr := ui.Test()
 	jobs := []*api.Job{job}
-	r := &run{
+	r := &engineRun{
 		engine:  engine.New(engine.Config{DataDir: t.TempDir()}),
 		watch:   keeper.New(),
 		display: view.New(streams, view.Options{Jobs: jobs, Begin: time.Now()}),
