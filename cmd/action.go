@@ -37,7 +37,7 @@ Exit codes are those of "exec"; for the list
   2  the call is wrong`,
 		Example: `  taskrun action
   taskrun action web migrate`,
-		Args:              cobra.MaximumNArgs(2),
+		Args:              arguments(0, 2),
 		ValidArgsFunction: completeAction(a, &opts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			target, action := "", ""

@@ -52,7 +52,7 @@ Exit codes:
   141  stdout was closed; the run goes on`,
 		Example: `  taskrun attach
   taskrun attach --history --output json web`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1),
 		ValidArgsFunction: completeRuns(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runAttach(cmd.Context(), a, first(args), opts)

@@ -86,7 +86,7 @@ func runUnderKeeper(ctx context.Context, a *app, watch *keeper.Watch, path strin
 	}
 	code, err := r.run(ctx, b.input.Jobs)
 	if err != nil {
-		return submitError(err)
+		return submitError(err, dataDir)
 	}
 	return silent(code)
 }
@@ -185,8 +185,11 @@ func (b *detachedRun) resume(jobs []*api.Job) error {
 	go func() {
 		b.engine.Found()
 		b.serve()
-		if n := process.Settle(); n > 0 {
-			b.display.Say(fmt.Sprintf("killed %d processes that belong to no task any more", n))
+		switch n := process.Settle(); {
+		case n == 1:
+			b.display.Say("killed 1 process that belonged to no task any more")
+		case n > 1:
+			b.display.Say(fmt.Sprintf("killed %d processes that belonged to no task any more", n))
 		}
 	}()
 	if err := b.watch.Stands("", nil); err != nil {

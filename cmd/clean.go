@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,6 +13,7 @@ import (
 	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/jobspec/visible"
 )
 
 // keptRuns is how many ended runs of a job stay unless all are cleaned away.
@@ -19,6 +22,7 @@ const keptRuns = 5
 type cleanOptions struct {
 	mode         ui.Mode
 	all, volumes bool
+	yes          bool // remove volumes without a question
 	dataDir      string
 }
 
@@ -31,19 +35,24 @@ func newCleanCommand(a *app) *cobra.Command {
 killed runs left, including their containers if a Docker engine answers, and all
 but the last five runs of each job. Running jobs are never touched.
 
+Volumes hold data of jobs: --volumes asks before it removes them and, without a
+terminal, requires --yes.
+
 Exit codes:
   0    success, even if there was nothing to remove
+  1    the answer was no: nothing was removed
   2    the call is wrong
   125  something could not be removed`,
 		Example: `  taskrun clean
-  taskrun clean --all --volumes`,
-		Args: cobra.NoArgs,
+  taskrun clean --all --volumes --yes`,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runClean(cmd.Context(), a, opts) },
 	}
 	flags := cmd.Flags()
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	flags.BoolVarP(&opts.all, "all", "a", false, "remove every run that has ended")
 	flags.BoolVar(&opts.volumes, "volumes", false, "with --all: also remove volumes that have no folder of their own, if nothing is running")
+	flags.BoolVar(&opts.yes, "yes", false, "with --volumes: remove them without a question")
 	bindDataDir(flags, &opts.dataDir)
 	return cmd
 }
@@ -55,6 +64,11 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	dataDir, err := a.dataDir(opts.dataDir)
 	if err != nil {
 		return err
+	}
+	if opts.volumes && !opts.yes {
+		if err := confirm(a, fmt.Sprintf("remove the volumes in %s, with all their data?", dataDir), "--yes"); err != nil {
+			return err
+		}
 	}
 	jobs, err := allocdir.Jobs(dataDir)
 	if err != nil {
@@ -90,4 +104,21 @@ func runClean(ctx context.Context, a *app, opts cleanOptions) error {
 	}
 	freed := answer.Freed{Bytes: max(0, before-allocdir.Used(dataDir)), Containers: left.removed, Live: live}
 	return errors.Join(append(errs, answer.WriteFreed(answerTo(a, opts.mode), freed))...)
+}
+
+// confirm asks the user a question on the terminal, and returns an error unless
+// the answer is yes. Without a terminal a flag is the only way to say so.
+func confirm(a *app, question, flag string) error {
+	if !a.streams.InTerm || !a.streams.ErrTerm {
+		return usageError("cannot ask whether to %s", strings.TrimSuffix(question, "?")).withHint("to answer yes add %s", flag)
+	}
+	fmt.Fprintf(a.streams.Err, "%s (yes/no) ", visible.String(question))
+	answer, err := a.streams.ReadLine()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("cannot read the answer: %w", err)
+	}
+	if answer := strings.ToLower(answer); answer != "yes" && answer != "y" {
+		return failed("nothing was removed")
+	}
+	return nil
 }

@@ -35,7 +35,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 	}
 	log, err := allocdir.NewLog(dataDir)
 	if err != nil {
-		return err
+		return readOnly(err, dataDir)
 	}
 	defer log.Close()
 	input := backgroundInput{Jobs: jobfile.Jobs(files), Made: jobfile.Sources(files), Local: jobfile.Stubs(files).File, Log: log.Name()}

@@ -41,7 +41,7 @@ Exit codes:
   125  taskrun itself failed, or the run refused`,
 		Example: `  taskrun dispatch import --meta day=2024-05-01 --payload data.json
   date | taskrun dispatch import --payload -`,
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		ValidArgsFunction: completeJob(a, &opts.connection, func(j client.Job) bool { return j.ParameterizedJob }),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDispatch(cmd.Context(), a, args[0], opts) },
 	}

@@ -13,7 +13,7 @@ func newDocsCommand() *cobra.Command {
 	docs.AddCommand(&cobra.Command{
 		Use:               "man DIR",
 		Short:             "Write the man pages of all commands to a directory",
-		Args:              cobra.ExactArgs(1),
+		Args:              arguments(1, 1),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // works with any configuration
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()

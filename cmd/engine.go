@@ -14,7 +14,7 @@ func newEngineCommand(a *app) *cobra.Command {
 		Use:    "engine FILE",
 		Short:  "Run the engine of a run in the background",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   arguments(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			collectRarely()
 			watch := keeper.New()

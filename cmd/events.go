@@ -47,7 +47,7 @@ Exit codes:
   141  stdout was closed`,
 		Example: `  taskrun events web
   taskrun events -f --output json | jq -r 'select(.event=="Terminated").message'`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1),
 		ValidArgsFunction: completeRuns(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runEvents(cmd.Context(), a, first(args), opts)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,6 +19,7 @@ import (
 type execOptions struct {
 	connection
 	task   string
+	index  int // of the allocation; negative: any
 	stdin  auto
 	tty    auto
 	escape escapeChar
@@ -49,7 +51,8 @@ Exit codes:
   129, 130, 143  ended by SIGHUP, by SIGINT or ~., by SIGTERM
   141  stdout was closed`,
 		Example: `  taskrun exec web -- sh
-  taskrun exec app[1]/web -- tail -n 100 local/access.log
+  taskrun exec 'app[1]/web' -- tail -n 100 local/access.log
+  taskrun exec --index 1 web -- tail -n 100 local/access.log
   taskrun exec -job shop -task db -- psql < dump.sql`,
 		ValidArgsFunction: completeExec(a, &opts),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runExec(cmd.Context(), a, args, opts) },
@@ -66,6 +69,7 @@ Exit codes:
 func (o *execOptions) bindSession(flags *pflag.FlagSet) {
 	o.bind(flags)
 	flags.StringVar(&o.task, "task", "", "run it in this `task` of TARGET")
+	flags.IntVar(&o.index, "index", -1, "run it in the allocation with this `index`, as in 'GROUP[INDEX]'; negative: any")
 	flags.VarP(&o.stdin, "interactive", "i", "pass stdin to the command; otherwise its stdin is empty (default: yes)")
 	flags.VarP(&o.tty, "tty", "t", "give the command a terminal (default: if stdin and stdout are terminals)")
 	flags.Lookup("interactive").NoOptDefVal = "true"
@@ -138,18 +142,21 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 	}
 	// Each option says more of what TARGET may be.
 	found := tasks
+	if opts.index >= 0 {
+		found = slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return indexOf(t.Alloc.Name) != opts.index })
+	}
 	if target == "" {
 		target = opts.job
 	}
 	if opts.task != "" {
-		if found, err = client.Find(tasks, target); err != nil {
+		if found, err = client.Find(found, target); err != nil {
 			return nil, targetError(err, tasks, exitInternal)
 		}
 		target = opts.task
 	}
 	task, err := client.Pick(found, target)
 	if err != nil {
-		return nil, targetError(err, found, exitInternal)
+		return nil, targetError(err, tasks, exitInternal)
 	}
 	return task, nil
 }

@@ -34,10 +34,18 @@ func TestExitCodeOfErrors(t *testing.T) {
 		{"closed stdout", fmt.Errorf("write: %w", syscall.EPIPE), 141, "", ""},
 		{"cancelled", context.Canceled, 130, "taskrun: context canceled\n", ""},
 		{
-			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}), 2,
+			"a job that runs already", submitError(&allocdir.InUseError{JobID: "j", PID: 7}, "/data"), 2,
 			"taskrun: job \"j\" is running: process 7\nstop it, or update it with taskrun update, or run this one beside it with --data-dir\n", "",
 		},
-		{"refused by the engine", submitError(errors.New("disk full")), 125, "taskrun: disk full\n", ""},
+		{
+			"a data directory that cannot be made", submitError(fmt.Errorf("cannot make directory: %w", &fs.PathError{Op: "mkdir", Path: "/home/u/.local", Err: syscall.EROFS}), "/home/u/.local/state/taskrun"), 125,
+			"taskrun: cannot make directory: mkdir /home/u/.local: read-only file system\nchoose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR\n", "",
+		},
+		{
+			"a file elsewhere that cannot be read", submitError(&fs.PathError{Op: "open", Path: "/etc/shadow", Err: syscall.EACCES}, "/home/u/.local/state/taskrun"), 125,
+			"taskrun: open /etc/shadow: permission denied\n", "",
+		},
+		{"refused by the engine", submitError(errors.New("disk full"), "/data"), 125, "taskrun: disk full\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

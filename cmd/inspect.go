@@ -23,7 +23,7 @@ func newInspectCommand(a *app) *cobra.Command {
 the file without defaults, unless --canonical adds them.
 
 ` + fileHelp,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runInspect(cmd.Context(), a, args, opts) },
 	}
 	opts.bind(cmd.Flags())

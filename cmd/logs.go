@@ -59,7 +59,7 @@ Exit codes:
   141  stdout was closed`,
 		Example: `  taskrun logs web
   taskrun logs -f --tail 10 web db
-  taskrun logs --stderr app[1]/web | grep ERROR`,
+  taskrun logs --stderr 'app[1]/web' | grep ERROR`,
 		ValidArgsFunction: completeTargets(a, &opts.connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runLogs(cmd.Context(), a, args, opts) },
 	}

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"fmt"
-	"strings"
 
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
@@ -22,7 +21,7 @@ func listOrphans(a *app, mode ui.Mode) error {
 	var found []answer.Orphan
 	for _, d := range dead {
 		for _, p := range d.Processes() {
-			found = append(found, answer.Orphan{Job: strings.Join(d.Jobs, ", "), PID: p.PID, Command: p.Command})
+			found = append(found, answer.Orphan{Job: jobsOf(d), PID: p.PID, Command: p.Command})
 		}
 		if err := d.Close(); err != nil {
 			return err

@@ -55,7 +55,7 @@ Exit codes, as those of "nomad job plan":
   125  the job is not running, or taskrun itself failed`,
 		Example: `  taskrun plan job.nomad.hcl
   taskrun plan --output json | jq .groups`,
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), a, args, opts) },
 	}
 	flags := cmd.Flags()

@@ -19,7 +19,7 @@ func newPromoteCommand(a *app) *cobra.Command {
 allocations are replaced as the update block says. With GROUP, promote only the
 canaries of these groups. The command waits for the end of the deployment.` + fmt.Sprintf(changeHelp, "promoted"),
 		Example:           `  taskrun promote web`,
-		Args:              cobra.MinimumNArgs(1),
+		Args:              arguments(1, anyNumber),
 		ValidArgsFunction: completeGroups(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runPromote(cmd.Context(), a, args[0], args[1:], opts)

@@ -25,8 +25,8 @@ command returns when the old processes have ended.
 
 ` + targetHelp + orderHelp,
 		Example: `  taskrun restart web
-  taskrun restart --all-tasks app[1]`,
-		Args:              cobra.MinimumNArgs(1),
+  taskrun restart --all-tasks 'app[1]'`,
+		Args:              arguments(1, anyNumber),
 		ValidArgsFunction: completeTargets(a, &opts.connection),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runRestart(cmd.Context(), a, args, opts) },
 	}

@@ -22,7 +22,7 @@ the last six versions, and the last successful one. The command waits for the
 end of the deployment.` + fmt.Sprintf(changeHelp, "reverted"),
 		Example: `  taskrun revert web
   taskrun revert web 3`,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              arguments(1, 2),
 		ValidArgsFunction: completeJob(a, &opts.connection, anyJob),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runRevert(cmd.Context(), a, args, opts)

@@ -4,10 +4,7 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -77,6 +74,7 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(wrongFlag)
 	root.CompletionOptions.DisableDescriptions = true
 	flags := root.PersistentFlags()
 	bindChoice(root, flags, "color", "use color: auto, always or never",
@@ -107,54 +105,4 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 	root.SetCompletionCommandGroupID("other")
 	root.SetUsageFunc(usage)
 	return root
-}
-
-// unknownCommand refuses the arguments of the bare command.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	err := usageError("unknown command %q", args[0])
-	if _, statErr := os.Stat(args[0]); statErr == nil {
-		return err.withHint("to run a job file: taskrun up %s", args[0])
-	}
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		return err.withHint("did you mean %q?", near[0])
-	}
-	return err.withHint("see: taskrun --help")
-}
-
-// wrongCall is an error found before a command began to work.
-func wrongCall(cmd *cobra.Command, err error) error {
-	if _, ok := errors.AsType[*exitError](err); ok {
-		return err
-	}
-	return usageError("%w", err).withHint("see: %s --help", cmd.CommandPath())
-}
-
-// singleDash are the flags that a user of Nomad is used to write with one dash.
-var singleDash = append([]string{
-	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth",
-}, clusterFlags...)
-
-// nomadSpelling lets flags be written with one dash where a user of Nomad is
-// used to it. What a command that is to be executed may be given stays as it
-// is: all that follows "--" or, of exec, a word that is no flag's value.
-func nomadSpelling(args []string) []string {
-	out := slices.Clone(args)
-	executes := false
-	for i, arg := range args {
-		if arg == "--" {
-			break
-		}
-		if executes && !strings.HasPrefix(arg, "-") && (!strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=")) {
-			break
-		}
-		executes = executes || arg == "exec"
-		name, _, _ := strings.Cut(arg, "=")
-		if flag, ok := strings.CutPrefix(name, "-"); ok && slices.Contains(singleDash, flag) {
-			out[i] = "-" + arg
-		}
-	}
-	return out
 }

@@ -39,6 +39,8 @@ var samples = map[string][3]string{
 	"exit-code-from":    {"file", "env", "flag"},
 	"fail-fast":         {"true", "false", "true"},
 	"follow":            {"true", "false", "true"},
+	"index":             {"1", "2", "3"},
+	"yes":               {"true", "false", "true"},
 	"interactive":       {"true", "false", "auto"},
 	"job":               {"file", "env", "flag"},
 	"max-allocs":        {"1", "2", "3"},

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -196,12 +199,27 @@ func (r *engineRun) writeRecords(jobs []*api.Job) error {
 }
 
 // submitError decides the exit code when the engine refused the jobs.
-func submitError(err error) error {
+func submitError(err error, dataDir string) error {
 	if errors.Is(err, allocdir.ErrInUse) {
 		return usageError("%w", err).withHint("stop it, or update it with taskrun update, or run this one beside it with --data-dir")
 	}
 	if errors.Is(err, port.ErrInUse) {
 		return usageError("%w", err).withHint("stop who has it, or give the port another number")
 	}
-	return err
+	return readOnly(err, dataDir)
+}
+
+// readOnly adds a hint to an error of a data directory that cannot be written to.
+func readOnly(err error, dataDir string) error {
+	at, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) || !within(at.Path, dataDir) && !within(dataDir, at.Path) {
+		return err
+	}
+	return (&exitError{code: exitCode(err), err: err}).withHint("choose a directory that you can write to with --data-dir or TASKRUN_DATA_DIR")
+}
+
+// within reports whether a path is a directory or lies in it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }

@@ -24,7 +24,7 @@ block, and wait until the new allocations are healthy. GROUP may be left out
 when the job has one group.` + fmt.Sprintf(changeHelp, "scaled"),
 		Example: `  taskrun scale web 3
   taskrun scale shop workers 0`,
-		Args:              cobra.RangeArgs(2, 3),
+		Args:              arguments(2, 3),
 		ValidArgsFunction: completeGroups(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			group := ""

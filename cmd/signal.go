@@ -22,8 +22,8 @@ as SIGHUP, hup or USR1.
 
 ` + targetHelp + orderHelp,
 		Example: `  taskrun signal web SIGHUP
-  taskrun signal app[1]/web usr1`,
-		Args: cobra.ExactArgs(2),
+  taskrun signal 'app[1]/web' usr1`,
+		Args: arguments(2, 2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 0 {
 				return targets(cmd, args, prefix)

@@ -30,8 +30,9 @@ type stopOptions struct {
 func newStopCommand(a *app) *cobra.Command {
 	opts := stopOptions{mode: ui.Plain}
 	cmd := &cobra.Command{
-		Use:   "stop [JOB]",
-		Short: "Stop a run, and wait for its end",
+		Use:     "stop [JOB]",
+		Aliases: []string{"down"},
+		Short:   "Stop a run, and wait for its end",
 		Long: `Stop the run of a job as Nomad would: kill signals, grace periods, poststop
 tasks; and wait for its end. JOB may be left out where there is one run. Ctrl-C
 kills what still runs, and again leaves it to end by itself.
@@ -56,7 +57,7 @@ Exit codes:
 		Example: `  taskrun stop web
   taskrun stop --kill web
   taskrun stop --address https://nomad.example.com:4646 --purge web`,
-		Args:              cobra.MaximumNArgs(1),
+		Args:              arguments(0, 1),
 		ValidArgsFunction: completeRuns(a, &opts.connection),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return runStop(cmd.Context(), a, first(args), opts)

@@ -22,7 +22,7 @@ reads it from there, or from --stubs FILE.
 
 ` + fileHelp,
 		Example: `  taskrun stubs job.nomad.hcl > taskrun.hcl`,
-		Args:    cobra.MaximumNArgs(1),
+		Args:    arguments(0, 1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runStubs(cmd.Context(), a, args, opts) },
 	}
 	opts.bind(cmd.Flags())

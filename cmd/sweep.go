@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,7 +54,7 @@ func sweepDead(a *app, cmd *cobra.Command) {
 		killed, err := d.Sweep(ctx, cleanUp, last)
 		if len(killed) > 0 {
 			say("killed %s, which the run of %s left behind when process %d was killed",
-				listProcesses(killed), strings.Join(d.Jobs, ", "), d.PID)
+				listProcesses(killed), jobsOf(d), d.PID)
 		}
 		switch {
 		case err == nil:
@@ -63,6 +64,11 @@ func sweepDead(a *app, cmd *cobra.Command) {
 			say("%v; taskrun clean gives it up", err)
 		}
 	}
+}
+
+// jobsOf returns the jobs of a dead run, each once.
+func jobsOf(d *keeper.Dead) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(d.Jobs))), ", ")
 }
 
 // listed is how many processes are named.

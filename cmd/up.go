@@ -11,8 +11,9 @@ import (
 func newUpCommand(a *app) *cobra.Command {
 	opts := upOptions{mode: ui.Plain, time: ui.TimeClock}
 	cmd := &cobra.Command{
-		Use:   "up [FILE...]",
-		Short: "Run job files and show what happens",
+		Use:     "up [FILE...]",
+		Aliases: []string{"run"},
+		Short:   "Run job files and show what happens",
 		Long: `Run job files on this machine and show what happens, until all their
 allocations have ended. The output of tasks goes to stdout, everything else to
 stderr. Ctrl-C stops the run as Nomad would; a second Ctrl-C kills it.

@@ -52,7 +52,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	defer stop()
 	code, err := r.run(ctx, jobfile.Jobs(files))
 	if err != nil {
-		return submitError(err)
+		return submitError(err, dataDir)
 	}
 	return silent(code)
 }

@@ -23,7 +23,7 @@ func newVersionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version",
-		Args:  cobra.NoArgs,
+		Args:  arguments(0, 0),
 		RunE:  func(*cobra.Command, []string) error { return runVersion(a, opts) },
 	}
 	bindOutput(cmd, &opts.mode, "plain, json, or quiet: only the number")

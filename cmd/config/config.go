@@ -10,7 +10,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -107,10 +109,27 @@ func set(f *pflag.Flag, origin string, values []string) error {
 	}
 	for _, v := range values {
 		if err := f.Value.Set(v); err != nil {
-			return fmt.Errorf("cannot use %s: %w", origin, err)
+			return fmt.Errorf("cannot use %s: %w", origin, Plain(f, v, err))
 		}
 	}
 	return nil
+}
+
+// kinds are the types of flags whose errors are those of package strconv or time.
+var kinds = map[string]string{
+	"int": "a whole number", "uint": "a whole number from 0", "bool": "true or false", "duration": "a duration, such as 30s or 5m",
+}
+
+// Plain returns the error of a value that a flag has refused, in words for users.
+func Plain(f *pflag.Flag, value string, err error) error {
+	kind := kinds[f.Value.Type()]
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return fmt.Errorf("%q is out of range", value)
+	case kind != "":
+		return fmt.Errorf("%q is not %s", value, kind)
+	}
+	return err
 }
 
 func envValues(f *pflag.Flag, v string) []string {

@@ -119,6 +119,9 @@ func (f *file) text() ([]byte, error) {
 		}
 		return text, nil
 	}
+	if !slices.Contains(names, "config"+filepath.Ext(f.path)) {
+		return nil, fmt.Errorf("cannot read config file %q: its name has to end in .hcl, .toml, .yaml, .yml or .json", f.path)
+	}
 	// Keys hold no dots; with another delimiter a table is one value.
 	v := viper.NewWithOptions(viper.KeyDelimiter("\x00"))
 	v.SetConfigFile(f.path)

@@ -1,0 +1,150 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"taskrun/cmd/config"
+	"taskrun/jobspec/diagnostic"
+)
+
+// commandHabits are commands of other programs, and the command line of taskrun
+// that does the same.
+var commandHabits = map[string]string{
+	"top": "stats", "kill": "stop --kill", "ls": "ps", "list": "ps", "start": "up", "rm": "clean", "check": "validate", "shell": "exec TARGET -- sh",
+}
+
+// flagHabits are flags of other programs, and how taskrun is asked for the same.
+var flagHabits = map[string]string{
+	"dry-run": "to do a dry run: taskrun rehearse", "json": "for JSON: --output json", "quiet": "for less: --output quiet",
+	"tty": "--tty is for taskrun exec and taskrun action", "interactive": "--interactive is for taskrun exec and taskrun action",
+}
+
+// unknownCommand refuses the arguments of the bare command.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := usageError("unknown command %q", args[0])
+	if _, statErr := os.Stat(args[0]); statErr == nil {
+		return err.withHint("to run a job file: taskrun up %s", args[0])
+	}
+	if habit := commandHabits[args[0]]; habit != "" {
+		return err.withHint("use: taskrun %s", habit)
+	}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		return err.withHint("did you mean %q?", near[0])
+	}
+	return err.withHint("see: taskrun --help")
+}
+
+// wrongFlag explains an error of the flags of a command.
+func wrongFlag(cmd *cobra.Command, err error) error {
+	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		f := wrong.GetFlag()
+		return seeHelp(cmd, usageError("cannot use --%s: %w", f.Name, config.Plain(f, wrong.GetValue(), wrong.Unwrap())))
+	}
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return seeHelp(cmd, usageError("%w", err))
+	}
+	name := unknown.GetSpecifiedName()
+	e := usageError("%w", err)
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		if strings.Trim(letters, "it") == "" {
+			return e.withHint("-i and -t are for taskrun exec and taskrun action")
+		}
+		return seeHelp(cmd, e)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := diagnostic.Nearest(name, names); near != "" {
+		return e.withHint("did you mean --%s?", near)
+	}
+	if habit := flagHabits[name]; habit != "" {
+		return e.withHint("%s", habit)
+	}
+	return seeHelp(cmd, e)
+}
+
+// seeHelp adds where the help of a command is.
+func seeHelp(cmd *cobra.Command, e *exitError) *exitError {
+	return e.withHint("see: %s --help", cmd.CommandPath())
+}
+
+// anyNumber is the most arguments of a command that may have any number.
+const anyNumber = 1 << 30
+
+// arguments lets a command have that many arguments.
+func arguments(least, most int) cobra.PositionalArgs {
+	number := func(n int) string {
+		if n == 1 {
+			return "1 argument"
+		}
+		return fmt.Sprintf("%d arguments", n)
+	}
+	var takes string
+	switch {
+	case most == 0:
+		takes = "no arguments"
+	case most == least:
+		takes = number(least)
+	case most == anyNumber:
+		takes = "at least " + number(least)
+	case least == 0:
+		takes = "at most " + number(most)
+	default:
+		takes = fmt.Sprintf("%d to %s", least, number(most))
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		return usageError("%s takes %s, not %d", cmd.CommandPath(), takes, len(args)).withHint("usage: %s", cmd.UseLine())
+	}
+}
+
+// wrongCall returns an error found before a command began to work.
+func wrongCall(cmd *cobra.Command, err error) error {
+	if _, ok := errors.AsType[*exitError](err); ok {
+		return err
+	}
+	return seeHelp(cmd, usageError("%w", err))
+}
+
+// singleDash are the flags that a user of Nomad is used to write with one dash.
+var singleDash = append([]string{
+	"var", "var-file", "check", "recursive", "task", "job", "tail", "stderr", "stdout", "address", "meta", "purge", "detach", "no-shutdown-delay", "http-auth",
+}, clusterFlags...)
+
+// nomadSpelling lets flags be written with one dash where a user of Nomad is
+// used to it. What a command that is to be executed may be given stays as it
+// is: all that follows "--" or, of exec, a word that is no flag's value.
+func nomadSpelling(args []string) []string {
+	out := slices.Clone(args)
+	executes := false
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if executes && !strings.HasPrefix(arg, "-") && (!strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=")) {
+			break
+		}
+		executes = executes || arg == "exec"
+		name, _, _ := strings.Cut(arg, "=")
+		if flag, ok := strings.CutPrefix(name, "-"); ok && slices.Contains(singleDash, flag) {
+			out[i] = "-" + arg
+		}
+	}
+	return out
+}

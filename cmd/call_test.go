@@ -1,0 +1,74 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"taskrun/cmd/ui"
+	"taskrun/drivers"
+)
+
+// A wrong call is explained in words of taskrun, with what to do instead.
+func TestWrongCalls(t *testing.T) {
+	t.Parallel()
+	for call, want := range map[string]string{
+		"sto":                              `unknown command "sto"` + "\n" + `did you mean "stop"?`,
+		"top":                              `unknown command "top"` + "\n" + `use: taskrun stats`,
+		"kill web":                         `unknown command "kill"` + "\n" + `use: taskrun stop --kill`,
+		"xyzzy":                            "see: taskrun --help",
+		"up --dry-run x.hcl":               "unknown flag: --dry-run\nto do a dry run: taskrun rehearse",
+		"run --dry-run x.hcl":              "to do a dry run: taskrun rehearse",
+		"ps --json":                        "unknown flag: --json\nfor JSON: --output json",
+		"up --fail-fsat x.hcl":             "unknown flag: --fail-fsat\ndid you mean --fail-fast?",
+		"up --rehears x.hcl":               "see: taskrun up --help", // no hidden flag is suggested
+		"stats -it web":                    "-i and -t are for taskrun exec and taskrun action",
+		"ps -z":                            "unknown shorthand flag: 'z' in -z\nsee: taskrun ps --help",
+		"ps --address":                     "flag needs an argument: --address\nsee: taskrun ps --help",
+		"scale web":                        "taskrun scale takes 2 to 3 arguments, not 1\nusage: taskrun scale JOB [GROUP] COUNT",
+		"signal":                           "taskrun signal takes 2 arguments, not 0",
+		"dispatch":                         "taskrun dispatch takes 1 argument, not 0",
+		"restart":                          "taskrun restart takes at least 1 argument, not 0",
+		"down a b":                         "taskrun stop takes at most 1 argument, not 2",
+		"version 1":                        "taskrun version takes no arguments, not 1",
+		"logs --tail x":                    `cannot use --tail: "x" is not a whole number`,
+		"logs --tail 99999999999999999999": `cannot use --tail: "99999999999999999999" is out of range`,
+		"up --timeout 10":                  `cannot use --timeout: "10" is not a duration, such as 30s or 5m`,
+		"up --fail-fast=maybe":             `cannot use --fail-fast: "maybe" is not true or false`,
+		"up --max-allocs=0":                `cannot use --max-allocs: "0" is not a number from 1 to 2147483647`,
+		"ps --config jobs.ini":             `cannot read config file "jobs.ini": its name has to end in .hcl, .toml, .yaml, .yml or .json`,
+		"clean --all --volumes":            "cannot ask whether to remove the volumes in",
+	} {
+		t.Run(call, func(t *testing.T) {
+			t.Parallel()
+			streams, _, errs := ui.Test()
+			dir := t.TempDir()
+			streams.Env = func(name string) string {
+				return map[string]string{"XDG_RUNTIME_DIR": dir, "XDG_STATE_HOME": dir}[name]
+			}
+			a := &app{streams: streams, color: ui.ColorAuto, drivers: func() map[string]drivers.Driver { return nil }}
+			code := a.run(t.Context(), strings.Fields(call))
+			if got := errs.String(); !strings.Contains(got, want) || !strings.HasPrefix(got, "taskrun: ") || strings.Contains(got, "strconv") {
+				t.Errorf("it says %q, want %q", got, want)
+			}
+			if code != exitUsage {
+				t.Errorf("exit code %d", code)
+			}
+		})
+	}
+}
+
+// Volumes go only after a yes.
+func TestCleanAsksBeforeItRemovesVolumes(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]int{"yes\n": exitOK, "Y\n": exitOK, "no\n": exitFailed, "\n": exitFailed, "": exitFailed} {
+		streams, _, errs := ui.Test()
+		streams.In, streams.InTerm, streams.ErrTerm = strings.NewReader(answer), true, true
+		dir := t.TempDir()
+		streams.Env = func(string) string { return dir }
+		a := &app{streams: streams, color: ui.ColorNever, drivers: func() map[string]drivers.Driver { return nil }}
+		err := runClean(t.Context(), a, cleanOptions{mode: ui.Plain, all: true, volumes: true, dataDir: dir})
+		if exitCode(err) != want || !strings.Contains(errs.String(), "remove the volumes in "+dir) {
+			t.Errorf("%q: %v, after %q", answer, err, errs)
+		}
+	}
+}
