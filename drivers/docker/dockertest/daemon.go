@@ -166,10 +166,7 @@ func (d *Daemon) Close() error {
 // Containers returns the names of all containers.
 func (d *Daemon) Containers() (names []string, err error) {
 	err = d.with(func(ctx context.Context, cli *client.Client) error {
-		list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true})
-		for _, c := range list.Items {
-			names = append(names, c.Names...)
-		}
+		names, err = namesOf(ctx, cli, "")
 		return err
 	})
 	return names, err
@@ -178,10 +175,10 @@ func (d *Daemon) Containers() (names []string, err error) {
 // RemoveContainers removes all containers, as somebody might by hand.
 func (d *Daemon) RemoveContainers() error {
 	return d.with(func(ctx context.Context, cli *client.Client) error {
-		list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true})
+		names, err := namesOf(ctx, cli, "")
 		errs := []error{err}
-		for _, c := range list.Items {
-			_, err := cli.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true})
+		for _, name := range names {
+			_, err := cli.ContainerRemove(ctx, name, client.ContainerRemoveOptions{Force: true})
 			errs = append(errs, err)
 		}
 		return errors.Join(errs...)

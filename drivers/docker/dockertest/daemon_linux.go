@@ -1,7 +1,6 @@
 package dockertest
 
 import (
-	"bufio"
 	"errors"
 	"os"
 	"slices"
@@ -14,16 +13,15 @@ func apart() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Setsid: true}
 }
 
-// unmount unmounts all that an engine has left mounted below a directory.
+// unmount unmounts everything that an engine has left mounted below a directory.
 func unmount(dir string) error {
-	f, err := os.Open("/proc/self/mounts")
+	text, err := os.ReadFile("/proc/self/mounts")
 	if err != nil {
 		return err
 	}
-	defer f.Close()
 	var mounts []string
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if fields := strings.Fields(lines.Text()); len(fields) > 1 && strings.HasPrefix(fields[1], dir+"/") {
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && strings.HasPrefix(fields[1], dir+"/") {
 			mounts = append(mounts, fields[1])
 		}
 	}

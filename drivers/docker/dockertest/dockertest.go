@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -64,17 +65,47 @@ var Engine = sync.OnceValues(func() (*client.Client, error) {
 	return cli, importBusybox(ctx, cli)
 })
 
-// busyboxLayer is the tar of a root directory with the machine's own busybox,
-// and a mark by which it differs from others.
+// busyboxLayer returns the tar of a root directory with the machine's own busybox
+// and little else. The mark distinguishes it from others.
 func busyboxLayer(ctx context.Context, mark string) (io.Reader, error) {
 	path, err := exec.LookPath("busybox")
 	if err != nil {
 		return nil, fmt.Errorf("install busybox-static: %w", err)
 	}
-	if dynamic, err := isDynamic(path); err != nil || dynamic {
+	program, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := elf.NewFile(bytes.NewReader(program))
+	if err != nil || slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		return nil, errors.Join(fmt.Errorf("%s is not static: install busybox-static", path), err)
 	}
-	return rootFS(ctx, path, mark)
+	commands, err := exec.CommandContext(ctx, path, "--list").Output()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	add := func(h tar.Header, content []byte) {
+		h.Size = int64(len(content))
+		headerErr := w.WriteHeader(&h)
+		_, writeErr := w.Write(content)
+		err = errors.Join(err, headerErr, writeErr)
+	}
+	for _, dir := range []string{"bin/", "etc/", "tmp/"} {
+		add(tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o1777}, nil)
+	}
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/passwd", Mode: 0o644},
+		[]byte("root:x:0:0:root:/:/bin/sh\nworker:x:1234:1234:worker:/tmp:/bin/sh\n"))
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/group", Mode: 0o644}, []byte("root:x:0:\nworker:x:1234:\naudio:x:29:\n"))
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/mark", Mode: 0o644}, []byte(mark))
+	add(tar.Header{Typeflag: tar.TypeReg, Name: "bin/busybox", Mode: 0o755}, program)
+	for command := range bytes.FieldsSeq(commands) {
+		if string(command) != "busybox" {
+			add(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + string(command), Linkname: "busybox", Mode: 0o777}, nil)
+		}
+	}
+	return &b, errors.Join(err, w.Close())
 }
 
 // importBusybox makes the Image.
@@ -97,55 +128,6 @@ func Import(ctx context.Context, cli *client.Client, name string, changes ...str
 	defer done.Close()
 	_, err = io.Copy(io.Discard, done)
 	return err
-}
-
-func isDynamic(path string) (bool, error) {
-	f, err := elf.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_INTERP {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-// rootFS is the tar of a root directory with busybox and little else.
-func rootFS(ctx context.Context, busybox, mark string) (io.Reader, error) {
-	program, err := os.ReadFile(busybox)
-	if err != nil {
-		return nil, err
-	}
-	commands, err := exec.CommandContext(ctx, busybox, "--list").Output()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	w := tar.NewWriter(&b)
-	add := func(h tar.Header, content []byte) {
-		h.Size = int64(len(content))
-		err = errors.Join(err, w.WriteHeader(&h))
-		if _, writeErr := w.Write(content); writeErr != nil {
-			err = errors.Join(err, writeErr)
-		}
-	}
-	for _, dir := range []string{"bin/", "etc/", "tmp/"} {
-		add(tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o1777}, nil)
-	}
-	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/passwd", Mode: 0o644},
-		[]byte("root:x:0:0:root:/:/bin/sh\nworker:x:1234:1234:worker:/tmp:/bin/sh\n"))
-	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/group", Mode: 0o644}, []byte("root:x:0:\nworker:x:1234:\naudio:x:29:\n"))
-	add(tar.Header{Typeflag: tar.TypeReg, Name: "etc/mark", Mode: 0o644}, []byte(mark))
-	add(tar.Header{Typeflag: tar.TypeReg, Name: "bin/busybox", Mode: 0o755}, program)
-	for command := range bytes.FieldsSeq(commands) {
-		if string(command) != "busybox" {
-			add(tar.Header{Typeflag: tar.TypeSymlink, Name: "bin/" + string(command), Linkname: "busybox", Mode: 0o777}, nil)
-		}
-	}
-	return &b, errors.Join(err, w.Close())
 }
 
 // TimeOf returns when a container wrote a line, in nanoseconds since 1970, as
@@ -172,21 +154,24 @@ func TimeOf(t testing.TB, logs io.Reader, line string) string {
 
 // Left returns the names of the containers that belong to allocations below a
 // directory.
-func Left(dir string) (names []string, err error) {
+func Left(dir string) ([]string, error) {
 	cli, err := Engine()
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
+	return namesOf(ctx, cli, dir+"/")
+}
+
+// namesOf returns the names of the containers with an allocation directory that
+// has a prefix.
+func namesOf(ctx context.Context, cli *client.Client, prefix string) (names []string, err error) {
 	list, err := cli.ContainerList(ctx, client.ContainerListOptions{All: true})
-	if err != nil {
-		return nil, err
-	}
 	for _, c := range list.Items {
-		if strings.HasPrefix(c.Labels["taskrun.alloc_dir"], dir+"/") {
+		if strings.HasPrefix(c.Labels["taskrun.alloc_dir"], prefix) {
 			names = append(names, c.Names...)
 		}
 	}
-	return names, nil
+	return names, err
 }

@@ -103,7 +103,7 @@ func (b *Builder) hostConfig(cfg *drivers.TaskConfig, c *Config) (*container.Hos
 		ShmSize:        c.ShmSize,
 		StorageOpt:     c.StorageOpt,
 		Sysctls:        merge(c.Sysctl),
-		LogConfig:      logConfig(c.Logging, b.Options.logging()),
+		LogConfig:      b.logConfig(c.Logging),
 	}
 	if c.Init {
 		host.Init = &c.Init
@@ -121,17 +121,15 @@ func (b *Builder) hostConfig(cfg *drivers.TaskConfig, c *Config) (*container.Hos
 	return host, nil
 }
 
-// logConfig returns where the engine keeps the output besides taskrun. By
-// default that is a small file, which is read after this program was killed.
-func logConfig(task, plugin *Logging) container.LogConfig {
-	for _, c := range []*Logging{task, plugin} {
-		if c == nil {
-			continue
-		}
-		log := container.LogConfig{Type: cmp.Or(c.Type, c.Driver), Config: merge(c.Config)}
-		if log.Type != "" || log.Config != nil {
-			return log
-		}
+// logConfig returns where the engine keeps the output besides taskrun: by the
+// task, by the driver's options, or in a small file, which is read after this
+// program was killed.
+func (b *Builder) logConfig(c *Logging) container.LogConfig {
+	if c != nil && (cmp.Or(c.Type, c.Driver) != "" || len(c.Config) > 0) {
+		return container.LogConfig{Type: cmp.Or(c.Type, c.Driver), Config: merge(c.Config)}
+	}
+	if o := b.Options.Logging; o != nil && (o.Type != "" || o.Config != nil) {
+		return container.LogConfig{Type: o.Type, Config: o.Config}
 	}
 	return container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
 }
@@ -148,18 +146,6 @@ func (o *Options) Mute(log container.LogConfig) bool {
 	}
 	disabled, _ := strconv.ParseBool(log.Config["cache-disabled"]) // the engine refuses other text
 	return disabled || o.DisableLogCollection
-}
-
-// logging returns the block logging as a task would write it; nil for none.
-func (o *Options) logging() *Logging {
-	if o.Logging == nil {
-		return nil
-	}
-	c := &Logging{Type: o.Logging.Type}
-	if o.Logging.Config != nil {
-		c.Config = []map[string]string{o.Logging.Config}
-	}
-	return c
 }
 
 // extraLabels returns the labels of a task that match extra_labels.

@@ -180,11 +180,12 @@ func TestLogging(t *testing.T) {
 	t.Parallel()
 	standard := container.LogConfig{Type: "json-file", Config: map[string]string{"max-file": "2", "max-size": "2m"}}
 	size := []map[string]string{{"max-size": "1m"}}
-	local := &Logging{Type: "local", Config: size}
+	local := &LogOptions{Type: "local", Config: size[0]}
 	for _, c := range []struct {
-		task, plugin *Logging
-		want         container.LogConfig
-		mute         bool
+		task   *Logging
+		plugin *LogOptions
+		want   container.LogConfig
+		mute   bool
 	}{
 		{want: standard},
 		{task: &Logging{}, want: standard},
@@ -193,7 +194,7 @@ func TestLogging(t *testing.T) {
 		{task: &Logging{Config: size}, want: container.LogConfig{Config: size[0]}}, // the engine's own type
 		{task: &Logging{Driver: "syslog"}, want: container.LogConfig{Type: "syslog"}},
 		{task: &Logging{Type: "none", Driver: "local"}, want: container.LogConfig{Type: "none"}, mute: true},
-		{plugin: &Logging{Type: "none"}, want: container.LogConfig{Type: "none"}, mute: true},
+		{plugin: &LogOptions{Type: "none"}, want: container.LogConfig{Type: "none"}, mute: true},
 		{
 			task: &Logging{Type: "gelf", Config: []map[string]string{{"cache-disabled": "true"}}},
 			want: container.LogConfig{Type: "gelf", Config: map[string]string{"cache-disabled": "true"}}, mute: true,
@@ -203,7 +204,7 @@ func TestLogging(t *testing.T) {
 			want: container.LogConfig{Type: "local", Config: map[string]string{"cache-disabled": "true"}},
 		},
 	} {
-		got := logConfig(c.task, c.plugin)
+		got := (&Builder{Options: &Options{Logging: c.plugin}}).logConfig(c.task)
 		if diff := cmp.Diff(c.want, got); diff != "" || new(Options).Mute(got) != c.mute {
 			t.Errorf("%+v, %+v: mute %t (-want +got):\n%s", c.task, c.plugin, new(Options).Mute(got), diff)
 		}

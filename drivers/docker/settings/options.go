@@ -40,12 +40,9 @@ type Options struct {
 		SELinuxLabel string `cty:"selinuxlabel"`
 	} `cty:"volumes"`
 
-	ExtraLabels          []string `cty:"extra_labels"`
-	DisableLogCollection bool     `cty:"disable_log_collection"`
-	Logging              *struct {
-		Type   string            `cty:"type"`
-		Config map[string]string `cty:"config"`
-	} `cty:"logging"`
+	ExtraLabels          []string    `cty:"extra_labels"`
+	DisableLogCollection bool        `cty:"disable_log_collection"`
+	Logging              *LogOptions `cty:"logging"`
 
 	// The following have no effect; see Unheeded.
 	GC struct {
@@ -68,6 +65,12 @@ type Options struct {
 type AuthOptions struct {
 	Config string `cty:"config"` // path of a file like the docker command's
 	Helper string `cty:"helper"` // for all registries
+}
+
+// LogOptions are the logging of tasks without a block of their own.
+type LogOptions struct {
+	Type   string            `cty:"type"`
+	Config map[string]string `cty:"config"`
 }
 
 // Defaults returns the options of a driver that is not configured.
