@@ -4,23 +4,24 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// Captured is how many bytes of a command's output are kept, the last ones.
+// Captured is how many bytes of a command's output Capture keeps, the last ones.
 const Captured = 4096
 
-// Execer is a driver that can run a command in a running task and capture its
-// output, without being a StreamExecer. Whoever runs a command calls Capture.
+// Execer is a driver with its own way to run a command in a running task and
+// capture the output. Callers use Capture.
 type Execer interface {
-	// ExecTask does what Capture says.
+	// ExecTask implements Capture.
 	ExecTask(ctx context.Context, id string, cmd []string) (*ExecTaskResult, error)
 }
 
-// ExecTaskResult is what a command in a task did.
+// ExecTaskResult is the result of a command in a task.
 type ExecTaskResult struct {
-	Stdout []byte // its last bytes; also those of stderr where the driver mixes the two
+	Stdout []byte // the last bytes; with those of stderr if the driver mixes them
 	Stderr []byte
 	ExitResult
 }
@@ -35,10 +36,10 @@ func CanCapture(d Driver) bool {
 }
 
 // Capture runs a command with the environment, directory and user of a running
-// task, without input, as script checks and change scripts need it, and returns
-// when it has ended. A code other than 0 is no error, nor is it one when ctx
-// ends first: then the command is killed, and the Err of the result says so.
-// Errors: ErrTaskNotFound, ErrExecNotSupported, a command that is empty.
+// task, without input, and returns when it has ended. Script checks and change
+// scripts use it. An exit code other than 0 is no error. If ctx ends first, the
+// command is killed, and the result has an Err. Errors: ErrTaskNotFound,
+// ErrExecNotSupported, an empty command.
 func Capture(ctx context.Context, d Driver, id string, cmd []string) (*ExecTaskResult, error) {
 	if len(cmd) == 0 {
 		return nil, errors.New("command is not present")
@@ -64,7 +65,7 @@ func Capture(ctx context.Context, d Driver, id string, cmd []string) (*ExecTaskR
 	}
 }
 
-// tail keeps the last bytes that are written. Two streams may share one.
+// tail keeps the last bytes of a stream, or of two that share it.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte
@@ -75,14 +76,8 @@ var _ io.Writer = (*tail)(nil)
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(p) >= Captured {
-		t.kept = append(t.kept[:0], p[len(p)-Captured:]...)
-		return len(p), nil
-	}
-	if over := len(t.kept) + len(p) - Captured; over > 0 {
-		t.kept = t.kept[:copy(t.kept, t.kept[over:])]
-	}
 	t.kept = append(t.kept, p...)
+	t.kept = slices.Delete(t.kept, 0, max(0, len(t.kept)-Captured))
 	return len(p), nil
 }
 

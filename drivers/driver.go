@@ -32,58 +32,58 @@ import (
 
 // Driver starts, watches and stops tasks of one kind.
 type Driver interface {
-	// Info names the driver as job files do, e.g. "raw_exec".
+	// Info returns the name of the driver in job files, e.g. "raw_exec".
 	Info() Info
 
 	// TaskConfigSchema describes the task's config block. It is constant.
 	TaskConfigSchema() hcldec.Spec
 
-	// Capabilities tells what the driver can do. It is constant once the
+	// Capabilities returns properties of the driver. They are constant once the
 	// driver has its options.
 	Capabilities() Capabilities
 
-	// Fingerprint sends the driver's health: a first value at once, then one
-	// on every change, until ctx ends, when the channel is closed. A channel
-	// that is closed earlier is opened again, see Follow.
+	// Fingerprint sends the driver's health: a first value at once, then one on
+	// every change, until ctx ends. Then the channel is closed. If it is closed
+	// earlier, Follow opens another one.
 	Fingerprint(ctx context.Context) (<-chan Fingerprint, error)
 
-	// StartTask starts a task and registers it under cfg.ID, which must be
-	// new. On error nothing is left behind; the error is fatal for the task
-	// unless IsRecoverable says otherwise. The network may be nil. ctx ends
-	// only when the run is torn down at once, not when the task is stopped: see
-	// TaskConfig.Unwanted.
+	// StartTask starts a task and registers it under cfg.ID, which must be new.
+	// On error nothing is left behind, and the task has failed unless
+	// IsRecoverable reports true. The network may be nil. ctx ends only when the
+	// run is torn down at once. When the task is stopped, TaskConfig.Unwanted is
+	// closed.
 	StartTask(ctx context.Context, cfg *TaskConfig) (*TaskHandle, *Network, error)
 
 	// WaitTask returns at once a channel that gets one result when the task
-	// ends, and is then closed. It may be called many times, also after the
-	// end, until DestroyTask. When ctx ends first the channel is closed
-	// without a value. Unknown tasks: ErrTaskNotFound.
+	// ends, and is then closed. It may be called many times, even after the end,
+	// until DestroyTask. If ctx ends first, the channel is closed without a
+	// value. Unknown tasks: ErrTaskNotFound.
 	WaitTask(ctx context.Context, id string) (<-chan *ExitResult, error)
 
 	// StopTask sends signal (Nomad's name, e.g. "SIGINT"; empty means SIGINT)
-	// to the task, waits for its end up to timeout, then kills it with all
-	// that it started, and returns when it is dead. A timeout of 0 kills at
-	// once. A task that has ended is no error; the task stays registered.
-	// When ctx ends during the wait the rest of the timeout is forgone.
+	// to the task, waits for its end up to timeout, then kills it with all its
+	// processes, and returns when it is dead. A timeout of 0 kills at once. A
+	// task that has ended is no error; it stays registered. The end of ctx cuts
+	// the timeout short.
 	StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error
 
-	// DestroyTask forgets a task and removes what is left of it. A running
-	// task is an error unless force is set, which kills it first.
+	// DestroyTask forgets a task and removes what is left of it. A running task
+	// is an error unless force is set. Then it is killed first.
 	DestroyTask(id string, force bool) error
 
-	// InspectTask returns what is known of a task.
+	// InspectTask returns the status of a task.
 	InspectTask(id string) (*TaskStatus, error)
 }
 
 // Signaler is a driver that can send a signal to a running task.
 type Signaler interface {
-	// SignalTask sends the signal with Nomad's name, e.g. "SIGHUP". An
-	// unknown name is an error and nothing is sent.
+	// SignalTask sends the signal with Nomad's name, e.g. "SIGHUP". An unknown
+	// name is an error.
 	SignalTask(id string, signal string) error
 }
 
-// Shutdowner is a driver with something to clean up at the end of the run,
-// when every task was destroyed.
+// Shutdowner is a driver that cleans up at the end of the run, when every task
+// was destroyed.
 type Shutdowner interface {
 	// Shutdown removes what tasks of this run may have left behind, such as
 	// processes that moved to another session, and returns their number.
@@ -95,8 +95,7 @@ type Info struct {
 	Name string // in job files
 }
 
-// FSIsolation tells how a task's view of the file system differs from the
-// host's.
+// FSIsolation is how a task's view of the file system differs from the host's.
 type FSIsolation string
 
 // The isolations of Nomad's drivers.

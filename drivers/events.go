@@ -14,16 +14,15 @@ type EventSource interface {
 	TaskEvents(ctx context.Context) (<-chan TaskEvent, error)
 }
 
-// TaskEvent is something that happened to a task. It becomes an event of the
-// task with the type "Driver", unless it is a Progress.
+// TaskEvent is an event of a task, with the type "Driver", or a Progress.
 type TaskEvent struct {
 	AllocID     string
 	TaskName    string
-	TaskID      string // as in TaskConfig; may be empty while the task is made
+	TaskID      string // as in TaskConfig; may be empty before the start
 	Timestamp   time.Time
 	Message     string
-	Annotations map[string]string // become details of the event
-	Err         error             // what went wrong, if anything did
+	Annotations map[string]string // details of the event
+	Err         error             // nil unless something failed
 
 	// Progress, if set, is for live views only.
 	Progress *Progress
@@ -34,5 +33,5 @@ type Progress struct {
 	What        string // is downloaded; a later Progress of the same replaces this one
 	Done, Total int64  // bytes; Total is 0 or less while it is not known
 	Detail      string // such as "2 of 5 layers"; may be empty
-	Over        bool   // it has ended, one way or the other
+	Over        bool   // it succeeded or failed
 }

@@ -8,18 +8,17 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// ExecOptions is a command that is to run in a task, with its streams.
+// ExecOptions are a command to run in a task and its streams.
 type ExecOptions struct {
 	Command []string
-	Tty     bool // run it in a terminal of its own, with stdout and stderr as one
+	Tty     bool // run it in its own terminal, with stdout and stderr as one
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Stderr  io.Writer // not written to with Tty; may be the same as Stdout
-	// Resize brings the sizes of the terminal; nil without Tty. The first one
-	// usually follows at once.
+	// Resize receives the sizes of the terminal, usually the first one at once;
+	// nil without Tty.
 	Resize <-chan api.TerminalSize
-	// Term is the kind of the user's terminal, for the variable TERM; empty
-	// when it is not known, and without Tty.
+	// Term is the value of TERM; empty if unknown, and without Tty.
 	Term string
 }
 
@@ -27,18 +26,17 @@ type ExecOptions struct {
 // streams.
 type StreamExecer interface {
 	// ExecTaskStreaming runs a command with the task's environment, directory
-	// and user, and returns when it has ended and its output is written. The
-	// end of Stdin closes the command's own. When ctx ends, or the task does,
-	// the command is killed with all that it started. Unknown tasks:
-	// ErrTaskNotFound.
+	// and user, and returns when it has ended and its output is written. The end
+	// of Stdin closes the command's stdin. When ctx or the task ends, the command
+	// is killed with all its processes. Unknown tasks: ErrTaskNotFound.
 	ExecTaskStreaming(ctx context.Context, id string, opts *ExecOptions) (*ExitResult, error)
 }
 
-// ErrExecNotSupported is the error of a driver that runs no commands in tasks.
+// ErrExecNotSupported is returned for a driver that runs no commands in tasks.
 var ErrExecNotSupported = errors.New("task driver does not support exec")
 
-// ExecTask runs a command in a task of any driver. When ctx ends before the
-// command, the error is its cause.
+// ExecTask runs a command in a task of any driver. If ctx ends before the command,
+// the error is the cause.
 func ExecTask(ctx context.Context, d Driver, id string, opts *ExecOptions) (*ExitResult, error) {
 	if len(opts.Command) == 0 {
 		return nil, errors.New("command is not present")

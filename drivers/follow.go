@@ -2,20 +2,21 @@ package drivers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// How long Follow waits before it opens a stream again: the first time, and at
-// most, as Nomad does.
+// firstPause and maxPause bound how long Follow waits before it opens a stream
+// again, as in Nomad.
 const (
 	firstPause = 5 * time.Second
 	maxPause   = 2 * time.Minute
 )
 
-// Follow hands every fingerprint of a driver to report, until ctx ends. A
-// stream that ends or cannot be opened is opened again after a pause, which
-// doubles as long as nothing comes of it; meanwhile the driver is unhealthy.
+// Follow calls report with every fingerprint of a driver, until ctx ends. If a
+// stream ends or cannot be opened, the driver is unhealthy, and Follow opens
+// another one after a pause, which doubles until a fingerprint arrives.
 func Follow(ctx context.Context, d Driver, report func(Fingerprint)) {
 	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		ch, err := d.Fingerprint(ctx)
@@ -24,7 +25,7 @@ func Follow(ctx context.Context, d Driver, report func(Fingerprint)) {
 				report(f)
 				pause = firstPause
 			}
-			err = fmt.Errorf("it has stopped telling")
+			err = errors.New("the driver stopped reporting it")
 		}
 		if ctx.Err() != nil {
 			return

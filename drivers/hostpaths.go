@@ -1,19 +1,19 @@
 package drivers
 
-// HostPathUser is a driver whose tasks may ask for paths of this machine.
+// HostPathUser is a driver whose tasks may mount paths of this machine.
 type HostPathUser interface {
-	// HostPaths returns the paths that a config block asks for, as they are
-	// written there.
+	// HostPaths returns the paths of this machine in a config block, as they are
+	// written.
 	HostPaths(config map[string]any) []HostPath
 
-	// SetHostPaths has find say what a task gets for a path of this machine;
-	// "" is nothing at all. Without it tasks get the path itself. It comes
-	// before any task starts.
+	// SetHostPaths sets the function that returns what to mount for a path; "" is
+	// nothing. By default tasks get the path itself. It is called before any task
+	// starts.
 	SetHostPaths(find func(path string) (string, error))
 }
 
 // HostPath is a path of this machine in a config block.
 type HostPath struct {
-	Option string // that has it
+	Option string // where it is written
 	Path   string
 }

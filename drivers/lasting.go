@@ -2,33 +2,31 @@ package drivers
 
 import "context"
 
-// Lasting is a driver whose tasks live on when the program that started them is
-// killed, since they are no processes of it.
+// Lasting is a driver whose tasks outlive the program that started them, since
+// they are not its processes.
 type Lasting interface {
-	// OnUse has tell called once, before the first task starts, with a line by
-	// which CleanUp finds all that this driver starts. It comes before any
-	// other method but SetConfig.
+	// OnUse has the driver call tell once, before the first task starts, with a
+	// line for CleanUp. It is called before any other method but SetConfig.
 	OnUse(tell func(ref string))
 
-	// CleanUp removes what the driver of a program that is gone has left, by
-	// the line that it told. When nothing is left it does nothing. It may be
-	// called in any program, without any other method before it.
+	// CleanUp removes everything that a driver in another program left behind, by
+	// its line. It may be called without any other method before it.
 	CleanUp(ctx context.Context, ref string) error
 }
 
-// Leftover is something that a driver made for an allocation, in this program
-// or in one that may be gone.
+// Leftover is something that a driver made for an allocation, in this program or
+// an earlier one.
 type Leftover struct {
 	ID       string // the driver's own
 	Name     string // for people
-	AllocDir string // whose run is locked as long as somebody needs it
+	AllocDir string // its run is locked while the run needs it
 }
 
-// Finder is a driver that finds whatever it has ever made and not removed, also
-// what nobody cleaned up after, as when the machine lost its power.
+// Finder is a driver that finds everything it has made and not removed, even
+// after a power failure.
 type Finder interface {
-	// Leftovers returns all there is, of runs that live too.
+	// Leftovers returns everything, including that of live runs.
 	Leftovers(ctx context.Context) ([]Leftover, error)
-	// RemoveLeftover removes one. One that is gone is no error.
+	// RemoveLeftover removes a leftover. A missing one is no error.
 	RemoveLeftover(ctx context.Context, l Leftover) error
 }

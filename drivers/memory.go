@@ -1,12 +1,11 @@
 package drivers
 
-// MemoryEnforcer is a driver that can hold tasks to their memory limits. Until
-// it is told to they are only measured.
+// MemoryEnforcer is a driver that can enforce the memory limits of tasks. By
+// default it may only measure them.
 type MemoryEnforcer interface {
-	// EnforceMemory has the system kill a task, from its start on, that needs
-	// more memory than Resources.MemoryLimitBytes. It is called at most once,
-	// before any task is started. The error says what is missing for that on
-	// this machine.
+	// EnforceMemory has the system kill a task that needs more memory than
+	// Resources.MemoryLimitBytes. It is called at most once, before any task
+	// starts. The error says what this machine lacks.
 	EnforceMemory() error
 
 	// EnforcesMemory reports whether limits are enforced.

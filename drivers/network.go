@@ -6,20 +6,20 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// DNS is how a task resolves names, instead of as the host does.
+// DNS is how a task resolves names, in place of the host's way.
 type DNS struct {
 	Servers  []string
 	Searches []string
 	Options  []string
 }
 
-// NetworkManager is a driver that makes the network of a group itself, since
-// its tasks can only join one that it has made.
+// NetworkManager is a driver that makes the network of a group, since its tasks
+// can join no other.
 type NetworkManager interface {
 	// CreateNetwork makes a network for the tasks of an allocation. On error
 	// nothing is left behind.
 	CreateNetwork(ctx context.Context, req *NetworkRequest) (*NetworkIsolation, error)
-	// DestroyNetwork removes it. One that is gone is no error.
+	// DestroyNetwork removes a network. A missing one is no error.
 	DestroyNetwork(ctx context.Context, network *NetworkIsolation) error
 }
 
@@ -30,15 +30,15 @@ type NetworkRequest struct {
 	Mode     string         // bridge or none
 	Hostname string         // empty: any
 	DNS      *DNS           // nil: as the host
-	Ports    []taskenv.Port // that the host hands on
+	Ports    []taskenv.Port // forwarded by the host
 }
 
 // NetworkIsolation is a network that the tasks of an allocation share.
 type NetworkIsolation struct {
-	Driver    string // that made it
+	Driver    string // by name
 	ID        string // the driver's own
 	Interface string // inside; empty with none
 	IP        string // likewise
-	Gateway   string // likewise: the machine as seen from inside
+	Gateway   string // likewise: the machine, from inside
 	Hostname  string
 }

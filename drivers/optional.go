@@ -11,43 +11,40 @@ type Configurable interface {
 	// ConfigSchema describes the options. It is constant.
 	ConfigSchema() hcldec.Spec
 
-	// SetConfig takes the options, decoded by ConfigSchema; what was left out
-	// is null. It is called at most once, before any other method but Info,
-	// ConfigSchema and TaskConfigSchema; without it every option has its
-	// default. After an error the driver must not be used. The error names
-	// the option.
+	// SetConfig takes the options, decoded by ConfigSchema; those that are not
+	// set are null. It is called at most once, before any other method but Info,
+	// ConfigSchema and TaskConfigSchema. After an error, which names the option,
+	// the driver must not be used.
 	SetConfig(config cty.Value) error
 }
 
-// Unheeder is a Configurable that knows options of Nomad's driver which have no
-// effect here.
+// Unheeder is a Configurable with options of Nomad's driver that have no effect
+// here.
 type Unheeder interface {
-	// Unheeded returns those among the options, which may be taken or not.
+	// Unheeded returns those among the options, valid or not.
 	Unheeded(config cty.Value) []Unheeded
 }
 
 // Unheeded is an option that has no effect.
 type Unheeded struct {
-	Option  string // its name, behind those of its blocks and dots
+	Option  string // such as "gc.image"
 	Instead string // what happens, in a few words
 }
 
-// Recoverer is a driver that can find a task again that it, or an earlier
-// instance of it in a process that is gone, has started.
+// Recoverer is a driver that can recover a task that it, or an earlier instance in
+// another process, has started.
 type Recoverer interface {
-	// RecoverTask registers the task of a handle again, under the ID that its
-	// Config has. A task that is registered and runs is no error, and stays as
-	// it is. One that cannot be found is ErrTaskNotFound, and not registered.
+	// RecoverTask registers the task of a handle again, under the ID in its
+	// Config. A task that is registered and running stays as it is. If the task
+	// cannot be found, the error is ErrTaskNotFound.
 	//
-	// A handle without DriverState means that a start was intended and nobody
-	// knows whether it happened: the driver looks for the task by what its
-	// Config says. It is registered if it was started, otherwise the error is
-	// ErrTaskNotFound, and it can be started.
+	// A handle without DriverState means that a start was intended and may have
+	// happened: the driver looks for the task by its Config. If it was not
+	// started, the error is ErrTaskNotFound, and it can be started.
 	RecoverTask(handle *TaskHandle) error
 }
 
-// Mount is a file or directory of the host that a task sees at a path of its
-// own.
+// Mount is a file or directory of the host at a path of the task.
 type Mount struct {
 	HostPath        string
 	TaskPath        string

@@ -2,12 +2,13 @@ package drivers
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 	"syscall"
 )
 
-// signals are the names that job files may use, exact and in upper case, as in
+// signals are the names in job files, in upper case; see
 // https://developer.hashicorp.com/nomad/docs/job-specification/task#kill_signal.
 var signals = map[string]syscall.Signal{
 	"SIGNULL": 0,
@@ -40,11 +41,4 @@ func ParseSignal(name string) (syscall.Signal, error) {
 }
 
 // SignalNames returns the names that ParseSignal knows, sorted.
-func SignalNames() []string {
-	names := make([]string, 0, len(signals))
-	for name := range signals {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func SignalNames() []string { return slices.Sorted(maps.Keys(signals)) }

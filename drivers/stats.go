@@ -8,27 +8,25 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// StatsCollector is a driver that can tell what a task uses.
+// StatsCollector is a driver that can measure what a task uses.
 type StatsCollector interface {
 	// TaskStats sends a first sample at once and then one every interval (0:
-	// Nomad's default, 1 s), until ctx or the task ends, when the channel is
-	// closed. A reader that is
-	// late misses samples; nobody waits for it. Unknown tasks: ErrTaskNotFound.
+	// Nomad's default, 1 s), until ctx or the task ends. Then the channel is
+	// closed. A slow reader misses samples. Unknown tasks: ErrTaskNotFound.
 	TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *TaskResourceUsage, error)
 }
 
-// TaskResourceUsage is a sample of what the processes of a task use, in the
-// shape of Nomad's API: together and, where the driver knows them, each by
-// itself. Memory is in bytes; CPU times are percent of one core, TotalTicks
-// MHz, ThrottledTime nanoseconds; Timestamp is nanoseconds since 1970. What the
-// driver has measured stands in Measured, all else is 0.
+// TaskResourceUsage is a sample of what the processes of a task use, as in Nomad's
+// API: together and, if the driver knows them, each by itself. Memory is in bytes;
+// CPU times are percent of one core, TotalTicks MHz, ThrottledTime nanoseconds;
+// Timestamp is nanoseconds since 1970. Values that are not in Measured are 0.
 type TaskResourceUsage struct {
 	api.TaskResourceUsage
-	Processes int // that run now
+	Processes int // now
 }
 
-// The names of what can be measured, as they stand in MemoryStats.Measured and
-// CpuStats.Measured. Clients show them, and nothing that is not there.
+// The names of measured values in MemoryStats.Measured and CpuStats.Measured.
+// Clients show no others.
 const (
 	MeasuredRSS            = "RSS"
 	MeasuredCache          = "Cache"
@@ -46,8 +44,8 @@ const (
 	MeasuredThrottledTime    = "Throttled Time"
 )
 
-// SumUsage adds up what several processes, or tasks, use. Measured is what any
-// of them has measured. Devices are not added up, but put in one list.
+// SumUsage adds up what several processes, or tasks, use. Measured is the union.
+// The stats of devices are put in one list.
 func SumUsage(usages ...*api.ResourceUsage) *api.ResourceUsage {
 	memory, cpu := &api.MemoryStats{}, &api.CpuStats{}
 	sum := &api.ResourceUsage{MemoryStats: memory, CpuStats: cpu}
@@ -76,7 +74,7 @@ func SumUsage(usages ...*api.ResourceUsage) *api.ResourceUsage {
 	return sum
 }
 
-// union appends what names lacks of more.
+// union appends the names of more that are not in names.
 func union(names, more []string) []string {
 	for _, name := range more {
 		if !slices.Contains(names, name) {

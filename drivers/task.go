@@ -11,21 +11,21 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TaskConfig is all that a driver needs to start a task.
+// TaskConfig is everything that a driver needs to start a task.
 type TaskConfig struct {
 	ID          string // <alloc id>/<task name>/<8 hex digits>, new for every start
 	AllocID     string
 	Namespace   string
 	JobName     string
 	JobID       string
-	ParentJobID string // of a job that was launched or dispatched; else empty
+	ParentJobID string // of a periodic or dispatched job; else empty
 	GroupName   string
 	Name        string // of the task
 	NodeID      string
 	NodeName    string
 
 	Env       map[string]string // the whole environment, interpolated
-	DeviceEnv map[string]string // the part of it that comes with the Devices
+	DeviceEnv map[string]string // the part of it that belongs to the Devices
 	User      string            // empty: the user that runs taskrun
 	Resources Resources
 	AllocDir  string // directory of the allocation
@@ -34,7 +34,7 @@ type TaskConfig struct {
 
 	Ports     []taskenv.Port    // of the group
 	TaskPorts []taskenv.Port    // of the task's deprecated network block
-	Network   *NetworkIsolation // that the task joins; nil: the host's, or one of its own
+	Network   *NetworkIsolation // that the task joins; nil: the host's, or its own
 	DNS       *DNS              // of the group; nil: as the host
 
 	// Config is the task's config block, interpolated and decoded against the
@@ -44,24 +44,23 @@ type TaskConfig struct {
 	// Output gives the task its stdout and stderr.
 	Output Output
 
-	// Unwanted is closed once the task is to be stopped. What takes its time
-	// before the start, such as a download, may then be given up with
-	// ErrUnwanted. It may be nil.
+	// Unwanted is closed once the task is to be stopped. A start may then be
+	// abandoned, for example during a download, with ErrUnwanted. It may be nil.
 	Unwanted <-chan struct{}
 }
 
-// TaskDir is the task's own directory, where a process starts by default.
+// TaskDir returns the task's own directory, where a process starts by default.
 func (c *TaskConfig) TaskDir() string { return filepath.Join(c.AllocDir, c.Name) }
 
-// Resources is what the task was granted.
+// Resources are those of the task.
 type Resources struct {
 	CPU         int   // MHz; those of the Cores, if there are any
-	Cores       []int // CPUs for the task alone, by number; nil: any
+	Cores       []int // numbers of CPUs for this task alone; nil: any
 	MemoryMB    int   // MiB, the reservation
 	MemoryMaxMB int   // MiB, the limit; 0: as MemoryMB; -1: none
 }
 
-// MemoryLimitBytes is the task's memory limit in bytes, 0 for none.
+// MemoryLimitBytes returns the task's memory limit in bytes, 0 for none.
 func (r Resources) MemoryLimitBytes() int64 {
 	if r.MemoryMaxMB < 0 {
 		return 0
@@ -69,17 +68,17 @@ func (r Resources) MemoryLimitBytes() int64 {
 	return int64(max(r.MemoryMB, r.MemoryMaxMB)) << 20
 }
 
-// Output opens a task's stdout and stderr. One of the two methods is called
-// once for every start, and what it returned is closed by the caller as soon
-// as the task has it (a process) or has ended (a writer).
+// Output opens a task's stdout and stderr. One of the two methods is called once
+// for every start. The caller closes files as soon as the process has them, and
+// writers when the task has ended.
 type Output interface {
 	// Files returns descriptors for a process to inherit.
 	Files() (stdout, stderr *os.File, err error)
-	// Writers returns writers in memory, for a task that is no process.
+	// Writers returns writers, for a task that is not a process.
 	Writers() (stdout, stderr io.WriteCloser, err error)
 }
 
-// TaskState is a task's state as its driver sees it.
+// TaskState is a task's state in its driver.
 type TaskState string
 
 // The states of a task in a driver.
@@ -108,15 +107,15 @@ type TaskStatus struct {
 	Attributes  map[string]string // e.g. "pid"
 }
 
-// ExitResult tells how a task ended.
+// ExitResult is how a task ended.
 type ExitResult struct {
 	ExitCode  int // 128+n when a process was killed by signal n
 	Signal    int // 0 for none
 	OOMKilled bool
-	Err       error // a failure of the driver, or an explanation
+	Err       error // of the driver, or an explanation
 
-	// PeakMemory is the most memory, in bytes, that the task was seen to have;
-	// 0 when unknown.
+	// PeakMemory is the largest memory, in bytes, that was measured; 0 if
+	// unknown.
 	PeakMemory int64
 }
 
@@ -125,10 +124,9 @@ func (r *ExitResult) Successful() bool {
 	return r.ExitCode == 0 && r.Signal == 0 && r.Err == nil
 }
 
-// Network is how a task can be reached when its driver gave it an address of
-// its own.
+// Network is the address of a task that its driver gave it.
 type Network struct {
 	IP            string
 	PortMap       map[string]int // port label → port inside the task
-	AutoAdvertise bool           // services use IP unless they say otherwise
+	AutoAdvertise bool           // services use IP by default
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net"
-	"strconv"
 	"time"
 
 	"github.com/moby/moby/client"
@@ -78,8 +77,8 @@ func (d *Driver) look(ctx context.Context) drivers.Fingerprint {
 		Attributes: map[string]string{
 			"driver.docker":                    "1",
 			"driver.docker.version":            version.Version,
-			"driver.docker.privileged.enabled": strconv.FormatBool(true),
-			"driver.docker.volumes.enabled":    strconv.FormatBool(true),
+			"driver.docker.privileged.enabled": "true",
+			"driver.docker.volumes.enabled":    "true",
 		},
 	}
 }

@@ -72,9 +72,6 @@ func (m mark) close() {
 
 // addTail appends text to a tail and returns the last whole lines.
 func addTail(tail, text []byte) []byte {
-	if whole := tailLength + 1; len(text) > whole {
-		tail, text = tail[:0], text[len(text)-whole:]
-	}
 	tail = append(tail, text...)
 	if over := len(tail) - tailLength; over > 0 {
 		end := bytes.IndexByte(tail[over:], '\n')
