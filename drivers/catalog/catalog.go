@@ -1,5 +1,5 @@
-// Package catalog lists the drivers of taskrun, and checks config blocks
-// against what they understand before anything runs.
+// Package catalog lists the drivers of taskrun, and checks config blocks against
+// their schemas before anything runs.
 package catalog
 
 import (

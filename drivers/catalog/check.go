@@ -24,7 +24,7 @@ func (c *check) report(p jobspec.Diagnostic) { c.diagnostics = append(c.diagnost
 
 // body checks a config block or a block in it.
 func (c *check) body(body map[string]any, known options, at jobspec.Path) {
-	meant := make(map[string]bool) // what misspelt names are likely to mean
+	meant := make(map[string]bool) // likely meanings of misspelled names
 	for _, name := range slices.Sorted(maps.Keys(body)) {
 		switch o, ok := known[name]; {
 		case !ok:
@@ -47,8 +47,8 @@ func (c *check) body(body map[string]any, known options, at jobspec.Path) {
 	}
 }
 
-// unknown reports an option that the driver does not have there, and returns
-// the one that is likely to be meant, or "".
+// unknown reports an unknown option, and returns the one that is probably meant,
+// or "".
 func (c *check) unknown(name string, known options, at jobspec.Path) (near string) {
 	where := ""
 	if at.Name() != "config" {
@@ -64,9 +64,9 @@ func (c *check) unknown(name string, known options, at jobspec.Path) (near strin
 	return near
 }
 
-// insteadOf says what to write in place of an unknown option.
+// insteadOf returns the remedy for an unknown option.
 func insteadOf(name, near string, known options) string {
-	const fewest = 20 // more would not be read
+	const fewest = 20 // a longer list is no help
 	switch {
 	case near != "":
 		return fmt.Sprintf("did you mean %q?", near)
@@ -101,7 +101,7 @@ func (c *check) attribute(value any, ty cty.Type, at jobspec.Path) {
 	}
 }
 
-// block checks what should be a block, or several.
+// block checks the value of a block, or of several.
 func (c *check) block(value any, o option, at jobspec.Path) {
 	if body, ok := value.(map[string]any); ok {
 		c.body(body, o.block, at)

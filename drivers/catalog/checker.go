@@ -8,24 +8,23 @@ import (
 	"taskrun/jobspec"
 )
 
-// A Checker checks config blocks. It keeps what it learns of drivers, for the
-// next task. It is not safe for concurrent use.
+// A Checker checks config blocks. It caches the options of drivers. It is not safe
+// for concurrent use.
 type Checker struct {
 	drivers map[string]drivers.Driver
-	options map[string]options // by driver; nil for one that nobody knows
+	options map[string]options // by driver; nil for an unknown one
 }
 
-// NewChecker returns a checker that knows the given drivers by name, and those
-// that Schema knows.
+// NewChecker returns a checker for the given drivers, by name, and those of
+// Schema.
 func NewChecker(known map[string]drivers.Driver) *Checker {
 	return &Checker{drivers: known, options: make(map[string]options)}
 }
 
-// Check finds what is wrong with the config block of a task whatever its
-// environment will be: options that the driver does not have, required ones
-// that are missing, values that cannot become what the driver needs. Text with
-// "${" is not judged, it is evaluated when the task starts. Nothing is wrong
-// where the driver is unknown. at is the path of the task.
+// Check returns the errors of the config block of a task: unknown options, missing
+// required ones, and values of a wrong type. Text with "${" is not checked, since
+// it is evaluated when the task starts. The config block of an unknown driver has
+// no errors. at is the path of the task.
 func (c *Checker) Check(driver string, config map[string]any, at jobspec.Path) jobspec.Diagnostics {
 	known := c.optionsOf(driver)
 	if known == nil {

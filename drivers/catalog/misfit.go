@@ -14,14 +14,14 @@ import (
 	"taskrun/jobspec"
 )
 
-// A misfit is a value of a job file, or a part of one, that cannot become what
-// an option needs.
+// A misfit is a value in a job file, or a part of one, that cannot be converted to
+// the type of its option.
 type misfit struct {
 	value any
 	at    jobspec.Path
 }
 
-// detail says what the value is.
+// detail describes the value.
 func (m misfit) detail() string {
 	const longest = 40 // characters of a text that is shown
 	v := reflect.ValueOf(m.value)
@@ -40,8 +40,7 @@ func (m misfit) detail() string {
 	return fmt.Sprintf("this is %v", m.value)
 }
 
-// findMisfit finds the first part of a value that cannot become one of a type
-// by the conversions of HCL.
+// findMisfit returns the first part of a value that HCL cannot convert to a type.
 func findMisfit(value any, ty cty.Type, at jobspec.Path) (misfit, bool) {
 	self := misfit{value, at}
 	switch {
@@ -69,7 +68,7 @@ func findMisfit(value any, ty cty.Type, at jobspec.Path) (misfit, bool) {
 	return self, !fitsScalar(value, ty)
 }
 
-// findMisfitInMap takes a map or, since blocks arrive so, a list of one.
+// findMisfitInMap checks a map or, as blocks are decoded, a list of one map.
 func findMisfitInMap(value any, element cty.Type, at jobspec.Path) (misfit, bool) {
 	if list, ok := asList(value); ok && len(list) == 1 {
 		return findMisfitInMap(list[0], element, elementOf(at, 0))
@@ -86,8 +85,8 @@ func findMisfitInMap(value any, element cty.Type, at jobspec.Path) (misfit, bool
 	return misfit{}, false
 }
 
-// fitsScalar reports whether HCL converts a value to a type that is no
-// collection. Text that is still to be evaluated may become anything.
+// fitsScalar reports whether HCL converts a value to a type that is no collection.
+// Text that is evaluated later may become anything.
 func fitsScalar(value any, ty cty.Type) bool {
 	v := reflect.ValueOf(value)
 	switch v.Kind() {
@@ -123,8 +122,8 @@ func asList(value any) ([]any, bool) {
 	return list, true
 }
 
-// describe names a type as a job file's author would. Of a list of maps, job
-// files write one.
+// describe returns the words for a type in a diagnostic. A list of maps is written
+// as one map.
 func describe(ty cty.Type) string {
 	switch {
 	case (ty.IsListType() || ty.IsSetType()) && ty.ElementType().IsMapType():

@@ -7,18 +7,18 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// options are those of a config block, or of a block in it, by name.
+// options are the options of a config block, or of a block in it, by name.
 type options map[string]option
 
-// option is what a driver says of one of its options.
+// option is an option of a driver.
 type option struct {
 	ty       cty.Type // of an attribute
-	block    options  // what may be in a block; nil for an attribute
-	single   bool     // there may be one such block
+	block    options  // of a block; nil for an attribute
+	single   bool     // a block that cannot be repeated
 	required bool
 }
 
-// optionsOf returns the options that a schema names.
+// optionsOf returns the options in a schema.
 func optionsOf(spec hcldec.Spec) options {
 	all := make(options)
 	switch s := spec.(type) {

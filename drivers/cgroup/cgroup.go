@@ -1,12 +1,11 @@
-// Package cgroup makes control groups, in which Linux counts, limits and kills
+// Package cgroup makes control groups, in which Linux measures, limits and kills
 // the processes of a task together; see cgroups(7).
 //
-// A Tree is where the groups of one run are. It is made where nobody else is at
-// work: with version 2 in the group that this program was given alone, or for
-// root below /taskrun; with version 1, where root's rights are needed, below
-// /taskrun of each hierarchy. The directory of a run is locked as long as the
-// run lives. What a run that was killed has left there is removed by the next,
-// unless processes still live in it.
+// A Tree contains the groups of one run. With version 2 it is in the group of
+// this program, if it is alone there, or for root in /taskrun; with version 1,
+// which needs root, in /taskrun of each hierarchy. The directory of a run is
+// locked while the run lives. The next run removes the directories of killed
+// ones, unless processes still live in them.
 package cgroup
 
 import (
@@ -19,18 +18,18 @@ import (
 	"strings"
 )
 
-// Limits are what holds for the processes of a group together.
+// Limits are the limits of all processes of a group together.
 type Limits struct {
-	Memory    int64 // bytes; beyond that one of them is killed; 0: no limit
-	Reserved  int64 // bytes that are taken from them last, when memory is scarce; 0: none
-	CPUShares int   // weight, among others who want the CPU; 0: that of any process
+	Memory    int64 // bytes; beyond it the kernel kills a process; 0: no limit
+	Reserved  int64 // bytes that the kernel reclaims last; 0: none
+	CPUShares int   // weight against other processes; 0: the default
 }
 
-// The controllers that are used. Memory must be there, the others may be.
+// The controllers in use. Only memory is required.
 const (
 	memory  = "memory"
 	cpu     = "cpu"
-	freezer = "freezer" // of version 1; version 2 can do that anyway
+	freezer = "freezer" // of version 1; version 2 needs none
 )
 
 // write writes to a file of a group.
@@ -52,7 +51,7 @@ func words(dir, file string) []string {
 
 func has(dir, file, word string) bool { return slices.Contains(words(dir, file), word) }
 
-// reason returns an error without the operation and the path that os adds.
+// reason returns an error without the operation and the path of package os.
 func reason(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// Group is the group of one start of a task. Its methods may be called from
+// Group is the group of one start of a task. All methods may be called from
 // several goroutines at once.
 type Group struct {
 	dirs    []string // the first has the memory controller
-	freezer string   // the one that can freeze, "" if none can
+	freezer string   // the one that can freeze; "" for none
 	v2      bool
-	found   bool // again, when the run that made it was gone
+	found   bool // made by an earlier run
 }
 
-// Make makes a group that nothing is in yet. The name must be new in the tree.
-// It must be removed.
+// Make makes an empty group, which must be removed. The name must be new in the
+// tree.
 func (t *Tree) Make(name string, limits Limits) (*Group, error) {
 	t.making.RLock()
 	defer t.making.RUnlock()
@@ -54,7 +54,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Find returns a group by its directories, as Dirs returned them.
+// Find returns the group with the directories that Dirs returned.
 func Find(dirs []string) (*Group, error) {
 	g := &Group{dirs: dirs, found: true}
 	for _, dir := range dirs {
@@ -69,14 +69,14 @@ func Find(dirs []string) (*Group, error) {
 	return g, nil
 }
 
-// Dirs returns the directories of the group, by which it can be found again.
+// Dirs returns the directories of the group, for Find.
 func (g *Group) Dirs() []string { return g.dirs }
 
-// Version2 reports whether a process can be started in the one directory of the
-// group. With version 1 the thread that starts it has to be in all of them.
+// Version2 reports whether the group has one directory, in which a process can be
+// started. With version 1 the starting thread must be in all of them.
 func (g *Group) Version2() bool { return g.v2 }
 
-// limit writes limits. Only that of the memory has to be obeyed.
+// limit sets limits. Only the limit of memory is required.
 func (g *Group) limit(l Limits) error {
 	type setting struct {
 		file string
@@ -102,7 +102,7 @@ func (g *Group) limit(l Limits) error {
 	if l.CPUShares <= 0 {
 		return nil
 	}
-	for _, dir := range g.dirs { // the one that has the file
+	for _, dir := range g.dirs { // one of them has the file
 		if g.v2 {
 			_ = write(dir, "cpu.weight", strconv.Itoa(weight(l.CPUShares)))
 		} else {
@@ -112,8 +112,8 @@ func (g *Group) limit(l Limits) error {
 	return nil
 }
 
-// weight turns shares of version 1, of which a process has 1024, into the
-// weight of version 2 that means the same, by Nomad's formula.
+// weight converts shares of version 1 (default 1024) to a weight of version 2, by
+// Nomad's formula.
 func weight(shares int) int {
 	switch {
 	case shares <= 2:
@@ -125,9 +125,8 @@ func weight(shares int) int {
 	return int(math.Ceil(math.Pow(10, (l*l+125*l)/612-7.0/34)))
 }
 
-// Processes returns the numbers of the processes in the group, without this
-// program: with version 1 a thread of it is there for a moment, see package
-// process.
+// Processes returns the PIDs in the group, without this program, of which a thread
+// is in it for a moment with version 1; see package process.
 func (g *Group) Processes() (pids []int) {
 	for _, word := range words(g.dirs[0], "cgroup.procs") {
 		if pid, err := strconv.Atoi(word); err == nil && pid > 0 && pid != os.Getpid() {
@@ -137,8 +136,8 @@ func (g *Group) Processes() (pids []int) {
 	return pids
 }
 
-// OOMKills returns how many processes of the group were killed because it had
-// too much memory.
+// OOMKills returns how many processes the kernel killed for the group's memory
+// limit.
 func (g *Group) OOMKills() int {
 	file := "memory.oom_control"
 	if g.v2 {
@@ -153,9 +152,8 @@ func (g *Group) OOMKills() int {
 	return n
 }
 
-// Kill kills every process in the group. It does not wait for their end. Where
-// nothing can be frozen it does nothing: a number could be another process's
-// by the time it is killed.
+// Kill kills every process in the group, without waiting. If the group cannot be
+// frozen, Kill does nothing, since a PID may have another process by then.
 func (g *Group) Kill() error {
 	if g.freezer == "" || len(g.Processes()) == 0 {
 		return nil
@@ -176,8 +174,8 @@ func (g *Group) Kill() error {
 	return write(g.freezer, file, off)
 }
 
-// Remove kills what is in the group and removes it. That what was killed is
-// gone is waited for, but no longer than patience.
+// Remove kills the processes of the group and removes it, once they are gone. It
+// waits no longer than patience.
 func (g *Group) Remove(patience time.Duration) error {
 	deadline := time.Now().Add(patience)
 	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
@@ -189,7 +187,7 @@ func (g *Group) Remove(patience time.Duration) error {
 		}
 		if err == nil && g.found {
 			for _, dir := range g.dirs {
-				sweep(filepath.Dir(filepath.Dir(dir))) // the last one takes its run's directory with it
+				sweep(filepath.Dir(filepath.Dir(dir))) // removes the directory of its run after the last group
 			}
 		}
 		if err == nil || !time.Now().Before(deadline) {

@@ -9,15 +9,15 @@ import (
 // mount is a mounted cgroup file system.
 type mount struct {
 	dir         string   // where
-	root        string   // which of its groups is there
+	root        string   // the group that is mounted
 	version2    bool     // or one hierarchy of version 1
 	controllers []string // of version 1
 }
 
-// unescape undoes what the kernel does to paths in mountinfo.
+// unescape unescapes paths in mountinfo.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// parseMounts finds cgroup file systems in /proc/PID/mountinfo; see
+// parseMounts returns the cgroup file systems of /proc/PID/mountinfo; see
 // proc_pid_mountinfo(5).
 func parseMounts(mountinfo string) (mounts []mount) {
 	for line := range strings.Lines(mountinfo) {
@@ -47,8 +47,8 @@ func version1(mounts []mount, controller string) (dir string, ok bool) {
 	return "", false
 }
 
-// version2 returns where the one hierarchy is mounted, and in it the directory
-// of the group of this program by /proc/PID/cgroup; see cgroups(7).
+// version2 returns where the hierarchy is mounted, and the directory of this
+// program's group in it by /proc/PID/cgroup; see cgroups(7).
 func version2(mounts []mount, self string) (dir, own string, ok bool) {
 	i := slices.IndexFunc(mounts, func(m mount) bool { return m.version2 })
 	if i < 0 {

@@ -14,17 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tree is where the groups of this run are.
+// Tree contains the groups of this run.
 type Tree struct {
 	hierarchies []hierarchy // one for version 2; the first has the memory controller
 	version2    bool
-	given       string // the group that was given to this program, "" where that makes no difference
+	given       string // this program's own group, if the tree is in it
 
-	making sync.RWMutex // groups; then it must not be removed
+	making sync.RWMutex // read-locked while a group is made, so that the tree is not removed
 }
 
-// shared is the tree of this program: it is in one place only, and has several
-// drivers.
+// shared is the only tree of this program, which several drivers use.
 var shared struct {
 	sync.Mutex
 	tree  *Tree
@@ -38,11 +37,10 @@ type hierarchy struct {
 	lock       *os.File
 }
 
-// top is the group that the trees of root's runs are in.
+// top is the group of the trees of root's runs.
 const top = "taskrun"
 
-// The directories that are made: one for a run, and, with version 2, one to
-// move this program out of the way.
+// The directories: one for each run, and with version 2 one for this program.
 const (
 	runPrefix = "taskrun-run-"
 	engineDir = "taskrun-engine"
@@ -50,9 +48,8 @@ const (
 
 const hint = "run taskrun in a group of its own: systemd-run --user --scope -p Delegate=yes taskrun up …"
 
-// Open returns the tree of this program, in which memory can be limited. It
-// must be closed as often as it was opened. The error says what is missing for
-// that on this machine.
+// Open returns the tree of this program, in which memory can be limited. Each Open
+// needs a Close. The error says what this machine lacks.
 func Open() (*Tree, error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -67,7 +64,7 @@ func Open() (*Tree, error) {
 	return shared.tree, nil
 }
 
-// Close removes the tree when all have closed it; its groups must have been
+// Close removes the tree when everybody has closed it. Its groups must have been
 // removed.
 func (t *Tree) Close() error {
 	shared.Lock()
@@ -104,8 +101,8 @@ func open(mounts []mount, self string) (*Tree, error) {
 	return openGiven(own)
 }
 
-// isRoot reports whether a directory of version 2 is that of the system's root
-// group, which alone has no type.
+// isRoot reports whether a directory of version 2 is the system's root group, the
+// only one without a type.
 func isRoot(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "cgroup.type"))
 	return err != nil
@@ -127,21 +124,20 @@ func openVersion1(mounts []mount) (*Tree, error) {
 			continue
 		}
 		if controller != memory {
-			continue // it can do without
+			continue // the others are optional
 		}
 		return nil, fmt.Errorf("%w (cgroups of version 1, which this machine has, can be used by root only)", err)
 	}
 	return t, nil
 }
 
-// openTop is for root, beside the groups of others.
+// openTop makes a tree for root, beside other groups.
 func openTop(dir string) (*Tree, error) {
 	return (&Tree{version2: true}).begin(filepath.Join(dir, top))
 }
 
-// openGiven is for those whom a group was given, by systemd or a container.
-// Groups that have limits must be beside this program, not around it, so it
-// moves into one of its own.
+// openGiven makes a tree in this program's own group, from systemd or a container.
+// Groups with limits must not contain this program, so it moves into another.
 func openGiven(own string) (*Tree, error) {
 	if !has(own, "cgroup.controllers", memory) {
 		return nil, fmt.Errorf("the memory controller cannot be used in cgroup %q: %s", own, hint)
@@ -176,16 +172,15 @@ func (t *Tree) begin(base string) (*Tree, error) {
 	return t, nil
 }
 
-// enable hands controllers down to the groups of a group. Without a CPU
-// controller there are no weights.
+// enable enables controllers for the groups in a group. Without a CPU controller
+// there are no weights.
 func enable(dir string) error {
 	_ = write(dir, "cgroup.subtree_control", "+"+cpu)
 	return write(dir, "cgroup.subtree_control", "+"+memory)
 }
 
 // add makes and locks the directory of the run in a group, and removes those of
-// runs that were killed. Another run may take it for such a one until it is
-// locked.
+// killed runs. Until it is locked, another run may take it for one of those.
 func (t *Tree) add(controller, base string) error {
 	sweep(base)
 	for range 10 {
@@ -194,7 +189,7 @@ func (t *Tree) add(controller, base string) error {
 		}
 		dir := filepath.Join(base, runPrefix+strconv.Itoa(os.Getpid())+"-"+rand.Text()[:8])
 		if err := os.Mkdir(dir, 0o755); errors.Is(err, os.ErrNotExist) {
-			continue // the last of other runs has just removed base
+			continue // another run has just removed base
 		} else if err != nil {
 			return fmt.Errorf("cannot make a cgroup: %w", err)
 		}
@@ -206,8 +201,7 @@ func (t *Tree) add(controller, base string) error {
 	return fmt.Errorf("cannot make a cgroup in %q: others remove it at once", base)
 }
 
-// lockDir locks a directory that nobody else has locked. The lock ends with the
-// program, however it ends.
+// lockDir locks a directory, without waiting. The lock ends with the program.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -224,8 +218,8 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweep removes the directories of runs that were killed. What has processes
-// cannot be removed.
+// sweep removes the directories of killed runs. Groups with processes cannot be
+// removed.
 func sweep(base string) {
 	entries, _ := os.ReadDir(base)
 	for _, e := range entries {
@@ -235,7 +229,7 @@ func sweep(base string) {
 		dir := filepath.Join(base, e.Name())
 		lock, err := lockDir(dir)
 		if err != nil {
-			continue // it lives
+			continue // the run lives
 		}
 		groups, _ := os.ReadDir(dir)
 		for _, g := range groups {
@@ -257,7 +251,7 @@ func (t *Tree) remove() (err error) {
 		}
 		h.lock.Close()
 		if base := filepath.Dir(h.dir); filepath.Base(base) == top {
-			_ = os.Remove(base) // it stays while others are in it
+			_ = os.Remove(base) // fails while other runs are in it
 		}
 	}
 	t.hierarchies = nil

@@ -1,5 +1,5 @@
-// Package java is Nomad's java driver without its isolation: it runs a class
-// or a jar with the java that is found in PATH. See package bare, and
+// Package java is Nomad's java driver without its isolation: it runs a class or a
+// jar with the java in PATH. See package bare, and
 // https://developer.hashicorp.com/nomad/docs/drivers/java for the options.
 package java
 
@@ -22,8 +22,8 @@ func New() *rawexec.Driver {
 	return bare.New("java", options, command, fingerprint)
 }
 
-// command is the call of java: the options of the machine, the class path, the
-// jar, the class.
+// command returns the call of java: the options of the virtual machine, the class
+// path, the jar, the class.
 func command(config cty.Value) (string, []string, error) {
 	class, jar := bare.Text(config, "class"), bare.Text(config, "jar_path")
 	if class == "" && jar == "" {
@@ -46,7 +46,7 @@ func command(config cty.Value) (string, []string, error) {
 	return java, args, nil
 }
 
-// fingerprint looks for java, without running it.
+// fingerprint looks for java in PATH.
 func fingerprint() drivers.Fingerprint {
 	path, err := exec.LookPath("java")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// versionOf returns the version of the Java that a program belongs to, as it
-// says in its file "release" (JEP 220), or "".
+// versionOf returns the version in the file "release" (JEP 220) of the Java that a
+// program belongs to, or "".
 func versionOf(program string) string {
 	program, err := filepath.EvalSymlinks(program)
 	if err != nil {

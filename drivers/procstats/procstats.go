@@ -1,4 +1,4 @@
-// Package procstats tells what processes use, in the shape of Nomad's API.
+// Package procstats measures what processes use, as in Nomad's API.
 package procstats
 
 import (
@@ -10,30 +10,30 @@ import (
 	"taskrun/drivers"
 )
 
-// reading is what the system says of a process at one moment.
+// reading is the usage of a process at one moment.
 type reading struct {
-	started      time.Duration // since the machine was, tells a process from one that gets its number later
-	user, system time.Duration // that it has used since then
-	rss, swap    uint64        // bytes that it has now
+	started      time.Duration // on the clock of uptime; distinguishes processes with the same PID
+	user, system time.Duration // CPU time since then
+	rss, swap    uint64        // bytes
 }
 
-// Sampler measures a changing set of processes. The use of a CPU is a rate, so
-// it remembers what it saw last. The zero value is ready; it is for one
-// goroutine at a time.
+// Sampler measures a changing set of processes. The use of a CPU is a rate, so it
+// keeps the last readings. The zero value is ready. It is not safe for concurrent
+// use.
 type Sampler struct {
 	last map[int]reading
 	at   time.Duration // on the clock of reading.started
 }
 
 // Sample returns what the processes use together, and each by itself. CPU is
-// measured since the last sample or, for a process that is new, since it
-// began. A process that has ended is left out.
+// measured since the last sample or, for a new process, since its start. Ended
+// processes are left out.
 func (s *Sampler) Sample(pids []int) *drivers.TaskResourceUsage {
 	now := uptime()
 	seen := make(map[int]reading, len(pids))
 	usage := &drivers.TaskResourceUsage{}
 	usage.Timestamp, usage.Pids = time.Now().UnixNano(), make(map[string]*api.ResourceUsage, len(pids))
-	all := []*api.ResourceUsage{{ // even of no process all of this was measured
+	all := []*api.ResourceUsage{{ // measured even without processes
 		MemoryStats: &api.MemoryStats{Measured: measuredMemory},
 		CpuStats:    &api.CpuStats{Measured: measuredCPU},
 	}}
@@ -56,11 +56,11 @@ func (s *Sampler) Sample(pids []int) *drivers.TaskResourceUsage {
 	return usage
 }
 
-// measuredCPU is what Nomad measures of raw_exec tasks. What is measured of
-// memory depends on the system.
+// measuredCPU are the values that Nomad measures of raw_exec tasks. Those of memory
+// depend on the system.
 var measuredCPU = []string{drivers.MeasuredSystemMode, drivers.MeasuredUserMode, drivers.MeasuredPercent}
 
-// usage describes a reading; before is the one that was taken that long ago.
+// usage returns the usage between an earlier reading and this one.
 func (r reading) usage(before reading, ago time.Duration) *api.ResourceUsage {
 	percent := func(used time.Duration) float64 {
 		if ago <= 0 || used < 0 {

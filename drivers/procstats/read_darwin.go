@@ -8,13 +8,13 @@ import (
 	"taskrun/drivers"
 )
 
-// macOS tells of no swap of a single process.
+// macOS does not report the swap of a process.
 var measuredMemory = []string{drivers.MeasuredRSS}
 
-// uptime is the time since 1970, on the clock of processes' starts.
+// uptime returns the time since 1970, the clock of processes' starts.
 func uptime() time.Duration { return time.Duration(time.Now().UnixNano()) }
 
-// read looks at a process. ok is false when there is none any more.
+// read reads the usage of a process. ok is false if it has ended.
 func read(pid int) (r reading, ok bool) {
 	p := &process.Process{Pid: int32(pid)}
 	created, err := p.CreateTime() // in milliseconds

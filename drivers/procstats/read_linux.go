@@ -18,7 +18,7 @@ var measuredMemory = []string{drivers.MeasuredRSS, drivers.MeasuredSwap}
 // architecture that Go knows.
 const tick = time.Second / 100
 
-// uptime is the age of the machine's run, on the clock of processes' starts.
+// uptime returns the time since boot, the clock of processes' starts.
 func uptime() time.Duration {
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
@@ -27,7 +27,7 @@ func uptime() time.Duration {
 	return time.Duration(now.Nano())
 }
 
-// read looks at a process. ok is false when there is none any more.
+// read reads the usage of a process. ok is false if it has ended.
 func read(pid int) (r reading, ok bool) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -43,8 +43,8 @@ func read(pid int) (r reading, ok bool) {
 	return r, ok
 }
 
-// parseStat reads times; see proc_pid_stat(5). The second field, a program's
-// name in parentheses, may hold any byte.
+// parseStat parses times; see proc_pid_stat(5). The second field, a program's name
+// in parentheses, may contain any byte.
 func parseStat(stat []byte) (r reading, ok bool) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
@@ -59,7 +59,7 @@ func parseStat(stat []byte) (r reading, ok bool) {
 	return reading{started: ticks(22), user: ticks(14), system: ticks(15)}, ok
 }
 
-// parseStatus reads sizes; see proc_pid_status(5). A kernel without swap has no
+// parseStatus parses sizes; see proc_pid_status(5). A kernel without swap has no
 // VmSwap.
 func parseStatus(status []byte) (rss, swap uint64) {
 	for line := range bytes.Lines(status) {

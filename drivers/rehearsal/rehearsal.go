@@ -1,7 +1,7 @@
 // Package rehearsal is the driver of a rehearsal: it takes the place of another
-// one, with its name, its config block and its view of the file system, and
-// runs nothing. Its tasks are those of mock_driver, with a script that whoever
-// rehearses writes.
+// driver, with its name, its config block and its view of the file system, and
+// runs nothing. Its tasks are those of mock_driver, with a script of the
+// rehearsal.
 package rehearsal
 
 import (
@@ -16,7 +16,7 @@ import (
 	"taskrun/drivers/mock"
 )
 
-// Forever is how long a task runs that runs until it is stopped.
+// Forever is the RunFor of a task that runs until it is stopped.
 const Forever time.Duration = math.MaxInt64
 
 // Script is what a task does.
@@ -25,14 +25,14 @@ type Script struct {
 	ExitCode int
 }
 
-// Role is what the driver takes over from the one whose place it takes.
+// Role is what the driver has from the driver whose place it takes.
 type Role struct {
 	Name   string
 	Schema hcldec.Spec // of the config block
 	FS     drivers.FSIsolation
 }
 
-// RoleOf is the role of a driver.
+// RoleOf returns the role of a driver.
 func RoleOf(d drivers.Driver) Role {
 	return Role{Name: d.Info().Name, Schema: d.TaskConfigSchema(), FS: d.Capabilities().FSIsolation}
 }
@@ -46,16 +46,15 @@ type Driver struct {
 
 var _ drivers.Driver = (*Driver)(nil)
 
-// New returns a driver without tasks. The script is asked for at each start of
-// a task.
+// New returns a driver without tasks. Each start of a task calls script.
 func New(role Role, script func(*drivers.TaskConfig) Script) *Driver {
 	return &Driver{mock.New(), role, script}
 }
 
-// Info names the driver whose place it takes.
+// Info returns the name of the other driver.
 func (d *Driver) Info() drivers.Info { return drivers.Info{Name: d.role.Name} }
 
-// TaskConfigSchema is that of the driver whose place it takes.
+// TaskConfigSchema returns the schema of the other driver.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.role.Schema }
 
 // Capabilities are those of mock_driver, with the other driver's view of the file
@@ -64,12 +63,12 @@ func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: d.role.FS}
 }
 
-// Fingerprint says that the driver is there, whether it is or not.
+// Fingerprint reports that the driver is healthy, whether the other one is or not.
 func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, error) {
 	return drivers.Steady(ctx, drivers.Healthy(d.role.Name))
 }
 
-// StartTask starts a task that plays its script, whatever its config says.
+// StartTask starts a task that plays its script in place of its config.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
 	s := d.script(cfg)
 	played := *cfg

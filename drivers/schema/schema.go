@@ -1,5 +1,4 @@
-// Package schema has the words in which drivers describe config blocks with
-// many options.
+// Package schema helps drivers to describe config blocks with many options.
 package schema
 
 import (
@@ -10,7 +9,7 @@ import (
 )
 
 // The types of options besides those of package cty. A map may be written as
-// blocks, of which several become one map.
+// several blocks, which become one.
 var (
 	Texts   = cty.List(cty.String)
 	TextMap = cty.List(cty.Map(cty.String))
@@ -26,12 +25,12 @@ func Join(parts ...hcldec.ObjectSpec) hcldec.ObjectSpec {
 	return whole
 }
 
-// Required are options that must be there.
+// Required describes options that must be set.
 func Required(ty cty.Type, names ...string) hcldec.ObjectSpec {
 	return attributes(ty, true, names)
 }
 
-// Optional are options that may be there.
+// Optional describes options that may be set.
 func Optional(ty cty.Type, names ...string) hcldec.ObjectSpec {
 	return attributes(ty, false, names)
 }
@@ -44,12 +43,12 @@ func attributes(ty cty.Type, required bool, names []string) hcldec.ObjectSpec {
 	return spec
 }
 
-// Block is a block that may be there once.
+// Block describes a block that may be written once.
 func Block(name string, options ...hcldec.ObjectSpec) hcldec.ObjectSpec {
 	return hcldec.ObjectSpec{name: &hcldec.BlockSpec{TypeName: name, Nested: Join(options...)}}
 }
 
-// Blocks is a block that may be repeated.
+// Blocks describes a block that may be repeated.
 func Blocks(name string, options ...hcldec.ObjectSpec) hcldec.ObjectSpec {
 	return hcldec.ObjectSpec{name: &hcldec.BlockListSpec{TypeName: name, Nested: Join(options...)}}
 }

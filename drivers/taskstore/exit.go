@@ -8,24 +8,23 @@ import (
 	"taskrun/drivers"
 )
 
-// Exit is the end of one task: it is set once and told to everybody who waits,
-// before or after. No goroutine waits in between. All methods may be called
-// from several goroutines at once.
+// Exit is the end of one task: it is set once, for all that wait. Waiting needs no
+// goroutine. All methods may be called from several goroutines at once.
 type Exit struct {
 	done chan struct{}
 
 	mu      sync.Mutex
 	result  drivers.ExitResult
 	at      time.Time
-	waiters map[chan *drivers.ExitResult]func() bool // how to unhook a waiter from its context
+	waiters map[chan *drivers.ExitResult]func() bool // stops the AfterFunc of a waiter's context
 }
 
-// NewExit returns the end of a task that runs.
+// NewExit returns the end of a running task.
 func NewExit() *Exit {
 	return &Exit{done: make(chan struct{}), waiters: map[chan *drivers.ExitResult]func() bool{}}
 }
 
-// Set says that the task ended at that time. Only the first call counts.
+// Set records that the task ended at a time. Only the first call counts.
 func (e *Exit) Set(result drivers.ExitResult, at time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -44,7 +43,7 @@ func (e *Exit) Set(result drivers.ExitResult, at time.Time) {
 // Done is closed when the task has ended.
 func (e *Exit) Done() <-chan struct{} { return e.done }
 
-// Wait returns a channel as Driver.WaitTask promises it.
+// Wait implements Driver.WaitTask.
 func (e *Exit) Wait(ctx context.Context) <-chan *drivers.ExitResult {
 	ch := make(chan *drivers.ExitResult, 1)
 	e.mu.Lock()
@@ -78,9 +77,9 @@ func (e *Exit) Ended() bool {
 	}
 }
 
-// tell: the caller holds mu.
+// tell sends the result to a waiter. The caller holds mu.
 func (e *Exit) tell(ch chan *drivers.ExitResult) {
-	result := e.result // everybody gets a copy
+	result := e.result // a copy for each
 	ch <- &result
 	close(ch)
 }

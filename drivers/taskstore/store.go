@@ -1,5 +1,5 @@
-// Package taskstore is what every driver remembers of its tasks: which there
-// are, and how each ended. It never starts or stops anything.
+// Package taskstore keeps the tasks of a driver: which there are, and how each
+// ended. It never starts or stops anything.
 package taskstore
 
 import (
@@ -16,14 +16,14 @@ type Store[T any] struct {
 	tasks map[string]entry[T]
 }
 
-// entry is a task that has started, or is about to.
+// entry is a task that has started or is about to.
 type entry[T any] struct {
 	task    T
 	started bool
 }
 
-// Reserve takes an ID for a task that is about to start, so that a second
-// start with it fails. It must be followed by Put or Remove.
+// Reserve reserves an ID for a task that is about to start, so that a second start
+// with it fails. Put or Remove must follow.
 func (s *Store[T]) Reserve(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,15 +34,14 @@ func (s *Store[T]) Reserve(id string) error {
 	return nil
 }
 
-// Put records the task that has started under a reserved ID, or was found
-// again.
+// Put records a task that has started under a reserved ID, or was recovered.
 func (s *Store[T]) Put(id string, task T) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(id, entry[T]{task, true})
 }
 
-// put: the caller holds mu.
+// put stores an entry. The caller holds mu.
 func (s *Store[T]) put(id string, e entry[T]) {
 	if s.tasks == nil {
 		s.tasks = map[string]entry[T]{}
@@ -61,7 +60,7 @@ func (s *Store[T]) Get(id string) (T, error) {
 	return e.task, nil
 }
 
-// Remove forgets a task, or gives a reserved ID back.
+// Remove forgets a task, or releases a reserved ID.
 func (s *Store[T]) Remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,10 +7,8 @@ import (
 	"taskrun/drivers"
 )
 
-// What follows is for what a driver does as long as a task runs.
-
-// Await waits for the end of the task, no longer than timeout, nor than ctx
-// lasts. It reports whether the task has ended.
+// Await waits for the end of the task, of timeout or of ctx. It reports whether the
+// task has ended.
 func (e *Exit) Await(ctx context.Context, timeout time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -21,7 +19,7 @@ func (e *Exit) Await(ctx context.Context, timeout time.Duration) bool {
 	return e.Ended()
 }
 
-// Context returns a context that also ends with the task. It must be cancelled.
+// Context returns a context that also ends with the task. It must be canceled.
 func (e *Exit) Context(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -34,9 +32,8 @@ func (e *Exit) Context(ctx context.Context) (context.Context, context.CancelFunc
 	return ctx, cancel
 }
 
-// Sample returns a channel as drivers.StatsCollector promises it, of what
-// measure returns, nil when nobody knows. A reader that is late gets the last
-// sample.
+// Sample implements drivers.StatsCollector with measure, which returns nil if the
+// usage is unknown. A slow reader gets the latest sample.
 func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func() *drivers.TaskResourceUsage) <-chan *drivers.TaskResourceUsage {
 	if interval <= 0 {
 		interval = time.Second // Nomad's default
@@ -49,7 +46,7 @@ func (e *Exit) Sample(ctx context.Context, interval time.Duration, measure func(
 		for !e.Ended() {
 			if usage := measure(); usage != nil {
 				select {
-				case <-samples: // nobody has taken the one before
+				case <-samples: // the previous one was not read
 				default:
 				}
 				samples <- usage

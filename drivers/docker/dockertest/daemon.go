@@ -18,8 +18,8 @@ import (
 // daemonTime is how long an engine may take to start or to stop.
 const daemonTime = 60 * time.Second
 
-// Daemon is an engine that a test may stop and start. It has a network of its
-// own, so that it comes into nobody's way: no port of it can be reached.
+// Daemon is an engine that a test may stop and start. It has its own network
+// namespace, so its ports cannot be reached.
 type Daemon struct {
 	Host string // its address, as DOCKER_HOST has it
 
@@ -28,8 +28,7 @@ type Daemon struct {
 	cmd  *exec.Cmd // nil while it is stopped
 }
 
-// NeedDaemon starts an engine, which is gone with the test, where that is
-// possible.
+// NeedDaemon starts an engine for a test, or skips the test.
 func NeedDaemon(t testing.TB, args ...string) *Daemon {
 	t.Helper()
 	if err := CanStart(); err != nil {
@@ -47,8 +46,8 @@ func NeedDaemon(t testing.TB, args ...string) *Daemon {
 	return d
 }
 
-// CanStart tells why no engine can be started here; nil when one can. Where
-// nobody has started one for the tests, none is.
+// CanStart returns why no engine can be started here; nil if one can. Without an
+// engine at DOCKER_HOST, none is started.
 func CanStart() error {
 	if _, err := Engine(); err != nil {
 		return err
@@ -62,7 +61,7 @@ func CanStart() error {
 	return nil
 }
 
-// StartDaemon starts an engine with arguments; it has the Image and must be
+// StartDaemon starts an engine with arguments, which has the Image and must be
 // closed.
 func StartDaemon(args ...string) (*Daemon, error) {
 	dir, err := os.MkdirTemp("", "dk") // its path must be short for sockets
@@ -79,7 +78,7 @@ func StartDaemon(args ...string) (*Daemon, error) {
 	return d, nil
 }
 
-// with does something with a client of the engine.
+// with calls do with a client of the engine.
 func (d *Daemon) with(do func(context.Context, *client.Client) error) error {
 	cli, err := client.New(client.WithHost(d.Host))
 	if err != nil {
@@ -101,8 +100,8 @@ func (d *Daemon) Start(args ...string) error {
 		return err
 	}
 	defer log.Close()
-	// A killed one leaves these, and takes whoever has the number, be it a
-	// zombie, for its own.
+	// A killed engine leaves these. The next one would take any process with the
+	// PID, even a zombie, for its own.
 	for _, name := range []string{"pid", "exec/containerd/containerd.pid"} {
 		_ = os.Remove(filepath.Join(d.dir, name))
 	}
@@ -131,12 +130,12 @@ func (d *Daemon) Start(args ...string) error {
 	}
 }
 
-// Stop asks the engine to end; without --live-restore its containers end
-// before it.
+// Stop terminates the engine. Without --live-restore its containers end before
+// it.
 func (d *Daemon) Stop() error { return d.end(syscall.SIGTERM) }
 
-// Kill kills the engine. Its containers go on until it starts again, and
-// longer with --live-restore.
+// Kill kills the engine. Its containers continue until it starts again, or longer
+// with --live-restore.
 func (d *Daemon) Kill() error { return d.end(syscall.SIGKILL) }
 
 func (d *Daemon) end(sig syscall.Signal) error {
@@ -148,12 +147,12 @@ func (d *Daemon) end(sig syscall.Signal) error {
 	}
 	kill := time.AfterFunc(daemonTime, func() { _ = d.cmd.Process.Kill() })
 	defer kill.Stop()
-	_ = d.cmd.Wait() // it may say what it will
+	_ = d.cmd.Wait() // any exit code will do
 	d.cmd = nil
 	return nil
 }
 
-// Close ends the engine with its containers, and removes what it had.
+// Close ends the engine with its containers, and removes its files.
 func (d *Daemon) Close() error {
 	var errs []error
 	if d.cmd == nil {

@@ -1,5 +1,5 @@
-// Package dockertest is what tests need of a Docker engine: whether there is
-// one, and an image that no registry has to be asked for.
+// Package dockertest gives tests a Docker engine, an image that needs no registry,
+// a registry, and engines that a test may stop.
 package dockertest
 
 import (
@@ -27,8 +27,8 @@ import (
 // /bin.
 const Image = "taskrun-test/busybox:1"
 
-// Need skips a test when there is no Docker engine or no static busybox. The
-// engine is that of DOCKER_HOST; it has the image then.
+// Need returns a client of the engine at DOCKER_HOST, which has the Image. Without
+// an engine or a static busybox it skips the test.
 func Need(t testing.TB) *client.Client {
 	t.Helper()
 	cli, err := Engine()
@@ -38,7 +38,7 @@ func Need(t testing.TB) *client.Client {
 	return cli
 }
 
-// CgroupVersion returns the version of the cgroups that the engine uses.
+// CgroupVersion returns the version of the engine's cgroups.
 func CgroupVersion(t testing.TB) string {
 	t.Helper()
 	engine, err := Need(t).Info(t.Context(), client.InfoOptions{})
@@ -130,8 +130,8 @@ func Import(ctx context.Context, cli *client.Client, name string, changes ...str
 	return err
 }
 
-// TimeOf returns when a container wrote a line, in nanoseconds since 1970, as
-// its logs with timestamps tell.
+// TimeOf returns when a container wrote a line, in nanoseconds since 1970, by its
+// logs with timestamps.
 func TimeOf(t testing.TB, logs io.Reader, line string) string {
 	t.Helper()
 	var text bytes.Buffer
@@ -148,7 +148,7 @@ func TimeOf(t testing.TB, logs io.Reader, line string) string {
 			return strconv.FormatInt(parsed.UnixNano(), 10)
 		}
 	}
-	t.Fatalf("nobody wrote %q", line)
+	t.Fatalf("the logs lack %q", line)
 	return ""
 }
 

@@ -30,8 +30,8 @@ type Registry struct {
 	held             atomic.Pointer[chan struct{}]
 }
 
-// NewRegistry starts a registry, which is gone with the test; so is the image
-// that the engine may have taken from it.
+// NewRegistry starts a registry for a test. Its end removes the image from the
+// engine.
 func NewRegistry(t testing.TB) *Registry {
 	t.Helper()
 	Need(t)
@@ -79,7 +79,7 @@ func (r *Registry) Address() string { return strings.TrimPrefix(r.server.URL, "h
 
 const mediaType = "application/vnd.docker."
 
-// ServeHTTP answers an engine.
+// ServeHTTP serves the manifest, the config and the layer.
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	user, password, _ := req.BasicAuth()
 	if login := r.login.Load(); login != nil && user+":"+password != *login {
@@ -119,10 +119,10 @@ func (r *Registry) serveLayer(w http.ResponseWriter, req *http.Request) {
 	_, _ = w.Write(r.Layer[half:])
 }
 
-// Demand has everybody show a user and password, "USER:PASSWORD".
+// Demand requires a user and password, "USER:PASSWORD".
 func (r *Registry) Demand(login string) { r.login.Store(&login) }
 
-// Hold has downloads of the layer stop halfway, until release is called.
+// Hold stops downloads of the layer halfway, until release is called.
 func (r *Registry) Hold() (release func()) {
 	held := make(chan struct{})
 	r.held.Store(&held)
@@ -133,8 +133,7 @@ func (r *Registry) Hold() (release func()) {
 	}
 }
 
-// Close ends the registry. The image that the engine may have taken from it is
-// removed.
+// Close ends the registry and removes its image from the engine.
 func (r *Registry) Close() {
 	r.server.CloseClientConnections()
 	r.server.Close()
