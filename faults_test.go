@@ -29,7 +29,7 @@ var declared = []difference{
 	{`.*`, `allocs/.*/(files|owners)/.*/executor\.out`, "there is no process of an executor that writes it"},
 	{`.*`, `allocs/.*/(files|owners)/.*/\.nomad-mount`, "no file system is mounted for the directory"},
 	{`.*`, `allocs/.*/(files|owners)/.*/(secrets|private)(/.*)?`, "secrets are deleted when the allocation ends"},
-	{`.*`, `allocs/.*/(owners/.*|files/[^/]+(/(data|local|logs|tmp))?)`, "directories belong to the task's user or to whom taskrun runs as, and nobody else can write in them"},
+	{`.*`, `allocs/.*/(owners/.*|files/[^/]+(/(data|local|logs|tmp))?)`, "directories belong to the task's user or to the user that taskrun runs as, and nobody else can write in them"},
 	{`.*`, `allocs/.*/(files|owners)/alloc/logs/\..*\.fifo`, "the pipes of the output are where no task can reach them"},
 }
 

@@ -25,7 +25,7 @@ type floor struct {
 const leaves = "engine/leaf/*"
 
 // floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
-// jobspec. For each package the first row that matches counts. Whoever needs a
+// jobspec. For each package the first row that matches counts. A package that needs a
 // new arrow adds it here and in .golangci.yml, and says why.
 var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
@@ -54,7 +54,7 @@ var floors = []floor{
 	{"engine/leaf/allocdir", "engine/leaf/runtimedir", "", "directories know no events and no tasks"},
 	{"engine/leaf/tasklog", "engine/leaf/event", "drivers", "output is announced as events"},
 	{"engine/leaf/service", "drivers jobspec/...", "", "the catalog of services; a driver may give a task its address"},
-	{"engine/leaf/variable", "", "", "variables in memory; whoever reads them comes to it"},
+	{"engine/leaf/variable", "", "", "variables in memory; their readers import it"},
 	{"engine/leaf/workload", "engine/leaf/event", "", "who a task is, and the tokens that prove it; their IDs are those of events"},
 	{"engine/hoststats", "", "", "measures the machine, knows no jobs"},
 	{"engine/lifecycle", "", "engine/restart", "pure: values in, decisions out"},
