@@ -100,9 +100,9 @@ func isKept(id ID) bool {
 	return kept
 }
 
-func (h *hunt) err() error {
+func joinErrors(failed map[ID]error) error {
 	var errs []error
-	for id, err := range h.failed {
+	for id, err := range failed {
 		errs = append(errs, fmt.Errorf("cannot kill process %d: %w", id.PID, err))
 	}
 	return errors.Join(errs...)

@@ -26,16 +26,7 @@ const markSpan = 1 << 14
 var markNumber atomic.Uint64
 
 // markClaim is what keeps others from taking the same mark.
-var markClaim atomic.Pointer[os.File]
-
-// Mark takes this program's mark, unless it has one, and returns its number,
-// with the file that keeps every other program from taking the same for as
-// long as somebody has it open. Without a mark, on a system that allows none,
-// the number is 0 and the other signs have to do.
-func Mark() (number uint64, claim *os.File) {
-	mark()
-	return markNumber.Load(), markClaim.Load()
-}
+var markClaim *os.File
 
 // InheritMark makes the mark that this program bears already, for its parent
 // does, its own. It reports whether that is so.
@@ -47,18 +38,27 @@ func InheritMark(number uint64, claim *os.File) bool {
 		return false
 	}
 	markNumber.Store(number)
-	markClaim.Store(claim)
+	markClaim = claim
 	return true
 }
 
+// marking guards markClaim, and the taking of the mark.
 var marking sync.Mutex
 
-func mark() {
+// Mark takes this program's mark, unless it has one, and returns its number,
+// with the file that keeps every other program from taking the same for as
+// long as somebody has it open. Without a mark, on a system that allows none,
+// the number is 0 and the other signs have to do.
+func Mark() (number uint64, claim *os.File) {
 	marking.Lock()
 	defer marking.Unlock()
-	if markNumber.Load() != 0 {
-		return
+	if markNumber.Load() == 0 {
+		takeMark()
 	}
+	return markNumber.Load(), markClaim
+}
+
+func takeMark() {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MSGQUEUE, &limit); err != nil {
 		return
@@ -79,7 +79,7 @@ func mark() {
 		limit = unix.Rlimit{Cur: min(limit.Cur, number), Max: number}
 		if err := unix.Setrlimit(unix.RLIMIT_MSGQUEUE, &limit); err == nil {
 			markNumber.Store(number)
-			markClaim.Store(claim)
+			markClaim = claim
 		}
 		return
 	}

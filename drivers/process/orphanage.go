@@ -14,14 +14,6 @@ type Orphan struct {
 	Status Status // how, when it has ended
 }
 
-// AdoptOrphans makes this program the parent of all its descendants whose
-// parent dies, where the system can do that.
-// It reports whether that is so.
-func AdoptOrphans() bool {
-	adoptOrphans()
-	return adopts
-}
-
 // Orphans returns the children of this program. Those that have ended stay
 // until they are buried.
 func Orphans() []Orphan {

@@ -15,8 +15,6 @@ func Mark() (number uint64, claim *os.File) { return 0, nil }
 // InheritMark does nothing.
 func InheritMark(uint64, *os.File) bool { return false }
 
-func mark() {}
-
 func marked(int) bool { return false }
 
 func hasMark(int, uint64) bool { return false }

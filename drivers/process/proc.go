@@ -44,3 +44,12 @@ var ownSession = sync.OnceValue(func() int {
 	session, _ := unix.Getsid(0)
 	return session
 })
+
+func childrenByTable(all map[int]proc, pid int) (pids []int) {
+	for _, p := range all {
+		if p.ppid == pid {
+			pids = append(pids, p.PID)
+		}
+	}
+	return pids
+}

@@ -150,14 +150,7 @@ func Now() uint64 { return uint64(time.Now().UnixMicro()) }
 // watchEnd: nothing tells of it here.
 func watchEnd(int, func() bool) <-chan struct{} { return nil }
 
-func children(pid int) (pids []int) {
-	for _, p := range table() {
-		if p.ppid == pid {
-			pids = append(pids, p.PID)
-		}
-	}
-	return pids
-}
+func children(pid int) []int { return childrenByTable(table(), pid) }
 
 // ownMemoryPeak is ownPeakRSS: macOS tells nothing else.
 func ownMemoryPeak() int64 { return ownPeakRSS() }

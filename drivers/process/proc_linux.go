@@ -106,12 +106,7 @@ func outsiders(since uint64) map[int]proc {
 // tableOf returns the processes whose numbers are wanted.
 func tableOf(wanted func(pid int) bool) map[int]proc {
 	all := map[int]proc{}
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return all
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
+	names, _ := namesIn("/proc")
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil || !wanted(pid) {
@@ -143,7 +138,7 @@ func strays(keeper int) []int {
 
 func childrenOfFirstThread(pid int) []int {
 	if !hasChildrenFiles() {
-		return childrenByTable(pid)
+		return childrenByTable(table(), pid)
 	}
 	return childrenOfThread(pid, strconv.Itoa(pid))
 }
@@ -180,15 +175,10 @@ func treeOf(pid int) []proc {
 
 func children(pid int) []int {
 	if !hasChildrenFiles() {
-		return childrenByTable(pid)
+		return childrenByTable(table(), pid)
 	}
-	dir, err := os.Open(fmt.Sprintf("/proc/%d/task", pid))
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	threads, _ := dir.Readdirnames(-1)
 	var pids []int
+	threads, _ := namesIn(fmt.Sprintf("/proc/%d/task", pid))
 	for _, thread := range threads {
 		pids = append(pids, childrenOfThread(pid, thread)...)
 	}
@@ -211,7 +201,10 @@ func ownChildren() (pids []int, all bool) {
 	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&adopts)), 0, 0, 0); err != nil || adopts == 0 {
 		return nil, false
 	}
-	threads := ownThreads()
+	threads, err := namesIn("/proc/self/task")
+	if err != nil {
+		return nil, false
+	}
 	first := strconv.Itoa(os.Getpid())
 	others := slices.DeleteFunc(slices.Clone(threads), func(thread string) bool { return thread == first })
 	for _, thread := range append(others, first) {
@@ -222,22 +215,21 @@ func ownChildren() (pids []int, all bool) {
 		pids = append(pids, numbers(data)...)
 	}
 	// When one of them has ended another may be missing.
-	return pids, slices.Contains(threads, first) && slices.Equal(threads, ownThreads())
+	now, err := namesIn("/proc/self/task")
+	return pids, err == nil && slices.Contains(threads, first) && slices.Equal(threads, now)
 }
 
-// ownThreads returns the numbers of this process's threads.
-func ownThreads() []string {
-	dir, err := os.Open("/proc/self/task")
+// namesIn returns the names in a directory of /proc, sorted; with an error those
+// that could be read.
+func namesIn(dir string) ([]string, error) {
+	f, err := os.Open(dir)
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	defer dir.Close()
-	threads, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil
-	}
-	slices.Sort(threads)
-	return threads
+	defer f.Close()
+	names, err := f.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
 }
 
 // numbers returns the numbers in a file, which spaces separate.
@@ -258,15 +250,6 @@ var hasChildrenFiles = sync.OnceValue(func() bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	return err == nil
 })
-
-func childrenByTable(pid int) (pids []int) {
-	for _, p := range table() {
-		if p.ppid == pid {
-			pids = append(pids, p.PID)
-		}
-	}
-	return pids
-}
 
 // environ returns the environment that the process was started with, if this
 // user may know it; sure is false when it may be another one at any moment,

@@ -57,8 +57,8 @@ func (r *reaping) acquire(run *Run) {
 	if r.runs++; r.runs > 1 {
 		return
 	}
-	adoptOrphans()
-	mark()
+	AdoptOrphans()
+	Mark()
 	previous := r.ended
 	r.quit, r.ended = make(chan struct{}), make(chan struct{})
 	news := make(chan os.Signal, 1)

@@ -3,7 +3,6 @@ package process
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -70,7 +69,7 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 				done[p.ID] = true
 				killed = append(killed, Remain{p.ID, command})
 			case !errors.Is(err, syscall.ESRCH):
-				failed[p.ID] = fmt.Errorf("cannot kill process %d: %w", p.PID, err)
+				failed[p.ID] = err
 			}
 		}
 		if found > 0 {
@@ -82,18 +81,10 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 		case <-time.After(pause):
 			pause = min(2*pause, longestPause)
 		case <-ctx.Done():
-			return killed, errors.Join(context.Cause(ctx), joined(failed))
+			return killed, errors.Join(context.Cause(ctx), joinErrors(failed))
 		}
 	}
-	return killed, joined(failed)
-}
-
-func joined(failed map[ID]error) error {
-	errs := make([]error, 0, len(failed))
-	for _, err := range failed {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return killed, joinErrors(failed)
 }
 
 // prey returns all processes of the run, living and just ending.

@@ -53,18 +53,18 @@ func (r *Run) Shutdown(ctx context.Context) (int, error) {
 	for {
 		news, before := reaper.news()
 		if reaper.onlyHelpers() {
-			return len(hunt.killed), hunt.err()
+			return len(hunt.killed), joinErrors(hunt.failed)
 		}
 		found := hunt.scan()
 		if _, after := reaper.news(); found == 0 && after == before {
-			return len(hunt.killed), hunt.err() // nor did one die meanwhile that may have left another
+			return len(hunt.killed), joinErrors(hunt.failed) // nor did one die meanwhile that may have left another
 		}
 		timer := time.NewTimer(rescan)
 		select {
 		case <-news:
 		case <-timer.C:
 		case <-ctx.Done():
-			return len(hunt.killed), errors.Join(hunt.err(), fmt.Errorf("cannot end every process of the run, %d are left: %w", found, context.Cause(ctx)))
+			return len(hunt.killed), errors.Join(joinErrors(hunt.failed), fmt.Errorf("cannot end every process of the run, %d are left: %w", found, context.Cause(ctx)))
 		}
 		timer.Stop()
 	}

@@ -11,14 +11,11 @@ import (
 // again: nothing tells of the end of an orphan here.
 const retryAfter = 20 * time.Millisecond
 
-// adopts: see adoptOrphans.
-const adopts = false
-
 // collects: collect reaps.
 const collects = true
 
-// adoptOrphans: launchd adopts them, always.
-func adoptOrphans() {}
+// AdoptOrphans does nothing: launchd adopts orphans, always.
+func AdoptOrphans() bool { return false }
 
 // maybeExited cannot look without reaping, so it says yes.
 func maybeExited(int) bool { return true }

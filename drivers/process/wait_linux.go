@@ -13,17 +13,15 @@ import (
 // again. The SIGCHLD comes first.
 const retryAfter = time.Second
 
-// adopts: see adoptOrphans.
-const adopts = true
-
 // collects: collect does not reap.
 const collects = false
 
-// adoptOrphans makes orphans among the descendants of this process its
-// children.
-func adoptOrphans() {
+// AdoptOrphans makes this program the parent of all its descendants whose
+// parent dies, where the system can do that, and reports whether it can.
+func AdoptOrphans() bool {
 	// Cannot fail since Linux 3.4.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	return true
 }
 
 // childInfo is siginfo_t as waitid(2) fills it in.

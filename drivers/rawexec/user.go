@@ -30,18 +30,16 @@ func lookupAccount(name string) (*account, error) {
 		return nil, fmt.Errorf("cannot run as user %q: cannot look up its groups: %w", name, err)
 	}
 	a := &account{User: u, credential: &syscall.Credential{}}
-	if a.credential.Uid, err = parseID(u.Uid); err != nil {
-		return nil, err
-	}
-	if a.credential.Gid, err = parseID(u.Gid); err != nil {
-		return nil, err
-	}
-	for _, group := range groups {
-		id, err := parseID(group)
-		if err != nil {
+	for i, text := range append([]string{u.Uid, u.Gid}, groups...) {
+		id, err := parseID(text)
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if id != 0 {
+		case i == 0:
+			a.credential.Uid = id
+		case i == 1:
+			a.credential.Gid = id
+		case id != 0:
 			a.credential.Groups = append(a.credential.Groups, id)
 		}
 	}

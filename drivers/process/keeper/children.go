@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -45,11 +46,10 @@ const settleTime = time.Second
 // adopt finds out, when the program has died, which of this program's children
 // are processes of tasks.
 func (p *parent) adopt() error {
-	r, c, err := openRecord(p.record.file, p.record.path)
+	c, err := parse(p.record.file)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot read the record of the run: %w", err)
 	}
-	p.record = r
 	orphans := map[process.ID]process.Orphan{}
 	for _, o := range process.Orphans() {
 		orphans[o.ID] = o
@@ -60,15 +60,15 @@ func (p *parent) adopt() error {
 		if o, ok := orphans[s.ID]; ok {
 			p.keep(o, s.Tag)
 		} else {
-			r.blank(s.cell) // it was buried, but not taken out
+			p.record.blank(s.cell) // it was buried, but not taken out
 		}
 	}
 	for _, i := range c.intents {
 		if o, ok := resolve(i, known); ok {
-			r.set(i.cell, processLine(o.ID, i.tag))
+			p.record.set(i.cell, processLine(o.ID, i.tag))
 			p.keep(o, i.tag)
 		} else {
-			r.blank(i.cell) // it was not forked
+			p.record.blank(i.cell) // it was not forked
 		}
 	}
 	return nil

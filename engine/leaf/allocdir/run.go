@@ -153,25 +153,18 @@ func (r *Run) allocs() string { return filepath.Join(r.Dir, "alloc") }
 
 // Leave closes the run without giving up the lock of the job's name, for those
 // that have inherited it. Without any it is given up all the same.
-func (r *Run) Leave() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.lock == nil {
-		return nil
-	}
-	err := r.lock.Close()
-	r.lock = nil
-	return err
-}
+func (r *Run) Leave() error { return r.end((*os.File).Close) }
 
 // Close releases the lock of the job's name. Closing twice does nothing.
-func (r *Run) Close() error {
+func (r *Run) Close() error { return r.end(unlock) }
+
+func (r *Run) end(give func(lock *os.File) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.lock == nil {
 		return nil
 	}
-	err := unlock(r.lock)
+	err := give(r.lock)
 	r.lock = nil
 	return err
 }

@@ -76,8 +76,8 @@ func (l *Log) drainStream(s *stream) {
 		return // closed
 	}
 	_ = conn.Control(func(fd uintptr) {
-		left, err := unix.IoctlGetInt(int(fd), fionread)
-		if err != nil || left == 0 {
+		left, _ := unix.IoctlGetInt(int(fd), fionread) // 0 after an error
+		if left == 0 {
 			return
 		}
 		buf := takeBuffer()
