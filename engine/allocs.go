@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
+	"sync"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -14,7 +11,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Alloc is a snapshot of an allocation.
+// Alloc is a snapshot of an allocation. Its methods concern the allocation as
+// it is when they are called.
 type Alloc struct {
 	event.Alloc
 	runner.State
@@ -33,85 +31,76 @@ type Alloc struct {
 	Ports     []taskenv.Port
 	TaskPorts map[string][]taskenv.Port
 	Granted   map[string]drivers.Resources // by task
+
+	now *runner.Alloc
 }
 
-// Allocs returns the allocations of this run, living and ended ones, by name
-// and then by age.
-func (e *Engine) Allocs() []Alloc {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	list := make([]Alloc, 0, len(e.allocs))
-	for _, a := range e.allocs {
-		list = append(list, e.snapshot(a))
-	}
-	slices.SortFunc(list, func(a, b Alloc) int {
-		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created))
-	})
-	return list
+// allocs are the living and the ended allocations of an engine.
+type allocs struct {
+	bus *event.Bus
+
+	mu    sync.Mutex
+	known map[string]*knownAlloc // by ID
 }
 
-// Alloc returns one of the allocations of this run.
-func (e *Engine) Alloc(id string) (Alloc, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	a, ok := e.allocs[id]
-	if !ok {
-		return Alloc{}, false
-	}
-	return e.snapshot(a), true
+// knownAlloc is an allocation, and why it is not to run on; guarded by the
+// mutex of allocs.
+type knownAlloc struct {
+	*runner.Alloc
+	unwanted string
 }
 
-// snapshot is called with the lock held.
-func (e *Engine) snapshot(a *runner.Alloc) Alloc {
+func (a *knownAlloc) snapshot() Alloc {
 	cfg := a.Config()
 	granted := map[string]drivers.Resources{}
 	for _, t := range cfg.Group.Tasks {
 		granted[t.Name] = cfg.Granted(t)
 	}
 	return Alloc{
-		Unwanted: e.unwanted[a], Deployment: cfg.Deployment, Canary: cfg.Canary,
+		Unwanted: a.unwanted, Deployment: cfg.Deployment, Canary: cfg.Canary,
 		Alloc: *cfg.Alloc, State: a.State(), Job: cfg.Job, Dir: cfg.Dir, Replaces: cfg.Replaces,
-		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts, Granted: granted,
+		Ports: cfg.Ports, TaskPorts: cfg.TaskPorts, Granted: granted, now: a.Alloc,
 	}
 }
 
-// Jobs returns the jobs that were submitted, in their newest versions. They are read only.
-func (e *Engine) Jobs() []*api.Job {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	jobs := make([]*api.Job, 0, len(e.runs))
-	for _, r := range e.runs {
-		if !e.purged[*r.job.ID] {
-			jobs = append(jobs, r.newest.Load())
-		}
+// find returns an allocation by its ID; nil if it is not known.
+func (l *allocs) find(id string) *runner.Alloc {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a, ok := l.known[id]; ok {
+		return a.Alloc
 	}
-	return jobs
-}
-
-func (e *Engine) alloc(id string) (*runner.Alloc, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if a, ok := e.allocs[id]; ok {
-		return a, nil
-	}
-	return nil, fmt.Errorf("Unknown allocation %q", id) //nolint:staticcheck // Nomad's words
+	return nil
 }
 
 // track makes an allocation known.
-func (e *Engine) track(a *runner.Alloc) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.allocs[a.Config().Alloc.ID] = a
+func (l *allocs) track(a *runner.Alloc) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known[a.Config().Alloc.ID] = &knownAlloc{Alloc: a}
 }
 
-// forget takes an allocation out of what is known.
-func (e *Engine) forget(a *runner.Alloc) {
-	known := a.Config().Alloc
-	e.mu.Lock()
-	delete(e.allocs, known.ID)
-	delete(e.unwanted, a)
-	e.mu.Unlock()
-	e.bus.Publish(known, "", event.Forgotten{})
+// forget makes an allocation unknown.
+func (l *allocs) forget(a *event.Alloc) {
+	l.mu.Lock()
+	delete(l.known, a.ID)
+	l.mu.Unlock()
+	l.bus.Publish(a, "", event.Forgotten{})
+}
+
+// forgetJob forgets the allocations of a job.
+func (l *allocs) forgetJob(id string) {
+	l.mu.Lock()
+	var gone []*event.Alloc
+	for _, a := range l.known {
+		if cfg := a.Config(); *cfg.Job.ID == id {
+			gone = append(gone, cfg.Alloc)
+		}
+	}
+	l.mu.Unlock()
+	for _, a := range gone {
+		l.forget(a)
+	}
 }
 
 // The intended states of allocations that are not to run on, in Nomad's words.
@@ -121,60 +110,17 @@ const (
 	updated   = "alloc is being updated due to job update"
 )
 
-// desire says why an allocation is not to run on.
-func (e *Engine) desire(a *runner.Alloc, unwanted string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.unwanted[a] == "" {
-		e.unwanted[a] = unwanted
-	}
+// unwant stops an allocation that is known, and keeps the first reason.
+func (l *allocs) unwant(a *runner.Alloc, why string) {
+	l.mark(a, why)
+	a.Stop()
 }
 
-// forgetJob forgets a job that has ended, and its allocations.
-func (e *Engine) forgetJob(id string) {
-	e.mu.Lock()
-	var gone []*runner.Alloc
-	for _, a := range e.allocs {
-		if *a.Config().Job.ID == id {
-			gone = append(gone, a)
-		}
+// mark keeps the first reason why an allocation is not to run on.
+func (l *allocs) mark(a *runner.Alloc, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known := l.known[a.Config().Alloc.ID]; known != nil && known.unwanted == "" {
+		known.unwanted = why
 	}
-	e.purged[id] = true
-	e.mu.Unlock()
-	for _, a := range gone {
-		e.forget(a)
-	}
-}
-
-// find returns a job of this engine, which may run in the name of another.
-func (e *Engine) find(id string) (*jobRun, error) {
-	e.mu.Lock()
-	runs := e.runs
-	e.mu.Unlock()
-	for _, r := range runs {
-		if *r.job.ID == id {
-			return r, nil
-		}
-		if child := r.child(id); child != nil {
-			return child, nil
-		}
-	}
-	return nil, fmt.Errorf("job not found: %q", id)
-}
-
-func (r *jobRun) child(id string) *jobRun {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.known[id]
-}
-
-func (e *Engine) job(id string) (*jobRun, error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, r := range e.runs {
-		if *r.job.ID == id {
-			return r, nil
-		}
-	}
-	return nil, fmt.Errorf("job not found: %q", id)
 }

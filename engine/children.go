@@ -18,49 +18,55 @@ func newChild(parent *api.Job, id string) *api.Job {
 	return &child
 }
 
-// launch runs a child of the job in the directory of the job's own run, and
-// stores that together with c.
-func (r *jobRun) launch(child *api.Job, c store.Change) error {
+// running reports whether a child runs.
+func (c *children) running() bool {
+	c.parent.mu.Lock()
+	defer c.parent.mu.Unlock()
+	return c.live > 0
+}
+
+// launch runs a child in the directory of its parent's run, and stores that
+// together with what.
+func (c *children) launch(child *api.Job, what store.Change) error {
+	r := c.parent
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.ended || r.settled.Err() != nil {
 		return fmt.Errorf("cannot run job %q: it is being stopped", *r.job.ID)
 	}
 	if r.recorder.Durable() {
-		c.Put(store.KeyOf(jobKey, *child.ID), child)
-		r.recorder.Commit(c)
+		what.Put(store.KeyOf(jobKey, *child.ID), child)
+		r.recorder.Commit(what)
 	}
-	run := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
-	run.introduce()
-	r.beginLocked(run, func() {})
+	c.begin(child, func() {})
 	return nil
 }
 
-// begin runs a child that an earlier engine has left.
-func (r *jobRun) begin(child *api.Job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.engine.finding.Add(1)
-	run := newJobRun(r.engine, child, r.dir, r.memory, r.recorder)
-	run.introduce()
-	r.beginLocked(run, r.engine.finding.Done)
+// restore runs the children that an earlier engine has left.
+func (c *children) restore() {
+	c.parent.mu.Lock()
+	defer c.parent.mu.Unlock()
+	for _, child := range c.orphans {
+		c.parent.engine.runs.finding.Add(1)
+		c.begin(child, c.parent.engine.runs.finding.Done)
+	}
 }
 
-func (r *jobRun) beginLocked(c *jobRun, restored func()) {
-	c.hostEnv = r.hostEnv
-	r.known[*c.job.ID] = c
-	r.live++
-	r.children.Go(func() {
-		c.restoreStop()
-		c.restoreVersions()
-		c.deployFirst()
-		c.restoreSlots()
-		close(c.ready)
+// begin runs a child. The lock is held.
+func (c *children) begin(child *api.Job, restored func()) {
+	parent := c.parent
+	r := newJobRun(parent.engine, child, parent.dir, parent.ports.memory, parent.recorder)
+	r.hostEnv = parent.hostEnv
+	r.introduce()
+	c.known[*child.ID] = r
+	c.live++
+	c.runs.Go(func() {
+		r.restore()
 		restored()
-		c.runGroups()
-		c.finish()
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.live--
+		r.runGroups()
+		r.finish()
+		parent.mu.Lock()
+		defer parent.mu.Unlock()
+		c.live--
 	})
 }

@@ -13,30 +13,13 @@ import (
 	"taskrun/engine/store"
 )
 
-// Deployment is a snapshot of a deployment.
-type Deployment struct {
-	ID          string
-	Job         string // ID
-	Version     uint64 // of the job
-	Began       time.Time
-	Status      string
-	Description string
-	Groups      map[string]DeploymentGroup
-}
-
-// DeploymentGroup is a snapshot of a group that takes part in a deployment.
-type DeploymentGroup struct {
-	health.DeploymentGroup
-	PlacedCanaries []string // IDs
-}
-
 // errNoDeployment is Nomad's word for an ID that nothing has.
 var errNoDeployment = errors.New("deployment not found")
 
 // Deployments returns the deployments of a job that are known, oldest first;
 // none for a job that is not known.
 func (e *Engine) Deployments(job string) []Deployment {
-	r, err := e.find(job)
+	r, err := e.runs.find(job)
 	if err != nil {
 		return nil
 	}
@@ -72,11 +55,8 @@ func (r *jobRun) snapshot(d *deploymentRecord) Deployment {
 
 // changeDeployment does something with a deployment, and what follows from
 // that.
-func (e *Engine) changeDeployment(id string, change func(r *jobRun, d *deploymentRecord) error) error {
-	e.mu.Lock()
-	runs := e.runs
-	e.mu.Unlock()
-	for _, r := range runs {
+func (l *jobRuns) changeDeployment(id string, change func(r *jobRun, d *deploymentRecord) error) error {
+	for _, r := range l.all() {
 		if done, err := r.changeDeployment(id, change); done {
 			return err
 		}
@@ -106,19 +86,19 @@ func (r *jobRun) changeDeployment(id string, change func(*jobRun, *deploymentRec
 // Promote takes the canaries of some groups of a deployment, or of all with
 // none named, for good. The errors are Nomad's.
 func (e *Engine) Promote(deployment string, groups []string) error {
-	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error {
+	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error {
 		return d.Promote(groups, time.Now())
 	})
 }
 
 // Pause has a deployment place nothing more, or go on.
 func (e *Engine) Pause(deployment string, pause bool) error {
-	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
+	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Pause(pause, time.Now()) })
 }
 
 // Fail ends a deployment as one that has failed.
 func (e *Engine) Fail(deployment string) error {
-	return e.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
+	return e.runs.changeDeployment(deployment, func(_ *jobRun, d *deploymentRecord) error { return d.Fail() })
 }
 
 // SetHealth tells a deployment that allocations are healthy, and others not, by
@@ -132,7 +112,7 @@ func (e *Engine) SetHealth(deployment string, healthy, unhealthy []string) error
 		verdicts[id] = health.Unhealthy
 	}
 	told := map[string]*runner.Alloc{}
-	err := e.changeDeployment(deployment, func(r *jobRun, d *deploymentRecord) error {
+	err := e.runs.changeDeployment(deployment, func(r *jobRun, d *deploymentRecord) error {
 		if err := d.CheckSetHealth(); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ type Dispatch struct {
 // job that it runs as; again says that this was dispatched before. The errors
 // are those of `nomad job dispatch`.
 func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err error) {
-	r, err := e.job(jobID)
+	r, err := e.runs.find(jobID)
 	switch {
 	case err != nil:
 		return "", false, errors.New("parameterized job not found")
@@ -49,9 +49,9 @@ func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err 
 	if !validPrefix().MatchString(d.Prefix) {
 		return "", false, fmt.Errorf("cannot use %q in the ID of a job: it may have up to 64 letters, digits, dots, hyphens and underscores", d.Prefix)
 	}
-	r.dispatching.Lock()
-	defer r.dispatching.Unlock()
-	if id := r.dispatched(d.Token); id != "" {
+	r.children.dispatching.Lock()
+	defer r.children.dispatching.Unlock()
+	if id := r.children.dispatched(d.Token); id != "" {
 		return id, true, nil
 	}
 	if d.Prefix != "" {
@@ -72,19 +72,19 @@ func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err 
 	if d.Token != "" {
 		child.DispatchIdempotencyToken = &d.Token
 	}
-	return id, false, r.launch(child, store.Change{})
+	return id, false, r.children.launch(child, store.Change{})
 }
 
 // dispatched returns the ID of the child that a token stands for; empty if
 // there is none.
-func (r *jobRun) dispatched(token string) string {
+func (c *children) dispatched(token string) string {
 	if token == "" {
 		return ""
 	}
-	r.lock()
-	defer r.mu.Unlock()
-	for id, c := range r.known {
-		if t := c.job.DispatchIdempotencyToken; t != nil && *t == token {
+	c.parent.lock()
+	defer c.parent.mu.Unlock()
+	for id, child := range c.known {
+		if t := child.job.DispatchIdempotencyToken; t != nil && *t == token {
 			return id
 		}
 	}

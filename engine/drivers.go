@@ -4,57 +4,37 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
-	"taskrun/engine/leaf/event"
-	"taskrun/jobspec/validate"
 )
 
-// firstWord is how long somebody who asks for the drivers waits for one that
-// has not said yet how it is.
-const firstWord = time.Second
+// driverWatch follows drivers from when somebody is interested in them: their
+// health, and what they say of tasks.
+type driverWatch struct {
+	drivers map[string]drivers.Driver
+	allocs  *allocs
+	notice  func(format string, args ...any)
+	ctx     context.Context
+	cancel  context.CancelFunc
+	loops   sync.WaitGroup
 
-// Drivers returns the health of every driver, by name, as it is known now.
-func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
-	ctx, cancel := context.WithTimeout(ctx, firstWord)
-	defer cancel()
-	for name := range e.cfg.Drivers {
-		e.watch.begin(name)
-	}
-	infos := make(map[string]*api.DriverInfo, len(e.cfg.Drivers))
-	for name := range e.cfg.Drivers {
-		infos[name] = e.watch.info(ctx, name)
-	}
-	return infos
+	mu      sync.Mutex
+	ended   bool
+	watched map[string]*watched
 }
 
-// checkDrivers checks that the job's drivers are there, and follows them.
-func (e *Engine) checkDrivers(job *api.Job) error {
-	for _, g := range job.TaskGroups {
-		for _, t := range g.Tasks {
-			if e.cfg.Drivers[t.Driver] == nil {
-				return fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
-			}
-			e.watch.begin(t.Driver)
-		}
-	}
-	return nil
+// watched is one driver that is followed.
+type watched struct {
+	first chan struct{} // closed with the first fingerprint
+	info  *api.DriverInfo
 }
 
-// checkSize refuses a job with more allocations than a job may have. Nothing
-// may be done for each allocation of a job before.
-func (e *Engine) checkSize(job *api.Job) error {
-	if found := validate.Allocations(job, e.cfg.MaxAllocs); found.HasErrors() {
-		return found[0]
-	}
-	return nil
-}
-
-func newDriverWatch(e *Engine) *driverWatch {
-	w := &driverWatch{engine: e, watched: map[string]*watched{}}
+func newDriverWatch(catalog map[string]drivers.Driver, known *allocs, notice func(string, ...any)) *driverWatch {
+	w := &driverWatch{drivers: catalog, allocs: known, notice: notice, watched: map[string]*watched{}}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	return w
 }
@@ -66,7 +46,7 @@ func (w *driverWatch) begin(name string) {
 	if w.ended || w.watched[name] != nil {
 		return
 	}
-	d := w.engine.cfg.Drivers[name]
+	d := w.drivers[name]
 	w.watched[name] = &watched{first: make(chan struct{})}
 	w.loops.Go(func() {
 		drivers.Follow(w.ctx, d, func(f drivers.Fingerprint) { w.take(name, f) })
@@ -145,11 +125,21 @@ func (w *driverWatch) info(ctx context.Context, name string) *api.DriverInfo {
 // hand gives an event to the task that it is of. Of one that is unknown, or
 // whose allocation has ended, nobody wants to hear.
 func (w *driverWatch) hand(e drivers.TaskEvent) {
-	if a, err := w.engine.alloc(e.AllocID); err == nil {
+	if a := w.allocs.find(e.AllocID); a != nil {
 		a.DriverEvent(e)
 	}
 }
 
-func (w *driverWatch) notice(format string, args ...any) {
-	w.engine.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
+// follow follows the drivers of a job; the error is that there is none of a
+// name.
+func (w *driverWatch) follow(job *api.Job) error {
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			if w.drivers[t.Driver] == nil {
+				return fmt.Errorf("task %q of group %q: unknown driver %q", t.Name, *g.Name, t.Driver)
+			}
+			w.begin(t.Driver)
+		}
+	}
+	return nil
 }

@@ -82,7 +82,7 @@ func talk(t *testing.T, test func(*engine.Engine, *talker)) (h history) {
 func TestDriverEventsAreTheTasks(t *testing.T) {
 	t.Parallel()
 	h := talk(t, func(e *engine.Engine, d *talker) {
-		alloc := only(e)
+		alloc := only(e).ID
 		d.Emit(drivers.TaskEvent{AllocID: alloc, TaskName: "t", Message: "pulling", Annotations: map[string]string{"image": "redis"}})
 		synctest.Wait()
 		d.Emit(drivers.TaskEvent{AllocID: alloc, TaskName: "t", Message: "pulled", Err: errors.New("halfway"), Timestamp: time.Now().Add(-time.Hour)})

@@ -23,6 +23,7 @@ import (
 	"taskrun/engine/store"
 	"taskrun/hooks"
 	"taskrun/jobspec/taskenv"
+	"taskrun/jobspec/validate"
 )
 
 // Config is what an engine needs to know of its surroundings.
@@ -60,11 +61,20 @@ type Config struct {
 // defaultMaxKillTimeout is Nomad's default of the client's max_kill_timeout.
 const defaultMaxKillTimeout = 30 * time.Second
 
+// checkSize refuses a job with more allocations than a job may have. It comes
+// before anything that is done for each allocation of a job.
+func (c *Config) checkSize(job *api.Job) error {
+	if found := validate.Allocations(job, c.MaxAllocs); found.HasErrors() {
+		return found[0]
+	}
+	return nil
+}
+
 // Engine runs jobs. Its methods may be called from several goroutines at once.
 type Engine struct {
 	cfg   Config
 	bus   event.Bus
-	state *state
+	state *State
 	ports *port.Claims
 	cores *coreClaims
 
@@ -77,21 +87,29 @@ type Engine struct {
 	settled  context.Context // done: nothing new begins, for one of these reasons
 	settle   context.CancelFunc
 
-	jobs sync.WaitGroup
-	done chan struct{}
-	// finding counts what may have tasks that are yet to be found again.
-	finding sync.WaitGroup
-	watch   *driverWatch
+	watch  *driverWatch
+	notice func(format string, args ...any) // publishes one
 
 	onRecorder func(*store.Recorder) // for tests, who interrupt it
 
+	allocs *allocs
+	runs   jobRuns
+
 	mu        sync.Mutex
-	allocs    map[string]*runner.Alloc // living and ended ones, by ID
-	unwanted  map[*runner.Alloc]string // why they are not to run on
-	purged    map[string]bool          // jobs that are forgotten, by ID
-	runs      []*jobRun
 	submitted bool
 	closed    bool
+}
+
+// jobRuns are the runs of the jobs that were submitted or recovered.
+type jobRuns struct {
+	going sync.WaitGroup
+	done  chan struct{} // closed when all have ended
+	// finding counts the runs and allocations whose tasks drivers may find
+	// again.
+	finding sync.WaitGroup
+
+	mu   sync.Mutex
+	list []*jobRun
 }
 
 // jobRun is one run of a job: for each group and index a slot, in which one
@@ -101,7 +119,7 @@ type jobRun struct {
 	job      *api.Job // the version that was submitted: what no update changes is read here
 	newest   atomic.Pointer[api.Job]
 	dir      *allocdir.Run
-	memory   *port.Memory
+	ports    jobPorts
 	recorder *store.Recorder
 	hostEnv  []string
 	woken    chan struct{} // of capacity 1: something has changed
@@ -111,28 +129,34 @@ type jobRun struct {
 	settled  context.Context // done: nothing new begins
 	cancel   []context.CancelFunc
 
-	static   []int // ports that are claimed for all of its allocations
-	reserved bool  // these are all static ones
-
-	children    sync.WaitGroup // jobs that run in the name of this one
-	dispatching sync.Mutex     // one at a time
-	lives       sync.WaitGroup // of slots
+	children  children
+	lives     sync.WaitGroup // of slots
+	forgotten atomic.Bool    // it was purged and has ended
 
 	mu          sync.Mutex
-	versions    []*api.Job          // that are kept, the newest last
-	deployments []*deploymentRecord // of these
+	versions    versions
+	deployments deployments // of these
 	scalings    map[string][]api.ScalingEvent
 	slots       []*slot
-	living      int                // slots
-	changed     bool               // the slots are to be looked at
-	waits       bool               // something is to be done with them later
-	excess      bool               // more static ports may be claimed than are needed
-	live        int                // children
-	known       map[string]*jobRun // children by ID
-	stopped     bool               // by an order for this job
-	purged      bool               // it is to be forgotten when it has ended
-	orphans     []*api.Job         // children that an earlier engine has left
-	ended       bool               // nothing of it can begin any more
+	living      int  // slots
+	changed     bool // the slots are to be looked at
+	waits       bool // something is to be done with them later
+	stopped     bool // by an order for this job
+	purged      bool // it is forgotten as soon as it has ended
+	ended       bool // nothing of it can begin any more
+}
+
+// children are the jobs that run in the name of another one, which is periodic
+// or parameterized.
+type children struct {
+	parent      *jobRun
+	runs        sync.WaitGroup
+	dispatching sync.Mutex // serializes dispatches
+	orphans     []*api.Job // that an earlier engine has left
+
+	// Guarded by the parent's mu.
+	live  int
+	known map[string]*jobRun // by ID
 }
 
 // slot is where a group's allocations of one index run, one after another. A
@@ -159,23 +183,4 @@ type slot struct {
 	living  bool          // its goroutine runs
 	present *runner.Alloc // nil between two of them
 	again   bool          // another one is to run in its place, whatever becomes of it
-}
-
-// driverWatch follows drivers from when somebody is interested in them: their
-// health, and what they say of tasks.
-type driverWatch struct {
-	engine *Engine
-	ctx    context.Context
-	cancel context.CancelFunc
-	loops  sync.WaitGroup
-
-	mu      sync.Mutex
-	ended   bool
-	watched map[string]*watched
-}
-
-// watched is one driver that is followed.
-type watched struct {
-	first chan struct{} // closed with the first fingerprint
-	info  *api.DriverInfo
 }

@@ -489,12 +489,12 @@ func TestCountAndGroups(t *testing.T) {
 }
 
 // only returns the ID of the one allocation.
-func only(e *engine.Engine) string {
+func only(e *engine.Engine) engine.Alloc {
 	allocs := e.Allocs()
 	if len(allocs) != 1 {
 		panic(fmt.Sprintf("%d allocations", len(allocs)))
 	}
-	return allocs[0].ID
+	return allocs[0]
 }
 
 const (
@@ -509,9 +509,9 @@ func TestRestartOfATask(t *testing.T) {
 	errs := map[string]error{}
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		30 * time.Minute: func(e *engine.Engine) {
-			errs["t"] = e.RestartTask(context.Background(), only(e), "t")
-			errs["other"] = e.RestartTask(context.Background(), only(e), "other")
-			errs["nobody"] = e.RestartTask(context.Background(), only(e), "nobody")
+			errs["t"] = only(e).RestartTask(context.Background(), "t")
+			errs["other"] = only(e).RestartTask(context.Background(), "other")
+			errs["nobody"] = only(e).RestartTask(context.Background(), "nobody")
 		},
 	})
 	want := map[string][]string{
@@ -556,7 +556,7 @@ func TestRestartOfTheWholeAllocation(t *testing.T) {
 			t.Parallel()
 			var err error
 			h := run(t, newAll(), map[time.Duration]func(*engine.Engine){
-				time.Minute: func(e *engine.Engine) { err = e.RestartAlloc(context.Background(), only(e), tt.all) },
+				time.Minute: func(e *engine.Engine) { err = only(e).Restart(context.Background(), tt.all) },
 			})
 			if err != nil {
 				t.Error(err)
@@ -597,10 +597,10 @@ func TestSignal(t *testing.T) {
 	errs := map[string]error{}
 	h := run(t, job, map[time.Duration]func(*engine.Engine){
 		time.Second: func(e *engine.Engine) {
-			errs["t"] = e.Signal(only(e), "t", "SIGHUP")
-			errs["u"] = e.Signal(only(e), "u", "SIGHUP")
-			errs["bad"] = e.Signal(only(e), "u", "SIGBOGUS")
-			errs["nobody"] = e.Signal(only(e), "nobody", "SIGHUP")
+			errs["t"] = only(e).Signal("t", "SIGHUP")
+			errs["u"] = only(e).Signal("u", "SIGHUP")
+			errs["bad"] = only(e).Signal("u", "SIGBOGUS")
+			errs["nobody"] = only(e).Signal("nobody", "SIGHUP")
 		},
 	})
 	sent := "Signaling: Task being sent a signal"

@@ -17,7 +17,7 @@ func (r *jobRun) introduce() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	job, known := r.newest.Load(), false
-	r.engine.Look(func(run *fold.Run) { known = run.Version(*job.ID, *job.Version) != nil })
+	r.engine.state.Look(func(run *fold.Run) { known = run.Version(*job.ID, *job.Version) != nil })
 	if known {
 		return
 	}
@@ -32,7 +32,7 @@ func (r *jobRun) introduce() {
 // tellVersion adds to a change that a version is there, or is another one. The
 // lock is held.
 func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
-	v := event.Version{Job: *job.ID, Parent: r.parent(), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
+	v := event.Version{Job: *job.ID, Parent: parentOf(r.job), Number: *job.Version, Stable: job.Stable != nil && *job.Stable}
 	if job.VersionTag != nil {
 		v.Tag = job.VersionTag.Name
 	}
@@ -43,12 +43,16 @@ func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
 // allocation, by its ID, or about the whole job. The lock is held.
 func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) string {
 	v := event.Evaluation{
-		ID: event.NewID(), Job: *r.job.ID, Parent: r.parent(), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
+		ID: event.NewID(), Job: *r.job.ID, Parent: parentOf(r.job), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
 	}
 	if d := r.deployment(); d != nil && (why == event.JobRegister || why == event.DeploymentWatcher) {
 		v.Deployment = d.ID
 	}
-	r.engine.ForgetEvaluations(func(run *fold.Run) []*fold.Evaluation { return run.Surplus() })
+	var surplus []*fold.Evaluation
+	r.engine.state.Look(func(run *fold.Run) {
+		surplus = run.Surplus(func(v *fold.Evaluation) bool { return evaluates(v, r.job) })
+	})
+	r.forgetEvaluations(surplus, c)
 	c.Add(event.Event{Time: time.Now(), Body: v})
 	return v.ID
 }
@@ -56,7 +60,7 @@ func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) stri
 // evaluateStop returns the ID of the evaluation with which an allocation is
 // stopped. The lock is held.
 func (r *jobRun) evaluateStop(a *event.Alloc, c *store.Change) (id string) {
-	r.engine.Look(func(run *fold.Run) {
+	r.engine.state.Look(func(run *fold.Run) {
 		if known := run.Evaluated(a.Job, a.ID, event.AllocStop); known != nil {
 			id = known.ID
 		}
@@ -81,8 +85,8 @@ func (s *slot) placedBy(p placement, c *store.Change) (id string) {
 	case p.Replaces != "" && last.Version != p.Version:
 		why = event.DeploymentWatcher
 	}
-	if p.Replaces == "" || why == event.DeploymentWatcher && s.deploymentOf(p.Version) == nil {
-		s.engine.Look(func(run *fold.Run) {
+	if p.Replaces == "" || why == event.DeploymentWatcher && s.deployments.of(p.Version) == nil {
+		s.engine.state.Look(func(run *fold.Run) {
 			if v := run.Version(*s.job.ID, p.Version); v != nil {
 				id = v.Evaluation
 			}
@@ -95,25 +99,26 @@ func (s *slot) placedBy(p placement, c *store.Change) (id string) {
 // ForgetEvaluations forgets the evaluations that choose returns.
 func (e *Engine) ForgetEvaluations(choose func(*fold.Run) []*fold.Evaluation) {
 	var gone []*fold.Evaluation
-	e.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
+	e.state.Look(func(run *fold.Run) { gone = slices.Clone(choose(run)) })
+	for _, r := range e.runs.all() {
+		var c store.Change
+		r.forgetEvaluations(slices.DeleteFunc(slices.Clone(gone), func(v *fold.Evaluation) bool { return !evaluates(v, r.job) }), &c)
+		r.recorder.Commit(c)
+	}
+}
+
+// evaluates reports whether an evaluation is of a job or of one of its children.
+func evaluates(v *fold.Evaluation, job *api.Job) bool { return v.Job == *job.ID || v.Parent == *job.ID }
+
+// forgetEvaluations adds to a change that evaluations of the job are forgotten.
+func (r *jobRun) forgetEvaluations(gone []*fold.Evaluation, c *store.Change) {
 	if len(gone) == 0 {
 		return
 	}
-	e.mu.Lock()
-	runs := e.runs
-	e.mu.Unlock()
-	ids := make([]string, len(gone))
-	for i, v := range gone {
-		ids[i] = v.ID
+	var ids []string
+	for _, v := range gone {
+		c.ForgetEvaluation(v.Evaluation)
+		ids = append(ids, v.ID)
 	}
-	for _, r := range runs {
-		var c store.Change
-		for _, v := range gone {
-			if v.Job == *r.job.ID || v.Parent == *r.job.ID {
-				c.ForgetEvaluation(v.Evaluation)
-			}
-		}
-		r.recorder.Commit(c)
-	}
-	e.bus.Publish(nil, "", event.Forgotten{Evaluations: ids})
+	r.engine.bus.Publish(nil, "", event.Forgotten{Evaluations: ids})
 }

@@ -67,7 +67,13 @@ func (r *jobRun) finish() {
 	defer r.mu.Unlock()
 	r.ended = true
 	r.stop() // there is nothing left to end
-	if r.purged {
-		r.engine.forgetJob(*r.job.ID)
+	r.forget()
+}
+
+// forget forgets the job when it was purged and has ended. The lock is held.
+func (r *jobRun) forget() {
+	if r.purged && r.ended {
+		r.forgotten.Store(true)
+		r.engine.allocs.forgetJob(*r.job.ID)
 	}
 }

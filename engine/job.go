@@ -2,24 +2,23 @@ package engine
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/port"
 	"taskrun/engine/store"
 )
 
 func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, recorder *store.Recorder) *jobRun {
 	r := &jobRun{
-		engine: e, job: job, dir: dir, memory: memory, recorder: recorder, hostEnv: e.cfg.HostEnv,
-		woken: make(chan struct{}, 1), ready: make(chan struct{}), known: map[string]*jobRun{}, scalings: map[string][]api.ScalingEvent{},
+		engine: e, job: job, dir: dir, recorder: recorder, hostEnv: e.cfg.HostEnv,
+		woken: make(chan struct{}, 1), ready: make(chan struct{}), scalings: map[string][]api.ScalingEvent{},
 	}
+	r.ports = jobPorts{job: *job.ID, claims: e.ports, shared: e.cfg.LogicalPorts, memory: memory, notice: e.notice}
+	r.children = children{parent: r, known: map[string]*jobRun{}}
 	r.newest.Store(job)
-	r.versions = []*api.Job{job}
+	r.versions = versions{job}
 	var stop, settle context.CancelFunc
 	r.stopping, stop = context.WithCancel(e.stopping)
 	r.settled, settle = context.WithCancel(e.settled)
@@ -53,42 +52,27 @@ func (r *jobRun) look() {
 	}
 }
 
-func (r *jobRun) notice(format string, args ...any) {
-	r.engine.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
-}
+// launches reports whether a job is only launched, as other jobs: it is
+// periodic or parameterized.
+func launches(job *api.Job) bool { return job.IsPeriodic() || job.IsParameterized() }
 
-func (r *jobRun) allocName(group string, index int) string {
-	return fmt.Sprintf("%s.%s[%d]", *r.job.ID, group, index)
-}
-
-// parent is the ID of the job in whose name the job runs; empty for none.
-func (r *jobRun) parent() string {
-	if r.job.ParentID == nil {
+// parentOf returns the ID of the job in whose name a job runs; empty for none.
+func parentOf(job *api.Job) string {
+	if job.ParentID == nil {
 		return ""
 	}
-	return *r.job.ParentID
+	return *job.ParentID
 }
 
 // version returns a version of the job; of one that is not kept the newest. The
 // lock is held.
 func (r *jobRun) version(n uint64) *api.Job {
-	for _, job := range r.versions {
-		if *job.Version == n {
-			return job
-		}
+	if i := r.versions.index(n); i >= 0 {
+		return r.versions[i]
 	}
 	return r.newest.Load()
 }
 
 // deployment is that of the newest version; nil when it has none. The lock is
 // held.
-func (r *jobRun) deployment() *deploymentRecord { return r.deploymentOf(*r.newest.Load().Version) }
-
-func (r *jobRun) deploymentOf(version uint64) *deploymentRecord {
-	for _, d := range slices.Backward(r.deployments) {
-		if d.Version == version {
-			return d
-		}
-	}
-	return nil
-}
+func (r *jobRun) deployment() *deploymentRecord { return r.deployments.of(*r.newest.Load().Version) }

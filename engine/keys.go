@@ -3,6 +3,8 @@ package engine
 import (
 	"strconv"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/store"
 )
 
@@ -35,14 +37,9 @@ const (
 	orderKill = "kill"
 )
 
-func (r *jobRun) stoppedKey() store.Key { return store.KeyOf(stoppedKey, *r.job.ID) }
-
-func (r *jobRun) versionKey(n uint64) store.Key {
-	return store.KeyOf(versionKey, *r.job.ID, strconv.FormatUint(n, 10))
-}
-
-func (r *jobRun) deploymentKey(version uint64) store.Key {
-	return store.KeyOf(deploymentKey, *r.job.ID, strconv.FormatUint(version, 10))
+// numbered is the key of something that belongs to a version of a job.
+func numbered(kind string, job *api.Job, version uint64) store.Key {
+	return store.KeyOf(kind, *job.ID, strconv.FormatUint(version, 10))
 }
 
 func (s *slot) key() store.Key {

@@ -11,7 +11,7 @@ import (
 
 // newRecorder returns what publishes, and perhaps stores, what happens in a new
 // run.
-func (e *Engine) newRecorder(job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
+func newRecorder(e *Engine, job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
 	if !e.cfg.Durable {
 		return store.NewRecorder(&e.bus), nil
 	}

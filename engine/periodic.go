@@ -15,20 +15,21 @@ import (
 //
 // A launch whose time came while there was no engine is made up for; of
 // several the first.
-func (r *jobRun) runPeriodic() {
-	after := r.lastLaunch()
+func (c *children) runPeriodic() {
+	r := c.parent
+	after := c.lastLaunch()
 	for ; ; after = time.Now() {
 		next, err := nextLaunch(r.newest.Load().Periodic, after)
 		if err != nil {
-			r.notice("job %q will not be launched: %v", *r.job.ID, err)
-			if r.awaitVersion(nil) {
+			r.engine.notice("job %q will not be launched: %v", *r.job.ID, err)
+			if c.nextVersion(nil) {
 				continue
 			}
 			return
 		}
-		r.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
+		r.engine.notice("next launch of job %q: %s", *r.job.ID, next.Format(time.RFC1123Z))
 		timer := time.NewTimer(time.Until(next))
-		another := r.awaitVersion(timer.C)
+		another := c.nextVersion(timer.C)
 		timer.Stop()
 		switch {
 		case another:
@@ -36,45 +37,46 @@ func (r *jobRun) runPeriodic() {
 		case r.settled.Err() != nil:
 			return
 		}
-		if *r.newest.Load().Periodic.ProhibitOverlap && r.running() {
-			r.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
-			r.recorder.Commit(r.launched(next))
+		if *r.newest.Load().Periodic.ProhibitOverlap && c.running() {
+			r.engine.notice("job %q is not launched: the last launch still runs and prohibit_overlap is set", *r.job.ID)
+			r.recorder.Commit(c.launched(next))
 			continue
 		}
-		if err := r.launch(r.periodicChild(next), r.launched(next)); err != nil {
+		if err := c.launch(c.periodic(next), c.launched(next)); err != nil {
 			return // the engine stops
 		}
 	}
 }
 
-// awaitVersion waits for a time, or the end of the job; true: for another
-// version of it.
-func (r *jobRun) awaitVersion(until <-chan time.Time) (another bool) {
+// nextVersion waits for a time, or the end of the job, and reports whether
+// another version of it came first.
+func (c *children) nextVersion(until <-chan time.Time) bool {
 	select {
-	case <-r.woken:
+	case <-c.parent.woken:
 		return true
 	case <-until:
-	case <-r.settled.Done():
+	case <-c.parent.settled.Done():
 	}
 	return false
 }
 
 // lastLaunch is the time up to which launches were made, or now.
-func (r *jobRun) lastLaunch() (last time.Time) {
+func (c *children) lastLaunch() (last time.Time) {
+	r := c.parent
 	if r.recorder.Durable() {
 		if ok, err := r.recorder.Get(store.KeyOf(periodicKey, *r.job.ID), &last); ok && err == nil {
 			return last
 		}
 	}
 	last = time.Now()
-	r.recorder.Commit(r.launched(last))
+	r.recorder.Commit(c.launched(last))
 	return last
 }
 
 // launched is the change that the launches up to a time were made.
-func (r *jobRun) launched(at time.Time) (c store.Change) {
-	c.Put(store.KeyOf(periodicKey, *r.job.ID), at)
-	return c
+func (c *children) launched(at time.Time) (change store.Change) {
+	change.Put(store.KeyOf(periodicKey, *c.parent.job.ID), at)
+	return change
 }
 
 // nextLaunch is when a periodic job is to be launched after now.
@@ -96,23 +98,19 @@ func nextLaunch(p *api.PeriodicConfig, now time.Time) (time.Time, error) {
 	return next, nil
 }
 
-func (r *jobRun) periodicChild(at time.Time) *api.Job {
-	child := newChild(r.newest.Load(), fmt.Sprintf("%s/periodic-%d", *r.job.ID, at.Unix()))
+// periodic returns the child that is launched at a time.
+func (c *children) periodic(at time.Time) *api.Job {
+	parent := c.parent.newest.Load()
+	child := newChild(parent, fmt.Sprintf("%s/periodic-%d", *parent.ID, at.Unix()))
 	child.Periodic = nil
 	return child
-}
-
-func (r *jobRun) running() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.live > 0
 }
 
 // Launch runs a periodic job of this engine now, whatever its cron expressions
 // and prohibit_overlap say, and returns the ID of the job that it runs as. A job
 // with enabled = false is not run, as in Nomad.
 func (e *Engine) Launch(jobID string) (string, error) {
-	r, err := e.job(jobID)
+	r, err := e.runs.find(jobID)
 	if err != nil {
 		return "", err
 	}
@@ -122,6 +120,6 @@ func (e *Engine) Launch(jobID string) (string, error) {
 	if !*r.job.Periodic.Enabled {
 		return "", fmt.Errorf("force launch for job %q failed: can't force run non-tracked job %q (%s)", jobID, jobID, *r.job.Namespace)
 	}
-	child := r.periodicChild(time.Now())
-	return *child.ID, r.launch(child, store.Change{})
+	child := r.children.periodic(time.Now())
+	return *child.ID, r.children.launch(child, store.Change{})
 }

@@ -12,10 +12,10 @@ import (
 // plan returns what a version means, or why it cannot be the next one. It
 // claims the static ports that the version needs. The lock is held.
 func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
-	if err := r.checkKind(job); err != nil {
+	if err := checkKind(r.newest.Load(), job); err != nil {
 		return nil, err
 	}
-	if err := r.engine.checkSize(job); err != nil {
+	if err := r.engine.cfg.checkSize(job); err != nil {
 		return nil, err
 	}
 	places, _ := r.places()
@@ -31,8 +31,7 @@ func (r *jobRun) plan(job *api.Job) (*update.Plan, error) {
 
 // checkKind refuses what makes another kind of job of this one, in Nomad's
 // words.
-func (r *jobRun) checkKind(job *api.Job) error {
-	before := r.newest.Load()
+func checkKind(before, job *api.Job) error {
 	switch {
 	case *before.Type != *job.Type:
 		return fmt.Errorf("cannot update job from type %q to %q", *before.Type, *job.Type)
@@ -51,10 +50,10 @@ func (r *jobRun) checkKind(job *api.Job) error {
 // admit checks what must hold before a version can run, and claims the ports
 // that it needs. The lock is held.
 func (r *jobRun) admit(job *api.Job) error {
-	if err := r.engine.checkDrivers(job); err != nil {
+	if err := r.engine.watch.follow(job); err != nil {
 		return err
 	}
-	if job.IsPeriodic() || job.IsParameterized() || !r.reserved {
+	if launches(job) || !r.ports.reserved {
 		return nil
 	}
 	places, _ := r.places()
@@ -67,7 +66,7 @@ func (r *jobRun) admit(job *api.Job) error {
 			}
 		}
 	}
-	return r.reserve(job)
+	return r.ports.reserve(job)
 }
 
 // places describes the slots that count, and returns them in the same order.

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
@@ -13,57 +13,49 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// networksOf are the networks of a group that count, as in Nomad the first of
-// the group and, by their deprecated blocks, the first of each task; with the
-// name of that task.
-func networksOf(g *api.TaskGroup) iter.Seq2[string, *api.NetworkResource] {
-	return func(yield func(string, *api.NetworkResource) bool) {
-		if len(g.Networks) > 0 && !yield("", g.Networks[0]) {
-			return
-		}
-		for _, t := range g.Tasks {
-			if t.Resources != nil && len(t.Resources.Networks) > 0 && !yield(t.Name, t.Resources.Networks[0]) {
-				return
-			}
-		}
-	}
+// jobPorts gives the allocations of a job their ports.
+type jobPorts struct {
+	job    string // ID
+	claims *port.Claims
+	shared bool // a port may be given to several allocations
+	memory *port.Memory
+	notice func(format string, args ...any)
+
+	static   []int // ports that are claimed for all allocations
+	reserved bool  // these are all static ones
+	excess   bool  // more static ports may be claimed than are needed
 }
 
-func (r *jobRun) claimStatic(g *api.TaskGroup, index int) (claimed []int, err error) {
-	for _, n := range networksOf(g) {
-		for _, p := range n.ReservedPorts {
-			if p.IgnoreCollision {
-				continue
-			}
-			if err := r.engine.ports.Static(p.Value, r.allocName(*g.Name, index)); err != nil {
-				return claimed, fmt.Errorf("port %q of group %q: static %w", p.Label, *g.Name, err)
-			}
-			claimed = append(claimed, p.Value)
+func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
+	for s := range staticOf(cfg.Group, cfg.Index) {
+		if err := p.claims.Static(s.Value, cfg.Alloc.Name); err != nil {
+			return claimed, s.error(err)
 		}
+		claimed = append(claimed, s.Value)
 	}
 	return claimed, nil
 }
 
-// givePorts gives an allocation its ports. Those that are claimed must be
-// released when it has ended.
-func (r *jobRun) givePorts(cfg *runner.Config) (claimed []int, err error) {
-	if !r.reserved {
-		claimed, err = r.claimStatic(cfg.Group, cfg.Index)
+// give gives an allocation its ports. Those that are claimed must be released
+// when it has ended.
+func (p *jobPorts) give(cfg *runner.Config) (claimed []int, err error) {
+	if !p.reserved {
+		claimed, err = p.claimStatic(cfg)
 	}
 	cfg.TaskPorts = map[string][]taskenv.Port{}
 	for task, n := range networksOf(cfg.Group) {
 		var ports []taskenv.Port
-		for _, p := range n.ReservedPorts {
-			ports = append(ports, taskenv.Port{Label: p.Label, Value: p.Value, To: p.To, HostIP: port.Address})
+		for _, static := range n.ReservedPorts {
+			ports = append(ports, given(static, static.Value))
 		}
-		for _, p := range n.DynamicPorts {
+		for _, dynamic := range n.DynamicPorts {
 			if err != nil {
 				break
 			}
 			var value int
-			if value, err = r.dynamicPort(cfg, task, n, p); err == nil {
+			if value, err = p.dynamic(cfg, task, n, dynamic); err == nil {
 				claimed = append(claimed, value)
-				ports = append(ports, taskenv.Port{Label: p.Label, Value: value, To: p.To, HostIP: port.Address})
+				ports = append(ports, given(dynamic, value))
 			}
 		}
 		if task == "" {
@@ -73,75 +65,69 @@ func (r *jobRun) givePorts(cfg *runner.Config) (claimed []int, err error) {
 		}
 	}
 	if err != nil {
-		r.releasePorts(claimed)
+		p.release(claimed)
 		return nil, err
 	}
 	return claimed, nil
 }
 
-// adoptPorts claims again the ports that an allocation has since an earlier
-// engine.
-func (r *jobRun) adoptPorts(cfg *runner.Config) (claimed []int) {
-	adopt := func(number int) {
-		if slices.Contains(r.static, number) {
-			return
-		}
-		if err := r.engine.ports.Adopt(number, cfg.Alloc.Name); err != nil {
-			r.notice("%s: %v", cfg.Alloc.Name, err)
-			return
-		}
-		claimed = append(claimed, number)
-	}
-	for _, p := range cfg.Ports {
-		adopt(p.Value)
-	}
-	for _, ports := range cfg.TaskPorts {
-		for _, p := range ports {
-			adopt(p.Value)
+func given(p api.Port, value int) taskenv.Port {
+	return taskenv.Port{Label: p.Label, Value: value, To: p.To, HostIP: port.Address}
+}
+
+// adopt claims again the ports that an allocation has since an earlier engine.
+func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
+	for _, ports := range append(slices.Collect(maps.Values(cfg.TaskPorts)), cfg.Ports) {
+		for _, had := range ports {
+			if !slices.Contains(p.static, had.Value) && p.adoptPort(had.Value, cfg.Alloc.Name) {
+				claimed = append(claimed, had.Value)
+			}
 		}
 	}
 	return claimed
 }
 
-// dynamicPort claims the port that the slot had last, if it is free. Where a
-// network of its own would hand a port on to the one that the task listens on,
-// and there is no such network, both are the same if that can be.
-func (r *jobRun) dynamicPort(cfg *runner.Config, task string, n *api.NetworkResource, p api.Port) (int, error) {
-	slot := fmt.Sprintf("%s[%d] %s %s", *cfg.Group.Name, cfg.Index, task, p.Label)
-	want := r.memory.Of(slot)
-	direct := p.To > 0 && r.lacksNetwork(cfg.Group, n)
-	if direct {
-		want = p.To
-	}
-	value, err := r.engine.ports.Dynamic(cfg.Alloc.Name, want, r.memory.Has)
+func (p *jobPorts) adoptPort(number int, alloc string) bool {
+	err := p.claims.Adopt(number, alloc)
 	if err != nil {
-		return 0, fmt.Errorf("cannot find a port for label %q: %w", p.Label, err)
+		p.notice("%s: %v", alloc, err)
 	}
-	if direct && value != p.To {
-		r.notice("%s: port %d is in use, and nothing hands %d on to it for port %q", cfg.Alloc.Name, p.To, value, p.Label)
+	return err == nil
+}
+
+// dynamic claims the port that the slot had last, if it is free. Where a
+// network of its own would forward a port to the one that the task listens on,
+// and there is no such network, both are the same if possible.
+func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResource, wanted api.Port) (int, error) {
+	owner := fmt.Sprintf("%s[%d] %s %s", *cfg.Group.Name, cfg.Index, task, wanted.Label)
+	want := p.memory.Of(owner)
+	direct := wanted.To > 0 && lacksNetwork(cfg, n)
+	if direct {
+		want = wanted.To
 	}
-	if err := r.memory.Keep(slot, value); err != nil {
-		r.notice("the ports of job %q may be others in the next run: %v", *r.job.ID, err)
+	value, err := p.claims.Dynamic(cfg.Alloc.Name, want, p.memory.Has)
+	if err != nil {
+		return 0, fmt.Errorf("cannot find a port for label %q: %w", wanted.Label, err)
+	}
+	if direct && value != wanted.To {
+		p.notice("%s: port %d is in use, and nothing hands %d on to it for port %q", cfg.Alloc.Name, wanted.To, value, wanted.Label)
+	}
+	if err := p.memory.Keep(owner, value); err != nil {
+		p.notice("the ports of job %q may be others in the next run: %v", p.job, err)
 	}
 	return value, nil
 }
 
 // lacksNetwork reports whether a group asks for a network of its own that it
 // does not get.
-func (r *jobRun) lacksNetwork(g *api.TaskGroup, n *api.NetworkResource) bool {
-	if n.Mode == "" || n.Mode == "host" {
-		return false
-	}
-	for _, t := range g.Tasks {
-		if r.engine.cfg.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage {
-			return false
-		}
-	}
-	return true
+func lacksNetwork(cfg *runner.Config, n *api.NetworkResource) bool {
+	return n.Mode != "" && n.Mode != "host" && !slices.ContainsFunc(cfg.Group.Tasks, func(t *api.Task) bool {
+		return cfg.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage
+	})
 }
 
-func (r *jobRun) releasePorts(claimed []int) {
+func (p *jobPorts) release(claimed []int) {
 	for _, number := range claimed {
-		r.engine.ports.Release(number)
+		p.claims.Release(number)
 	}
 }

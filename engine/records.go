@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"taskrun/engine/health"
 	"taskrun/engine/restart"
 	"taskrun/engine/store"
 	"taskrun/jobspec/taskenv"
@@ -47,14 +46,4 @@ type placement struct {
 	// TaskPorts are those of the tasks' own networks, by task.
 	TaskPorts map[string][]taskenv.Port `json:"task_ports,omitempty"`
 	Cores     map[string]taskenv.Cores  `json:"cores,omitempty"` // by task
-}
-
-// deploymentRecord is what is stored of a deployment.
-type deploymentRecord struct {
-	ID    string    `json:"id"`
-	Began time.Time `json:"began"`
-	*health.Deployment
-
-	unsaved             bool
-	status, description string // that were told
 }

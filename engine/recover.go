@@ -27,10 +27,8 @@ type Run struct {
 // Runs returns the runs of this engine that have not ended. The locks are for
 // the caller, who must close them.
 func (e *Engine) Runs() []Run {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	var runs []Run
-	for _, r := range e.runs {
+	for _, r := range e.runs.all() {
 		if lock, err := r.dir.ShareLock(); err == nil { // else it has ended
 			runs = append(runs, Run{JobID: *r.job.ID, Dir: r.dir.Dir, Lock: lock})
 		}
@@ -81,7 +79,7 @@ func (e *Engine) Recover(runs ...Run) error {
 	var last uint64
 	var failures error
 	for _, run := range runs {
-		r, events, seq, err := e.reopen(run)
+		r, events, seq, err := reopen(e, run)
 		if err != nil {
 			failures = errors.Join(failures, fmt.Errorf("cannot recover the run in %q: %w", run.Dir, err))
 			continue
@@ -96,21 +94,19 @@ func (e *Engine) Recover(runs ...Run) error {
 
 // Found returns when drivers have found the tasks of recovered runs again, as
 // far as they will: what else an earlier engine has started is nobody's.
-func (e *Engine) Found() { e.finding.Wait() }
+func (e *Engine) Found() { e.runs.finding.Wait() }
 
 // RunDirs returns the directories of all runs of this engine, by job.
 func (e *Engine) RunDirs() map[string]string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	dirs := map[string]string{}
-	for _, r := range e.runs {
+	for _, r := range e.runs.all() {
 		dirs[*r.job.ID] = r.dir.Dir
 	}
 	return dirs
 }
 
 // reopen restores a run, but for its allocations.
-func (e *Engine) reopen(run Run) (r *jobRun, past []event.Event, last uint64, err error) {
+func reopen(e *Engine, run Run) (r *jobRun, past []event.Event, last uint64, err error) {
 	dir, err := allocdir.ReopenRun(run.Dir, run.Lock)
 	if err != nil {
 		return nil, nil, 0, err
@@ -126,7 +122,7 @@ func (e *Engine) reopen(run Run) (r *jobRun, past []event.Event, last uint64, er
 		e.onRecorder(recorder)
 	}
 	if past, last, err = recorder.Past(); err == nil {
-		r, err = e.restoreRun(dir, recorder)
+		r, err = restoreRun(e, dir, recorder)
 	}
 	if err != nil {
 		return nil, nil, 0, errors.Join(err, recorder.Close(), dir.Close())
@@ -134,7 +130,7 @@ func (e *Engine) reopen(run Run) (r *jobRun, past []event.Event, last uint64, er
 	return r, past, last, nil
 }
 
-func (e *Engine) restoreRun(dir *allocdir.Run, recorder *store.Recorder) (*jobRun, error) {
+func restoreRun(e *Engine, dir *allocdir.Run, recorder *store.Recorder) (*jobRun, error) {
 	var what runRecord
 	if _, err := recorder.Get(store.KeyOf(runKey), &what); err != nil {
 		return nil, err
@@ -146,7 +142,7 @@ func (e *Engine) restoreRun(dir *allocdir.Run, recorder *store.Recorder) (*jobRu
 		if _, err := recorder.Get(key, job); err != nil {
 			return nil, err
 		}
-		if err := e.checkDrivers(job); err != nil {
+		if err := e.watch.follow(job); err != nil {
 			return nil, err
 		}
 		if *job.ID == what.Job {
@@ -163,13 +159,13 @@ func (e *Engine) restoreRun(dir *allocdir.Run, recorder *store.Recorder) (*jobRu
 		return nil, err
 	}
 	r := newJobRun(e, parent, dir, port.Recall(dir.PortsFile()), recorder)
-	r.orphans = children
+	r.children.orphans = children
 	r.hostEnv = nil
 	for _, v := range what.HostEnv {
 		r.hostEnv = append(r.hostEnv, string(v))
 	}
-	if !parent.IsPeriodic() && !parent.IsParameterized() {
-		r.adoptStatic()
+	if !launches(parent) {
+		r.ports.adoptStatic(parent)
 	}
 	switch order {
 	case orderKill:

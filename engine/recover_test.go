@@ -81,14 +81,14 @@ var scenarios = map[string]scenario{
 			hook(newTask("side", "run_for", "1h"), "prestart", true))
 	}, actions: map[time.Duration]func(*engine.Engine){30 * time.Second: func(e *engine.Engine) {
 		if allocs := e.Allocs(); len(allocs) == 1 {
-			_ = e.RestartAlloc(context.Background(), allocs[0].ID, true)
+			_ = allocs[0].Restart(context.Background(), true)
 		}
 	}}},
 	"restart of a task": {lost: true, job: func() *api.Job {
 		return newJob("batch", newTask("t", "run_for", "1m", "kill_after", "1s"))
 	}, actions: map[time.Duration]func(*engine.Engine){30 * time.Second: func(e *engine.Engine) {
 		if allocs := e.Allocs(); len(allocs) == 1 {
-			_ = e.RestartTask(context.Background(), allocs[0].ID, "t")
+			_ = allocs[0].RestartTask(context.Background(), "t")
 		}
 	}}},
 	"stop of an allocation": {lost: true, lasts: 2 * time.Minute, job: func() *api.Job {
@@ -296,7 +296,7 @@ func TestLeaveAndRecover(t *testing.T) {
 		if diff := cmp.Diff(want, texts(sub)); diff != "" {
 			t.Errorf("the past (-want +got):\n%s", diff)
 		}
-		if err := e.RestartTask(t.Context(), allocs[0].ID, "t"); err != nil {
+		if err := allocs[0].RestartTask(t.Context(), "t"); err != nil {
 			t.Error(err)
 		}
 		<-time.After(time.Second)
@@ -341,8 +341,8 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if !e.Stopped("job") || !e.Ended("job") {
-			t.Errorf("stopped: %v, ended: %v", e.Stopped("job"), e.Ended("job"))
+		if stopped, ended := e.Ending("job"); !stopped || !ended {
+			t.Errorf("stopped: %v, ended: %v", stopped, ended)
 		}
 		<-time.After(10 * time.Hour) // past the time of another launch
 		if allocs := e.Allocs(); len(allocs) != 1 || allocs[0].Status != "running" || world.started("t") != 1 {

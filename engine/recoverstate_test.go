@@ -34,7 +34,7 @@ func knownOf(e *engine.Engine) (k known) {
 		{Table: fold.Evaluations},
 		{Table: fold.EvaluationsOfJob, Key: "job"},
 	}
-	e.Look(func(run *fold.Run) {
+	e.State().Look(func(run *fold.Run) {
 		for _, a := range run.Allocs {
 			next := ""
 			if a.Replacement != nil {
@@ -56,7 +56,7 @@ func knownOf(e *engine.Engine) (k known) {
 		k.Version = *run.Version("job", 0)
 	})
 	for _, t := range topics {
-		k.Indexes[t] = e.Index(t)
+		k.Indexes[t] = e.State().Index(t)
 	}
 	return k
 }
@@ -110,14 +110,14 @@ func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := durable(newMachine(), t.TempDir())
 		began, topic := time.Now(), fold.Topic{Table: fold.Jobs, Key: "job"}
-		if index := e.Await(t.Context(), topic, fold.FirstIndex, time.Minute); index != fold.FirstIndex || time.Since(began) != time.Minute {
+		if index := e.State().Wait(t.Context(), topic, fold.FirstIndex, time.Minute); index != fold.FirstIndex || time.Since(began) != time.Minute {
 			t.Errorf("index %d after %v", index, time.Since(began))
 		}
-		if e.Await(t.Context(), topic, 1<<40, time.Minute); time.Since(began) != time.Minute {
+		if e.State().Wait(t.Context(), topic, 1<<40, time.Minute); time.Since(began) != time.Minute {
 			t.Error("it waited for an index of an earlier engine")
 		}
 		woken := make(chan uint64)
-		go func() { woken <- e.Await(t.Context(), topic, fold.FirstIndex, time.Hour) }()
+		go func() { woken <- e.State().Wait(t.Context(), topic, fold.FirstIndex, time.Hour) }()
 		synctest.Wait()
 		job := newJob("batch", newTask("t", "run_for", "1s"))
 		job.Canonicalize()

@@ -12,51 +12,67 @@ import (
 	"taskrun/engine/store"
 )
 
-// restoreStop stops a job that was ordered to stop when an earlier engine ran
+// restore takes the job to where an earlier engine has left it, or to its
+// beginning.
+func (r *jobRun) restore() {
+	recovery{r}.readOrder()
+	recovery{r}.readVersions()
+	if !launches(r.job) {
+		r.deployFirst()
+	}
+	r.introduce()
+	recovery{r}.readSlots()
+	close(r.ready)
+}
+
+// recovery reads what an earlier engine has stored of a job.
+type recovery struct{ *jobRun }
+
+// readOrder stops a job that was ordered to stop when an earlier engine ran
 // it.
-func (r *jobRun) restoreStop() {
+func (r recovery) readOrder() {
 	if !r.recorder.Durable() {
 		return
 	}
-	if _, err := r.recorder.Get(r.stoppedKey(), &r.stopped); err != nil {
-		r.notice("job %q: %v", *r.job.ID, err)
+	if _, err := r.recorder.Get(store.KeyOf(stoppedKey, *r.job.ID), &r.stopped); err != nil {
+		r.engine.notice("job %q: %v", *r.job.ID, err)
 	}
 	if r.stopped {
 		r.stop()
 	}
 }
 
-// restoreVersions reads the versions and deployments that an earlier engine has
+// readVersions reads the versions and deployments that an earlier engine has
 // stored.
-func (r *jobRun) restoreVersions() {
+func (r recovery) readVersions() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.versions = []*api.Job{r.newest.Load()}
+	r.versions = versions{r.newest.Load()}
 	if !r.recorder.Durable() {
 		return
 	}
 	for _, key := range r.recorder.Keys(store.KeyOf(versionKey, *r.job.ID)) {
 		var job api.Job
 		if _, err := r.recorder.Get(key, &job); err != nil {
-			r.notice("job %q: %v", *r.job.ID, err)
+			r.engine.notice("job %q: %v", *r.job.ID, err)
 			continue
 		}
 		r.versions = append(r.versions, &job)
 	}
 	slices.SortFunc(r.versions, func(a, b *api.Job) int { return int(*a.Version) - int(*b.Version) })
 	if _, err := r.recorder.Get(store.KeyOf(scalingKey, *r.job.ID), &r.scalings); err != nil {
-		r.notice("job %q: %v", *r.job.ID, err)
+		r.engine.notice("job %q: %v", *r.job.ID, err)
 	}
-	r.restoreDeployments()
+	r.readDeployments()
 }
 
-// restoreDeployments reads what an earlier engine has stored. The first version
+// readDeployments reads what an earlier engine has stored. The first version
 // gets its deployment here.
-func (r *jobRun) restoreDeployments() {
+func (r recovery) readDeployments() {
 	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, *r.job.ID)) {
 		var d deploymentRecord
 		if _, err := r.recorder.Get(key, &d); err != nil || d.Deployment == nil {
-			r.notice("job %q: %v", *r.job.ID, err)
+			r.engine.notice("job %q: %v", *r.job.ID, err)
 			continue
 		}
 		d.status, d.description = d.Status, d.Description
@@ -75,13 +91,13 @@ func (r *jobRun) deployFirst() {
 		return
 	}
 	if d := health.NewDeployment(job, time.Now()); d != nil {
-		r.deploy(d)
+		r.deployments.begin(d)
 	}
 }
 
-// restoreSlots makes the slots that an earlier engine has stored, with what it
+// readSlots makes the slots that an earlier engine has stored, with what it
 // had placed in them. Those live until it is clear that they need not.
-func (r *jobRun) restoreSlots() {
+func (r recovery) readSlots() {
 	if !r.recorder.Durable() {
 		return
 	}
@@ -96,7 +112,7 @@ func (r *jobRun) restoreSlots() {
 			_, err = r.recorder.Get(key, &s.slotRecord)
 		}
 		if err != nil || laneErr != nil || len(s.Placed) == 0 {
-			r.notice("cannot restore what is stored as %q: %v", parts, err)
+			r.engine.notice("cannot restore what is stored as %q: %v", parts, err)
 			continue
 		}
 		s.restore()
@@ -112,13 +128,13 @@ func (s *slot) restore() {
 		}
 		cfg := s.config(p)
 		s.restored = runner.Restore(cfg)
-		s.engine.track(s.restored)
-		s.engine.finding.Go(s.restored.Found)
+		s.engine.allocs.track(s.restored)
+		s.engine.runs.finding.Go(s.restored.Found)
 		if p.Unwanted != "" {
-			s.engine.desire(s.restored, p.Unwanted)
+			s.engine.allocs.mark(s.restored, p.Unwanted)
 		}
 		if !s.restored.Over() {
-			s.claimed = s.adoptPorts(&cfg)
+			s.claimed = s.ports.adopt(&cfg)
 		}
 	}
 	s.engine.cores.adopt(s.last().Cores)

@@ -39,7 +39,11 @@ func (r *jobRun) advance(c *store.Change) (again time.Time) {
 	for _, do := range carryOut {
 		do()
 	}
-	r.giveBackStatic()
+	if r.ports.excess && !r.waits && !slices.ContainsFunc(r.slots, func(s *slot) bool {
+		return s.present != nil && s.last().Version != *r.newest.Load().Version
+	}) {
+		r.ports.keepStatic(r.newest.Load())
+	}
 	return again
 }
 
@@ -131,11 +135,6 @@ func (s *slot) report(alloc string, v health.Verdict) {
 	s.look()
 }
 
-// deploy begins the deployment of the newest version. The lock is held.
-func (r *jobRun) deploy(d *health.Deployment) {
-	r.deployments = append(r.deployments, &deploymentRecord{ID: event.NewID(), Began: time.Now(), Deployment: d})
-}
-
 // tell adds what is new of a deployment to a change, and draws the conclusions.
 // It reports whether there is another version of the job now.
 func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
@@ -151,14 +150,19 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 		r.replaceFailed()
 	}
 	if d.Status == health.DeploymentSuccessful && d.Status != d.status {
-		r.stabilise(d.Version, c)
+		if i := r.versions.index(d.Version); i >= 0 {
+			r.amend(i, c, func(job *api.Job) { job.Stable = new(true) })
+		}
 	}
 	d.unsaved, d.status, d.description = false, d.Status, d.Description
 	if r.recorder.Durable() {
-		c.Put(r.deploymentKey(d.Version), *d)
+		c.Put(numbered(deploymentKey, r.job, d.Version), *d)
 	}
 	if isNew {
 		r.changed = true
+		if !d.Active() {
+			r.forgetVersions(c)
+		}
 		c.Add(event.Event{Time: time.Now(), Body: event.Deployment{
 			ID: d.ID, Job: *r.job.ID, Version: d.Version, Status: d.Status, Description: d.Description, Canarying: d.Canarying(),
 		}})
@@ -173,18 +177,19 @@ func (r *jobRun) tell(d *deploymentRecord, c *store.Change) (another bool) {
 // goBack returns the version to which a failed deployment leads back, if there
 // is one, and says so.
 func (r *jobRun) goBack(d *deploymentRecord) *api.Job {
-	stable := r.stable()
-	switch {
-	case stable == nil:
+	i := r.versions[:len(r.versions)-1].stable()
+	if i < 0 {
 		d.Description += " - no stable job version to auto revert to"
 		return nil
-	case update.Same(r.newest.Load(), stable):
+	}
+	stable := r.versions[i]
+	if update.Same(r.newest.Load(), stable) {
 		d.Description += fmt.Sprintf(" - not rolling back to stable job version %d as current job has same specification", *stable.Version)
 		return nil
 	}
 	job := *stable
 	if err := r.admit(&job); err != nil {
-		r.notice("cannot roll job %q back to version %d: %v", *job.ID, *stable.Version, err)
+		r.engine.notice("cannot roll job %q back to version %d: %v", *job.ID, *stable.Version, err)
 		return nil
 	}
 	d.Description += fmt.Sprintf(" - rolling back to job version %d", *stable.Version)
@@ -211,16 +216,16 @@ func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 	r.versions = append(r.versions, job)
 	r.newest.Store(job)
 	if r.recorder.Durable() {
-		c.Put(r.versionKey(*before.Version), before)
+		c.Put(numbered(versionKey, r.job, *before.Version), before)
 		c.Put(store.KeyOf(jobKey, *job.ID), job)
 	}
 	if deployment != nil {
-		r.deploy(deployment)
+		r.deployments.begin(deployment)
 	}
 	r.tellVersion(job, c)
 	r.evaluate(event.JobRegister, "", c)
 	r.forgetVersions(c)
-	r.changed, r.excess = true, r.reserved
+	r.changed, r.ports.excess = true, r.ports.reserved
 	c.Add(event.Event{Time: time.Now(), Body: event.Notice{Text: fmt.Sprintf("job %q: version %d", *job.ID, *job.Version)}})
 	r.look()
 }

@@ -15,59 +15,50 @@ func (r *jobRun) run() {
 	if !r.recorder.Durable() { // else the recorder keeps it
 		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
 	}
-	r.restoreStop()
-	r.restoreVersions()
-	for _, child := range r.orphans {
-		r.begin(child)
-	}
-	if !r.job.IsPeriodic() && !r.job.IsParameterized() {
-		r.deployFirst()
-	}
-	r.introduce()
-	r.restoreSlots()
-	close(r.ready)
-	r.engine.finding.Done()
+	r.children.restore()
+	r.restore()
+	r.engine.runs.finding.Done()
 	switch {
 	case r.job.IsPeriodic():
-		r.runPeriodic()
+		r.children.runPeriodic()
 	case r.job.IsParameterized():
-		r.notice("job %q waits to be dispatched", *r.job.ID)
+		r.engine.notice("job %q waits to be dispatched", *r.job.ID)
 		<-r.settled.Done()
 	default:
 		r.runGroups()
 	}
 	r.finish()
-	r.children.Wait()
+	r.children.runs.Wait()
 	if r.engine.leaving.Err() != nil {
 		r.leave()
 		return
 	}
 	if history != nil {
 		if err := history.Close(); err != nil {
-			r.notice("job %q: %v", *r.job.ID, err)
+			r.engine.notice("job %q: %v", *r.job.ID, err)
 		}
 	}
 	if err := r.recorder.Remove(); err != nil {
-		r.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
+		r.engine.notice("cannot remove the state of job %q, which has ended: %v", *r.job.ID, err)
 	}
 	if err := r.dir.Prune(keptRuns); err != nil {
-		r.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
+		r.engine.notice("cannot remove old runs of job %q: %v", *r.job.ID, err)
 	}
 	if err := r.close(); err != nil {
-		r.notice("cannot close the run of job %q: %v", *r.job.ID, err)
+		r.engine.notice("cannot close the run of job %q: %v", *r.job.ID, err)
 	}
 }
 
 // close gives back what the run has, however far it came.
 func (r *jobRun) close() error {
-	r.releasePorts(r.static)
-	return errors.Join(r.memory.Close(), r.dir.Close())
+	r.ports.releaseStatic(0)
+	return errors.Join(r.ports.memory.Close(), r.dir.Close())
 }
 
 // leave closes what is kept of a run that another engine takes up.
 func (r *jobRun) leave() {
-	r.releasePorts(r.static)
-	if err := errors.Join(r.recorder.Close(), r.memory.Close(), r.dir.Leave()); err != nil {
-		r.notice("job %q: %v", *r.job.ID, err)
+	r.ports.releaseStatic(0)
+	if err := errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Leave()); err != nil {
+		r.engine.notice("job %q: %v", *r.job.ID, err)
 	}
 }

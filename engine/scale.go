@@ -34,7 +34,7 @@ type Scaling struct {
 // Scale gives a group of a job another count, as another version of the job.
 // The plan is nil when it is only noted. Errors: a ScaleError, and those of Update.
 func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
-	r, err := e.find(id)
+	r, err := e.runs.find(id)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	defer r.mu.Unlock()
 	job := r.newest.Load()
 	g := job.LookupTaskGroup(order.Group)
-	if err := r.checkScaling(job, g, order); err != nil {
+	if err := checkScaling(job, g, r.deployment(), order); err != nil {
 		return nil, err
 	}
 	noted := api.ScalingEvent{
@@ -57,7 +57,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	group.Count = new(int(*order.Count))
 	next.TaskGroups = slices.Clone(job.TaskGroups)
 	next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
-	if err := r.engine.checkSize(&next); err != nil {
+	if err := r.engine.cfg.checkSize(&next); err != nil {
 		return nil, badScale("%v", err)
 	}
 	plan, err := r.update(&next)
@@ -67,8 +67,7 @@ func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
 	return plan, err
 }
 
-func (r *jobRun) checkScaling(job *api.Job, g *api.TaskGroup, order Scaling) error {
-	d := r.deployment()
+func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Scaling) error {
 	switch {
 	case g == nil:
 		return badScale("task group %q specified for scaling does not exist in job", order.Group)
@@ -108,7 +107,7 @@ func (r *jobRun) note(group string, e api.ScalingEvent) {
 // Scalings returns the scaling events of a job that are kept, by group, the
 // newest first.
 func (e *Engine) Scalings(id string) map[string][]api.ScalingEvent {
-	r, err := e.find(id)
+	r, err := e.runs.find(id)
 	if err != nil {
 		return nil
 	}

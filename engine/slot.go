@@ -16,7 +16,7 @@ import (
 // last is what was placed last.
 func (s *slot) last() *placement { return &s.Placed[len(s.Placed)-1] }
 
-func (s *slot) name() string { return s.allocName(s.group, s.index) }
+func (s *slot) name() string { return allocName(*s.job.ID, s.group, s.index) }
 
 // policy is that of the version that is wanted, as long as it is known.
 func (s *slot) policy() restart.ReschedulePolicy {
@@ -27,7 +27,7 @@ func (s *slot) config(p placement) runner.Config {
 	e := s.engine
 	version := s.settings(p)
 	cfg := runner.Config{
-		Alloc:          &event.Alloc{Job: *s.job.ID, Group: s.group, Name: s.name(), ID: p.ID, Parent: s.parent()},
+		Alloc:          &event.Alloc{Job: *s.job.ID, Group: s.group, Name: s.name(), ID: p.ID, Parent: parentOf(s.job)},
 		Index:          s.index,
 		Job:            version.Job,
 		Group:          version.Group,
@@ -63,7 +63,7 @@ func (s *slot) settings(p placement) runner.Update {
 	if p.Canary {
 		u.Group = update.CanaryGroup(u.Group)
 	}
-	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil && !p.Undeployed {
+	if d := s.deployments.of(p.Version); d != nil && d.Groups[s.group] != nil && !p.Undeployed {
 		u.Deployment = d.ID
 	}
 	return u
@@ -148,8 +148,7 @@ func (s *slot) nudge() {
 // catchUp has the present allocation end if it is to. The lock is held.
 func (s *slot) catchUp() {
 	if why := s.unwanted(); why != "" {
-		s.engine.desire(s.present, why)
-		s.present.Stop()
+		s.engine.allocs.unwant(s.present, why)
 	}
 	s.nudge()
 }
@@ -159,7 +158,7 @@ func (s *slot) catchUp() {
 func (s *slot) move(version uint64) {
 	if len(s.Placed) > 0 && s.last().Version == s.Want {
 		s.last().Version, s.last().Canary, s.last().Undeployed = version, false, false
-		if d := s.deploymentOf(version); d != nil && d.Groups[s.group] != nil && version != s.Want {
+		if d := s.deployments.of(version); d != nil && d.Groups[s.group] != nil && version != s.Want {
 			d.Groups[s.group].Placed++
 			d.unsaved = true
 		}
@@ -182,6 +181,5 @@ func (s *slot) stopAlloc(c *store.Change) {
 	c.Put(s.key(), s.slotRecord)
 	s.recorder.Commit(*c)
 	*c = store.Change{}
-	s.engine.desire(s.present, migrated)
-	s.present.Stop()
+	s.engine.allocs.unwant(s.present, migrated)
 }

@@ -71,7 +71,7 @@ func (s *slot) place() *runner.Alloc {
 	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces = s.last().ID
 	}
-	if d := s.deploymentOf(p.Version); d != nil && d.Groups[s.group] != nil {
+	if d := s.deployments.of(p.Version); d != nil && d.Groups[s.group] != nil {
 		if p.Undeployed = !d.Active(); !p.Undeployed {
 			d.Groups[s.group].Placed++
 			d.unsaved = true
@@ -80,7 +80,7 @@ func (s *slot) place() *runner.Alloc {
 	p.Evaluation = s.placedBy(p, &s.forgotten)
 	cfg := s.config(p)
 	var failure error
-	s.claimed, failure = s.givePorts(&cfg)
+	s.claimed, failure = s.ports.give(&cfg)
 	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
 	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
 	s.Placed = append(s.Placed, p)
@@ -88,7 +88,7 @@ func (s *slot) place() *runner.Alloc {
 	s.recorder.Commit(s.forgotten)
 	s.forgotten = store.Change{}
 	alloc := runner.New(cfg)
-	s.engine.track(alloc)
+	s.engine.allocs.track(alloc)
 	s.present = alloc
 	s.mu.Unlock()
 	if failure != nil {
@@ -100,12 +100,9 @@ func (s *slot) place() *runner.Alloc {
 // run runs an allocation until it has ended or was left.
 func (s *slot) run(alloc *runner.Alloc) runner.Result {
 	e := s.engine
-	defer context.AfterFunc(s.stopping, func() {
-		e.desire(alloc, notNeeded)
-		alloc.Stop()
-	})()
+	defer context.AfterFunc(s.stopping, func() { e.allocs.unwant(alloc, notNeeded) })()
 	defer context.AfterFunc(e.leaving, alloc.Leave)()
-	defer s.releasePorts(s.claimed)
+	defer s.ports.release(s.claimed)
 	defer e.cores.release(alloc.Config().Cores)
 	return alloc.Run(e.hard)
 }
@@ -171,9 +168,9 @@ func (s *slot) replace(ended *runner.Alloc) {
 	}
 	oldest := s.kept[0]
 	if err := oldest.Destroy(s.engine.hard); err != nil {
-		s.notice("cannot remove allocation %s: %v", oldest.Config().Alloc.ID, err)
+		s.engine.notice("cannot remove allocation %s: %v", oldest.Config().Alloc.ID, err)
 	}
-	s.engine.forget(oldest)
+	s.engine.allocs.forget(oldest.Config().Alloc)
 	s.kept = s.kept[1:]
 	runner.Forget(&s.forgotten, oldest.Config().Alloc.ID)
 	s.mu.Lock()

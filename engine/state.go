@@ -9,10 +9,9 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// state is what the events of this engine come to, and who waits for the next
-// change of something. It takes an event in before a subscriber gets it, so an
-// order that has returned is part of it.
-type state struct {
+// State is what the events of an engine amount to. It takes in an event before
+// a subscriber gets it, so an order that has returned is part of it.
+type State struct {
 	mu      sync.Mutex
 	run     *fold.Run
 	indexes *fold.Indexes
@@ -25,12 +24,12 @@ type waiters struct {
 	n       int
 }
 
-func newState() *state {
-	return &state{run: fold.New(nil), indexes: fold.NewIndexes(), waiting: map[fold.Topic]*waiters{}}
+func newState() *State {
+	return &State{run: fold.New(nil), indexes: fold.NewIndexes(), waiting: map[fold.Topic]*waiters{}}
 }
 
 // observe takes an event in.
-func (s *state) observe(e event.Event) {
+func (s *State) observe(e event.Event) {
 	switch e.Body.(type) {
 	case event.Output, event.Gap, event.Progress:
 		return
@@ -43,7 +42,7 @@ func (s *state) observe(e event.Event) {
 }
 
 // wake wakes who waits for a change of a topic. The lock is held.
-func (s *state) wake(t fold.Topic) {
+func (s *State) wake(t fold.Topic) {
 	if w, ok := s.waiting[t]; ok {
 		close(w.changed)
 		delete(s.waiting, t)
@@ -51,7 +50,7 @@ func (s *state) wake(t fold.Topic) {
 }
 
 // leave forgets a topic for which no waiter is left.
-func (s *state) leave(t fold.Topic, w *waiters) {
+func (s *State) leave(t fold.Topic, w *waiters) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w.n--; w.n == 0 && s.waiting[t] == w {
@@ -61,24 +60,24 @@ func (s *state) leave(t fold.Topic, w *waiters) {
 
 // Look calls f with the state of the run, which changes again when f returns.
 // It must not use the engine.
-func (e *Engine) Look(f func(*fold.Run)) {
-	e.state.mu.Lock()
-	defer e.state.mu.Unlock()
-	f(e.state.run)
+func (s *State) Look(f func(*fold.Run)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(s.run)
 }
 
 // Index returns the index of a topic.
-func (e *Engine) Index(t fold.Topic) uint64 {
-	e.state.mu.Lock()
-	defer e.state.mu.Unlock()
-	return e.state.indexes.Of(t)
+func (s *State) Index(t fold.Topic) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.indexes.Of(t)
 }
 
-// Await returns the index of a topic, as soon as it is greater than after or
-// the time has passed. An index that is still to come is of an earlier engine:
-// there is no waiting for that.
-func (e *Engine) Await(ctx context.Context, t fold.Topic, after uint64, limit time.Duration) uint64 {
-	s, timer := e.state, time.NewTimer(limit)
+// Wait returns the index of a topic, as soon as it is greater than after or
+// the time has passed. An index that is still to come belongs to an earlier
+// engine: Wait returns at once.
+func (s *State) Wait(ctx context.Context, t fold.Topic, after uint64, limit time.Duration) uint64 {
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		s.mu.Lock()

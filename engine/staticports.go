@@ -2,101 +2,64 @@ package engine
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/update"
 )
 
-// staticPort is a static port of an allocation.
-type staticPort struct {
-	api.Port
-	group *api.TaskGroup
-	index int
-}
-
-// staticPorts are those of all allocations of a version of a job.
-func staticPorts(job *api.Job) iter.Seq[staticPort] {
-	return func(yield func(staticPort) bool) {
-		for _, g := range job.TaskGroups {
-			for i := range update.Count(job, g) {
-				for _, n := range networksOf(g) {
-					for _, p := range n.ReservedPorts {
-						if !p.IgnoreCollision && !yield(staticPort{p, g, i}) {
-							return
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
 // reserve claims the static ports of all allocations that a version of the job
-// will have, beside those that are claimed already. So what cannot work is not
-// begun. If it fails nothing has changed.
-func (r *jobRun) reserve(job *api.Job) error {
-	wanted, had := map[int]string{}, len(r.static)
-	for p := range staticPorts(job) {
+// will have, in addition to those that are claimed already. If it fails nothing
+// has changed.
+func (p *jobPorts) reserve(job *api.Job) error {
+	wanted, had := map[int]string{}, len(p.static)
+	for s := range staticPorts(job) {
 		err := error(nil)
-		name := r.allocName(*p.group.Name, p.index)
-		if other, twice := wanted[p.Value]; twice && !r.engine.cfg.LogicalPorts {
-			err = fmt.Errorf("port %d is in use by %s", p.Value, other)
-		} else if wanted[p.Value] = name; !slices.Contains(r.static[:had], p.Value) {
-			err = r.engine.ports.Static(p.Value, name)
+		name := s.alloc(p.job)
+		if other, twice := wanted[s.Value]; twice && !p.shared {
+			err = fmt.Errorf("port %d is in use by %s", s.Value, other)
+		} else if wanted[s.Value] = name; !slices.Contains(p.static[:had], s.Value) {
+			err = p.claims.Static(s.Value, name)
 		}
 		if err != nil {
-			r.releaseStatic(had)
-			return fmt.Errorf("port %q of group %q: static %w", p.Label, *p.group.Name, err)
+			p.releaseStatic(had)
+			return s.error(err)
 		}
-		if !slices.Contains(r.static, p.Value) {
-			r.static = append(r.static, p.Value)
+		if !slices.Contains(p.static, s.Value) {
+			p.static = append(p.static, s.Value)
 		}
 	}
-	r.reserved = true
+	p.reserved = true
 	return nil
 }
 
 // releaseStatic gives back the static ports that were claimed after the first
 // had ones.
-func (r *jobRun) releaseStatic(had int) {
-	r.releasePorts(r.static[had:])
-	r.static = r.static[:had]
+func (p *jobPorts) releaseStatic(had int) {
+	p.release(p.static[had:])
+	p.static = p.static[:had]
 }
 
 // adoptStatic does what reserve does, for a job that runs since an earlier
 // engine.
-func (r *jobRun) adoptStatic() {
-	for p := range staticPorts(r.job) {
-		name := r.allocName(*p.group.Name, p.index)
-		if err := r.engine.ports.Adopt(p.Value, name); err != nil {
-			r.notice("%s: %v", name, err)
-			continue
+func (p *jobPorts) adoptStatic(job *api.Job) {
+	for s := range staticPorts(job) {
+		if p.adoptPort(s.Value, s.alloc(p.job)) {
+			p.static = append(p.static, s.Value)
 		}
-		r.static = append(r.static, p.Value)
 	}
-	r.reserved = true
+	p.reserved = true
 }
 
-// giveBackStatic gives back the static ports that only earlier versions had,
-// when nothing of these runs any more. The lock is held.
-func (r *jobRun) giveBackStatic() {
-	newest := r.newest.Load()
-	if !r.excess || r.waits || slices.ContainsFunc(r.slots, func(s *slot) bool {
-		return s.present != nil && s.last().Version != *newest.Version
-	}) {
-		return
-	}
-	r.excess = false
+// keepStatic gives back the static ports that a version does not need.
+func (p *jobPorts) keepStatic(job *api.Job) {
+	p.excess = false
 	needed := map[int]bool{}
-	for p := range staticPorts(newest) {
-		needed[p.Value] = true
+	for s := range staticPorts(job) {
+		needed[s.Value] = true
 	}
-	r.static = slices.DeleteFunc(r.static, func(number int) bool {
+	p.static = slices.DeleteFunc(p.static, func(number int) bool {
 		if !needed[number] {
-			r.engine.ports.Release(number)
+			p.claims.Release(number)
 		}
 		return !needed[number]
 	})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -14,61 +15,48 @@ import (
 // has launched goes on. With purge the job is forgotten when it has ended. It
 // returns at once, and reports whether there was anything to stop.
 func (e *Engine) StopJob(id string, purge bool) (bool, error) {
-	r, err := e.find(id)
+	r, err := e.runs.find(id)
 	if err != nil {
 		return false, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.purged = r.purged || purge
-	if r.purged && r.ended {
-		e.forgetJob(id)
-	}
+	r.forget()
 	if r.stopped || r.ended || r.stopping.Err() != nil {
 		return false, nil
 	}
 	r.stopped = true
 	var c store.Change
-	c.Put(r.stoppedKey(), true)
+	c.Put(store.KeyOf(stoppedKey, *r.job.ID), true)
 	r.evaluate(event.JobDeregister, "", &c)
 	r.recorder.Commit(c)
 	r.stop()
 	return true, nil
 }
 
-// Stopped reports whether a job was ordered to stop.
-func (e *Engine) Stopped(id string) bool {
-	r, err := e.find(id)
+// Ending reports whether a job was stopped, and whether it has ended: it was
+// stopped or is complete, so it starts nothing more. Its children may still run.
+func (e *Engine) Ending(id string) (stopped, ended bool) {
+	r, err := e.runs.find(id)
 	if err != nil {
-		return false
+		return false, false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.stopped || r.stopping.Err() != nil && !r.ended
-}
-
-// Ended reports whether nothing of a job can begin any more: it has run to its
-// end, or was stopped. What it has launched may go on.
-func (e *Engine) Ended(id string) bool {
-	r, err := e.find(id)
-	if err != nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ended
+	return r.stopped || r.stopping.Err() != nil && !r.ended, r.ended
 }
 
 // StopAlloc stops an allocation as `nomad alloc stop` would: another one runs
 // in its place. With reschedule one of a batch job is replaced as if it had
 // failed when it changed last. It returns at once.
 func (e *Engine) StopAlloc(id string, reschedule bool) error {
-	a, err := e.alloc(id)
-	if err != nil {
-		return err
+	a := e.allocs.find(id)
+	if a == nil {
+		return fmt.Errorf("Unknown allocation %q", id) //nolint:staticcheck // Nomad's words
 	}
 	cfg := a.Config()
-	r, err := e.find(*cfg.Job.ID)
+	r, err := e.runs.find(*cfg.Job.ID)
 	if err != nil {
 		return err
 	}

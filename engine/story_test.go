@@ -61,7 +61,7 @@ func TestTheEventsAreTheState(t *testing.T) {
 						written.Apply(read)
 					}
 				}
-				e.Look(func(now *fold.Run) {
+				e.State().Look(func(now *fold.Run) {
 					if !reflect.DeepEqual(now, told) {
 						t.Error("a subscriber makes another state of what it is told")
 					}

@@ -15,7 +15,6 @@ import (
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/port"
-	"taskrun/engine/runner"
 	"taskrun/engine/store"
 	"taskrun/jobspec/validate"
 )
@@ -38,12 +37,17 @@ func New(cfg Config) *Engine {
 	if cfg.LogicalPorts {
 		ports = port.NewLogical()
 	}
-	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node), done: make(chan struct{}), allocs: map[string]*runner.Alloc{}, unwanted: map[*runner.Alloc]string{}, purged: map[string]bool{}}
+	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}
+	e.runs.done = make(chan struct{})
+	e.notice = func(format string, args ...any) {
+		e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
+	}
+	e.allocs = &allocs{bus: &e.bus, known: map[string]*knownAlloc{}}
 	e.stopping, e.stop = context.WithCancel(context.Background())
 	e.hard, e.kill = context.WithCancel(context.Background())
 	e.leaving, e.leave = context.WithCancel(context.Background())
 	e.settled, e.settle = context.WithCancel(e.stopping)
-	e.watch = newDriverWatch(e)
+	e.watch = newDriverWatch(cfg.Drivers, e.allocs, e.notice)
 	e.bus.Observe = e.state.observe
 	cfg.Variables.Stamp(func(v *api.VariableMetadata, deleted bool) uint64 {
 		shown := *v
@@ -62,11 +66,32 @@ func (e *Engine) SubscribeTo(wanted func(event.Event) bool) *event.Subscription 
 	return e.bus.SubscribeTo(wanted)
 }
 
+// State is what the events of the engine amount to.
+func (e *Engine) State() *State { return e.state }
+
 // Services is the catalog of what tasks offer and what their checks say.
 func (e *Engine) Services() *service.Catalog { return e.cfg.Services }
 
 // Variables is the store of Nomad's variables.
 func (e *Engine) Variables() *variable.Store { return e.cfg.Variables }
+
+// Drivers returns the health of every driver, by name, as it is known now.
+func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
+	ctx, cancel := context.WithTimeout(ctx, firstWord)
+	defer cancel()
+	for name := range e.cfg.Drivers {
+		e.watch.begin(name)
+	}
+	infos := make(map[string]*api.DriverInfo, len(e.cfg.Drivers))
+	for name := range e.cfg.Drivers {
+		infos[name] = e.watch.info(ctx, name)
+	}
+	return infos
+}
+
+// firstWord is how long somebody who asks for the drivers waits for one that
+// has not said yet how it is.
+const firstWord = time.Second
 
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
 // belong to the engine from now on: nobody may write to them any more. It may
@@ -81,7 +106,7 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 	}
 	runs := make([]*jobRun, 0, len(jobs))
 	for _, job := range jobs {
-		r, err := e.open(job)
+		r, err := open(e, job)
 		if err != nil {
 			for _, r := range runs {
 				err = errors.Join(err, r.recorder.Remove(), r.close())
@@ -95,11 +120,11 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 }
 
 // open checks what must hold before a job can run, and opens its directory.
-func (e *Engine) open(job *api.Job) (*jobRun, error) {
-	if err := e.checkSize(job); err != nil {
+func open(e *Engine, job *api.Job) (*jobRun, error) {
+	if err := e.cfg.checkSize(job); err != nil {
 		return nil, err
 	}
-	if err := e.checkDrivers(job); err != nil {
+	if err := e.watch.follow(job); err != nil {
 		return nil, err
 	}
 	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
@@ -110,13 +135,13 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 	if e.cfg.OnRun != nil {
 		e.cfg.OnRun(dir.Dir)
 	}
-	recorder, err := e.newRecorder(job, dir)
+	recorder, err := newRecorder(e, job, dir)
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	r := newJobRun(e, job, dir, port.Recall(dir.PortsFile()), recorder)
-	if !job.IsPeriodic() && !job.IsParameterized() {
-		err = r.reserve(job)
+	if !launches(job) {
+		err = r.ports.reserve(job)
 	}
 	if err != nil {
 		return nil, errors.Join(err, recorder.Remove(), r.close())
@@ -127,44 +152,43 @@ func (e *Engine) open(job *api.Job) (*jobRun, error) {
 // begin runs what was submitted or recovered. The lock is held.
 func (e *Engine) begin(runs []*jobRun) {
 	e.submitted = true
-	e.runs = runs
-	e.finding.Add(len(runs))
-	e.Look(func(run *fold.Run) {
+	e.runs.set(runs)
+	e.state.Look(func(run *fold.Run) {
 		for _, r := range runs {
 			run.Jobs = append(run.Jobs, r.job)
 		}
 	})
 	for _, r := range runs {
-		e.jobs.Go(r.run)
+		e.runs.going.Go(r.run)
 	}
 	go func() {
-		e.jobs.Wait()
-		close(e.done)
+		e.runs.going.Wait()
+		close(e.runs.done)
 	}()
 }
 
 // Stop stops every job as `nomad job stop` would: kill signals, grace periods,
 // poststop tasks. It returns at once; Done tells of the end.
 func (e *Engine) Stop() {
-	e.order(orderStop)
+	storeOrder(e, orderStop)
 	e.stop()
 }
 
 // Kill ends every task at once, without grace. It returns at once.
 func (e *Engine) Kill() {
-	e.order(orderKill)
+	storeOrder(e, orderKill)
 	e.stop()
 	e.kill()
 }
 
-// order stores that every run is to end.
-func (e *Engine) order(how string) {
+// storeOrder stores that every run is to end.
+func storeOrder(e *Engine, how string) {
 	if !e.cfg.Durable || e.leaving.Err() != nil {
 		return
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range e.runs {
+	for _, r := range e.runs.all() {
 		var c store.Change
 		c.Put(store.KeyOf(orderKey), how)
 		r.recorder.Commit(c)
@@ -181,7 +205,7 @@ func (e *Engine) Leave() {
 }
 
 // Done is closed when every submitted job has ended by itself or was stopped.
-func (e *Engine) Done() <-chan struct{} { return e.done }
+func (e *Engine) Done() <-chan struct{} { return e.runs.done }
 
 // Close kills what still runs and what tasks left behind, and ends the
 // subscriptions. When it returns no process of any task is left, unless the
@@ -202,22 +226,22 @@ func (e *Engine) Close(ctx context.Context) error {
 	var err error
 	if submitted {
 		select {
-		case <-e.done:
+		case <-e.runs.done:
 		case <-ctx.Done():
 			err = fmt.Errorf("the engine has not ended: %w", context.Cause(ctx))
 		}
 	}
 	e.watch.end()
 	if !left && err == nil {
-		err = e.sweep(ctx)
+		err = sweep(ctx, e.cfg.Drivers, e.notice)
 	}
 	e.bus.Close()
 	return err
 }
 
-// sweep has the drivers remove what tasks left behind.
-func (e *Engine) sweep(ctx context.Context) (err error) {
-	for name, d := range e.cfg.Drivers {
+// sweep has drivers remove the processes and containers that tasks left behind.
+func sweep(ctx context.Context, catalog map[string]drivers.Driver, notice func(string, ...any)) (err error) {
+	for name, d := range catalog {
 		s, ok := d.(drivers.Shutdowner)
 		if !ok {
 			continue
@@ -226,8 +250,11 @@ func (e *Engine) sweep(ctx context.Context) (err error) {
 		if failure != nil {
 			err = errors.Join(err, fmt.Errorf("cannot clean up after %s tasks: %w", name, failure))
 		}
-		if killed > 0 {
-			e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf("killed %d processes that %s tasks had left behind", killed, name)})
+		switch {
+		case killed == 1:
+			notice("killed 1 process that %s tasks had left behind", name)
+		case killed > 1:
+			notice("killed %d processes that %s tasks had left behind", killed, name)
 		}
 	}
 	return err

@@ -14,18 +14,18 @@ import (
 // a whole. Nothing is done. A version that Update would refuse is the same
 // error.
 func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
-	r, err := e.find(*job.ID)
+	r, err := e.runs.find(*job.ID)
 	if err != nil { // it does not run
-		if err := e.checkSize(job); err != nil {
+		if err := e.cfg.checkSize(job); err != nil {
 			return nil, err
 		}
 		return update.New(nil, job, nil, nil), nil
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	had := len(r.static)
+	had := len(r.ports.static)
 	plan, err := r.plan(job)
-	r.releaseStatic(had)
+	r.ports.releaseStatic(had)
 	return plan, err
 }
 
@@ -34,7 +34,7 @@ func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
 // job's deployment tells, if it has one. The same version again changes
 // nothing. The job belongs to the engine from then on.
 func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
-	r, err := e.find(*job.ID)
+	r, err := e.runs.find(*job.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -46,28 +46,29 @@ func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
 // Versions returns the versions of a job that are kept, the newest first. They
 // are read only.
 func (e *Engine) Versions(id string) ([]*api.Job, error) {
-	r, err := e.find(id)
+	r, err := e.runs.find(id)
 	if err != nil {
 		return nil, err
 	}
 	r.lock()
 	defer r.mu.Unlock()
-	versions := slices.Clone(r.versions)
-	slices.Reverse(versions)
-	return versions, nil
+	kept := r.versions.kept()
+	slices.Reverse(kept)
+	return kept, nil
 }
 
 // Revert makes an earlier version of a job the newest one again. With prior the
 // present one must be of that number. The errors are Nomad's.
 func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, error) {
-	r, err := e.find(id)
+	r, err := e.runs.find(id)
 	if err != nil {
 		return nil, err
 	}
 	r.lock()
 	defer r.mu.Unlock()
 	now := *r.newest.Load().Version
-	i := slices.IndexFunc(r.versions, func(job *api.Job) bool { return *job.Version == to })
+	kept := r.versions.kept()
+	i := kept.index(to)
 	switch {
 	case prior != nil && *prior != now:
 		return nil, fmt.Errorf("Current job has version %d; enforcing version %d", now, *prior) //nolint:staticcheck // Nomad's words
@@ -76,6 +77,6 @@ func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, erro
 	case i < 0:
 		return nil, fmt.Errorf("job %q in namespace %q at version %d not found", id, *r.job.Namespace, to)
 	}
-	job := *r.versions[i]
+	job := *kept[i]
 	return r.update(&job)
 }

@@ -81,9 +81,18 @@ func (r *Run) Deployment(job string) *Deployment {
 // Version returns a version of a job; nil if it is not known.
 func (r *Run) Version(job string, number uint64) *Version { return r.versions[versionKey{job, number}] }
 
-// Surplus are the evaluations that make room for another one.
-func (r *Run) Surplus() []*Evaluation {
-	return r.Evaluations[:max(0, len(r.Evaluations)+1-keptEvaluations)]
+// Surplus returns the oldest of the given evaluations, which make room for
+// another one.
+func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
+	for _, e := range r.Evaluations {
+		if len(surplus) == max(0, len(r.Evaluations)+1-keptEvaluations) {
+			break
+		}
+		if of(e) {
+			surplus = append(surplus, e)
+		}
+	}
+	return surplus
 }
 
 // Evaluated returns the latest evaluation of a job, or of one of its

@@ -37,12 +37,12 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 	// object, or with those of the job, that the path names.
 	one := func(table fold.Table, get rest.Get) rest.Handler {
 		return rest.Read(func(ctx context.Context, id string, after uint64, limit time.Duration) uint64 {
-			return run.Engine.Await(ctx, fold.Topic{Table: table, Key: id}, after, limit)
+			return run.Engine.State().Wait(ctx, fold.Topic{Table: table, Key: id}, after, limit)
 		}, get)
 	}
 	all := func(table fold.Table, get rest.Get) rest.Handler {
 		return rest.Read(func(ctx context.Context, _ string, after uint64, limit time.Duration) uint64 {
-			return run.Engine.Await(ctx, fold.Topic{Table: table}, after, limit)
+			return run.Engine.State().Wait(ctx, fold.Topic{Table: table}, after, limit)
 		}, get)
 	}
 	var (
@@ -52,7 +52,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		evals   = evaluations.New(run)
 		deploys = deployments.New(run)
 		svcs    = services.New(run)
-		vars    = variables.New(run.Engine.Variables(), run.Engine.Index)
+		vars    = variables.New(run.Engine.Variables(), run.Engine.State().Index)
 		node    = node.New(run, cfg.Version, cfg.DataDir)
 		find    = search.New(run)
 	)

@@ -79,7 +79,8 @@ type done struct{ Index uint64 }
 // Restart answers PUT /v1/client/allocation/:id/restart: one task,
 // those that run, or with AllTasks also those that have ended.
 func (h *Handler) Restart(r *rest.Request, order *api.AllocationRestartRequest) (any, error) {
-	if _, ok := h.run.Engine.Alloc(r.ID); !ok {
+	a, ok := h.run.Engine.Alloc(r.ID)
+	if !ok {
 		return nil, rest.UnknownAlloc(r.ID)
 	}
 	var err error
@@ -87,9 +88,9 @@ func (h *Handler) Restart(r *rest.Request, order *api.AllocationRestartRequest) 
 	case order.TaskName != "" && order.AllTasks:
 		err = rest.Fail(http.StatusBadRequest, "cannot restart all tasks and task %q at once", order.TaskName)
 	case order.TaskName != "":
-		err = h.run.Engine.RestartTask(r.Context(), r.ID, order.TaskName)
+		err = a.RestartTask(r.Context(), order.TaskName)
 	default:
-		err = h.run.Engine.RestartAlloc(r.Context(), r.ID, order.AllTasks)
+		err = a.Restart(r.Context(), order.AllTasks)
 	}
 	return done{}, err
 }
@@ -105,10 +106,7 @@ func (h *Handler) Stats(r *rest.Request) (any, error) {
 	if _, ok := a.Tasks[task]; task != "" && !ok {
 		return nil, rest.Fail(http.StatusNotFound, "unknown task name %q", task)
 	}
-	used, err := h.run.Engine.Stats(r.Context(), r.ID, task)
-	if err != nil {
-		return nil, err
-	}
+	used := a.Stats(r.Context(), task)
 	if used.ResourceUsage.DeviceStats == nil {
 		used.ResourceUsage.DeviceStats = []*api.DeviceGroupStats{} // a list, as clients of Nomad know it
 	}

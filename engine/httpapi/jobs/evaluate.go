@@ -31,7 +31,7 @@ func (h *Handler) Evaluate(r *rest.Request, order *api.JobEvaluateRequest) (any,
 		return nil, err
 	}
 	answer := &jobRegistered{EvalID: evaluation, JobModifyIndex: *j.JobModifyIndex}
-	answer.EvalCreateIndex = h.run.Engine.Index(fold.Topic{Table: fold.Evaluations, Key: answer.EvalID})
+	answer.EvalCreateIndex = h.run.Engine.State().Index(fold.Topic{Table: fold.Evaluations, Key: answer.EvalID})
 	answer.Index = answer.EvalCreateIndex
 	r.SetIndex(answer.Index)
 	return answer, nil

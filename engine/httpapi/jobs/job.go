@@ -85,5 +85,5 @@ func (h *Handler) Launch(r *rest.Request) (any, error) {
 	return struct {
 		EvalID                 string
 		EvalCreateIndex, Index uint64
-	}{evaluation, h.run.Engine.Index(fold.Topic{Table: fold.Evaluations, Key: evaluation}), h.run.Engine.Index(fold.Topic{Table: fold.Jobs, Key: id})}, nil
+	}{evaluation, h.run.Engine.State().Index(fold.Topic{Table: fold.Evaluations, Key: evaluation}), h.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: id})}, nil
 }

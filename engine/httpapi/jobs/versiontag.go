@@ -66,6 +66,6 @@ func (h *Handler) tagged(r *rest.Request, err error) error {
 	case err != nil:
 		return err
 	}
-	r.SetIndex(h.run.Engine.Index(fold.Topic{Table: fold.Jobs, Key: r.ID}))
+	r.SetIndex(h.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: r.ID}))
 	return r.Nothing()
 }

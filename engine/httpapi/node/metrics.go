@@ -62,11 +62,7 @@ func (h *Handler) gauges(ctx context.Context) []api.GaugeValue {
 				continue
 			}
 			counts[a.Status]++
-			used, err := h.run.Engine.Stats(ctx, a.ID, "")
-			if err != nil {
-				continue // it is gone by now
-			}
-			for task, use := range used.Tasks {
+			for task, use := range a.Stats(ctx, "").Tasks {
 				g.addTask(use, map[string]string{
 					"job": *j.ID, "task_group": a.Group, "alloc_id": a.ID, "task": task, "namespace": *j.Namespace,
 				})

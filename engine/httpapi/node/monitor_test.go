@@ -39,11 +39,11 @@ func TestLostLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		alloc := e.Allocs()[0].ID
+		alloc := e.Allocs()[0]
 		lines, stop := h.follow(t.Context(), hclog.Info, false)
 		signal := func(n int) {
 			for range n {
-				if err := e.Signal(alloc, "t", "SIGUSR1"); err != nil {
+				if err := alloc.Signal("t", "SIGUSR1"); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -10,15 +10,15 @@ import (
 // withState returns a copy of a job with what Nomad's server would have added.
 func (now *Snapshot) withState(j *api.Job) *api.Job {
 	job := *j
-	created, modified := uint64(fold.FirstIndex), now.run.Engine.Index(fold.Topic{Table: fold.Jobs, Key: *j.ID})
+	created, modified := uint64(fold.FirstIndex), now.run.Engine.State().Index(fold.Topic{Table: fold.Jobs, Key: *j.ID})
 	if allocs := now.Allocs[*j.ID]; *j.ParentID != "" && len(allocs) > 0 {
 		created = now.run.Tracker.Alloc(allocs[0].ID).Created
 	}
 	registered, _ := now.run.Tracker.Version(*j.ID, *j.Version)
 	registered = max(created, registered)
 	job.CreateIndex, job.ModifyIndex, job.JobModifyIndex = &created, &modified, &registered
-	job.Stop = new(now.run.Engine.Stopped(*j.ID))
-	job.Status = new(now.jobStatus(&job))
+	stopped, ended := now.run.Engine.Ending(*j.ID)
+	job.Stop, job.Status = &stopped, new(now.jobStatus(j, stopped, ended))
 	now.run.AddPolicies(&job)
 	return &job
 }
@@ -26,10 +26,10 @@ func (now *Snapshot) withState(j *api.Job) *api.Job {
 // jobStatus returns the status of a job as Nomad's server decides it. While one
 // of its allocations is about to be replaced, the job is pending; a job that only
 // launches others is dead as soon as it is stopped.
-func (now *Snapshot) jobStatus(j *api.Job) string {
+func (now *Snapshot) jobStatus(j *api.Job, stopped, ended bool) string {
 	launches := j.IsPeriodic() || j.IsParameterized()
 	switch {
-	case now.Over, now.run.Engine.Ended(*j.ID), launches && *j.Stop:
+	case now.Over, ended, launches && stopped:
 		return "dead"
 	case launches:
 		return "running"

@@ -121,7 +121,7 @@ func (h *Handler) registrations(r *rest.Request, keep func(*service.Instance) bo
 		if with.Tags == nil {
 			with.Tags = []string{}
 		}
-		with.CreateIndex = h.run.Engine.Index(fold.Topic{Table: fold.Services, Key: with.ServiceName})
+		with.CreateIndex = h.run.Engine.State().Index(fold.Topic{Table: fold.Services, Key: with.ServiceName})
 		with.ModifyIndex = with.CreateIndex
 		list = append(list, &with)
 	}

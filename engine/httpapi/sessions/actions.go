@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine"
 	"taskrun/engine/httpapi/rest"
 )
 
@@ -39,18 +40,19 @@ func (h *Handler) Actions(r *rest.Request) (any, error) {
 // Action answers GET /v1/job/:id/action: as exec, with the command that the
 // job has for an action.
 func (h *Handler) Action(r *rest.Request) error {
-	return h.serve(r, func() (alloc, task string, command []string, err error) {
-		alloc, task = r.Query.Get("allocID"), r.Query.Get("task")
-		action, err := h.findAction(r, alloc, task)
+	return h.serve(r, func() (a engine.Alloc, task string, command []string, err error) {
+		alloc, task := r.Query.Get("allocID"), r.Query.Get("task")
+		a, _ = h.run.Engine.Alloc(alloc)
+		action, err := findAction(r, a, alloc, task)
 		if err != nil {
-			return "", "", nil, err
+			return a, "", nil, err
 		}
-		return alloc, task, append([]string{action.Command}, action.Args...), nil
+		return a, task, append([]string{action.Command}, action.Args...), nil
 	})
 }
 
 // findAction returns the action that a request names, of a task that runs.
-func (h *Handler) findAction(r *rest.Request, alloc, task string) (*api.Action, error) {
+func findAction(r *rest.Request, a engine.Alloc, alloc, task string) (*api.Action, error) {
 	name := r.Query.Get("action")
 	switch {
 	case name == "":
@@ -58,9 +60,8 @@ func (h *Handler) findAction(r *rest.Request, alloc, task string) (*api.Action, 
 	case task == "":
 		return nil, rest.Fail(http.StatusBadRequest, "must provide task name")
 	}
-	a, ok := h.run.Engine.Alloc(alloc)
 	switch {
-	case !ok || !r.InNamespace(*a.Job.Namespace):
+	case a.Job == nil || !r.InNamespace(*a.Job.Namespace):
 		return nil, rest.UnknownAlloc(alloc)
 	case a.Alloc.Job != r.ID:
 		return nil, rest.Fail(http.StatusBadRequest, "job %s does not have allocation %s", r.ID, alloc)

@@ -29,15 +29,15 @@ var upgrader = websocket.Upgrader{
 // which a command runs; see session. As in Nomad, what is wrong with the
 // command is told as the reason why the websocket is closed.
 func (h *Handler) Exec(r *rest.Request) error {
-	return h.serve(r, func() (alloc, task string, command []string, err error) {
-		command, err = h.parseExec(r)
-		return r.ID, r.Query.Get("task"), command, err
+	return h.serve(r, func() (a engine.Alloc, task string, command []string, err error) {
+		a, command, err = h.parseExec(r)
+		return a, r.Query.Get("task"), command, err
 	})
 }
 
 // serve makes a websocket of a request, on which the command runs that find
 // returns.
-func (h *Handler) serve(r *rest.Request, find func() (alloc, task string, command []string, err error)) error {
+func (h *Handler) serve(r *rest.Request, find func() (a engine.Alloc, task string, command []string, err error)) error {
 	if !websocket.IsWebSocketUpgrade(r.Request) {
 		return rest.Fail(http.StatusBadRequest, "cannot run a command: the request is no websocket handshake")
 	}
@@ -61,34 +61,34 @@ func (h *Handler) serve(r *rest.Request, find func() (alloc, task string, comman
 		if tty {
 			opts.Term = term
 		}
-		alloc, task, command, err := find()
+		a, task, command, err := find()
 		if err != nil {
 			return err
 		}
 		opts.Command = command
 		return c.streams.run(c.ctx, opts, func(ctx context.Context, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
-			return h.run.Engine.Exec(ctx, alloc, task, opts)
+			return a.Exec(ctx, task, opts)
 		})
 	})
 	return nil
 }
 
-// parseExec returns the command, or why it cannot be run.
-func (h *Handler) parseExec(r *rest.Request) (command []string, err error) {
+// parseExec returns the allocation and the command, or why it cannot be run.
+func (h *Handler) parseExec(r *rest.Request) (a engine.Alloc, command []string, err error) {
 	if err := json.Unmarshal([]byte(r.Query.Get("command")), &command); err != nil {
-		return nil, err
+		return a, nil, err
 	}
 	if len(command) == 0 {
-		return nil, rest.Fail(http.StatusBadRequest, "command is not present")
+		return a, nil, rest.Fail(http.StatusBadRequest, "command is not present")
 	}
 	if r.Query.Get("task") == "" {
-		return nil, rest.Fail(http.StatusBadRequest, "must provide task name")
+		return a, nil, rest.Fail(http.StatusBadRequest, "must provide task name")
 	}
 	a, ok := h.run.Engine.Alloc(r.ID)
 	if !ok {
-		return nil, rest.UnknownAlloc(r.ID)
+		return a, nil, rest.UnknownAlloc(r.ID)
 	}
-	return command, checkRuns(a, r.Query.Get("task"))
+	return a, command, checkRuns(a, r.Query.Get("task"))
 }
 
 // checkRuns says why no command can be run in a task.

@@ -90,7 +90,7 @@ func (t *Tracker) evaluated(v event.Evaluation) []feed.Occurrence {
 func (t *Tracker) allocation(ev event.Event) []feed.Occurrence {
 	alloc := feed.Occurrence{Topic: api.TopicAllocation, Kind: "AllocationUpdated", Key: ev.Alloc.ID, Filters: []string{ev.Alloc.Job}}
 	deployment := ""
-	t.engine.Look(func(run *fold.Run) {
+	t.engine.State().Look(func(run *fold.Run) {
 		if d := run.Deployment(ev.Alloc.Job); d != nil {
 			deployment = d.ID
 			alloc.Filters = append(alloc.Filters, deployment)

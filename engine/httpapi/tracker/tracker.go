@@ -29,7 +29,7 @@ type Alloc struct {
 // Alloc returns what is known of an allocation.
 func (t *Tracker) Alloc(id string) (known Alloc) {
 	known = Alloc{Created: fold.FirstIndex, Modified: fold.FirstIndex}
-	t.engine.Look(func(run *fold.Run) {
+	t.engine.State().Look(func(run *fold.Run) {
 		a := run.Find(id)
 		if a == nil {
 			return
@@ -45,7 +45,7 @@ func (t *Tracker) Alloc(id string) (known Alloc) {
 // Deployment returns the indexes of a deployment, and when it changed last.
 func (t *Tracker) Deployment(id string) (created, modified uint64, changed time.Time) {
 	created, modified = fold.FirstIndex, fold.FirstIndex
-	t.engine.Look(func(run *fold.Run) {
+	t.engine.State().Look(func(run *fold.Run) {
 		for _, d := range run.Deployments {
 			if d.ID == id {
 				created, modified, changed = d.Created, d.Modified, d.Changed
@@ -57,14 +57,14 @@ func (t *Tracker) Deployment(id string) (created, modified uint64, changed time.
 
 // Evaluations returns the evaluations that are known, oldest first.
 func (t *Tracker) Evaluations() (list []*fold.Evaluation) {
-	t.engine.Look(func(run *fold.Run) { list = slices.Clone(run.Evaluations) })
+	t.engine.State().Look(func(run *fold.Run) { list = slices.Clone(run.Evaluations) })
 	return list
 }
 
 // Evaluated returns the ID and the index of the latest evaluation of a job, or of
 // one of its allocations, that there is for a reason.
 func (t *Tracker) Evaluated(job, alloc string, why event.Trigger) (id string, index uint64) {
-	t.engine.Look(func(run *fold.Run) {
+	t.engine.State().Look(func(run *fold.Run) {
 		if e := run.Evaluated(job, alloc, why); e != nil {
 			id, index = e.ID, e.Index
 		}
@@ -76,7 +76,7 @@ func (t *Tracker) Evaluated(job, alloc string, why event.Trigger) (id string, in
 // with which it came.
 func (t *Tracker) Version(job string, number uint64) (index uint64, evaluation string) {
 	index = fold.FirstIndex
-	t.engine.Look(func(run *fold.Run) {
+	t.engine.State().Look(func(run *fold.Run) {
 		if v := run.Version(job, number); v != nil {
 			index, evaluation = v.Created, v.Evaluation
 		}

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+)
+
+// Allocs returns the allocations of this run, living and ended ones, by name
+// and then by age.
+func (e *Engine) Allocs() []Alloc {
+	e.allocs.mu.Lock()
+	defer e.allocs.mu.Unlock()
+	list := make([]Alloc, 0, len(e.allocs.known))
+	for _, a := range e.allocs.known {
+		list = append(list, a.snapshot())
+	}
+	slices.SortFunc(list, func(a, b Alloc) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), a.Created.Compare(b.Created))
+	})
+	return list
+}
+
+// Alloc returns one of the allocations of this run.
+func (e *Engine) Alloc(id string) (Alloc, bool) {
+	e.allocs.mu.Lock()
+	defer e.allocs.mu.Unlock()
+	a, ok := e.allocs.known[id]
+	if !ok {
+		return Alloc{}, false
+	}
+	return a.snapshot(), true
+}
+
+// Exec runs a command in a running task; see drivers.ExecTask.
+func (a Alloc) Exec(ctx context.Context, task string, opts *drivers.ExecOptions) (*drivers.ExitResult, error) {
+	return a.now.Exec(ctx, task, opts)
+}
+
+// RestartTask restarts a running task, without counting it as a failure. It
+// returns when the old run has ended.
+func (a Alloc) RestartTask(ctx context.Context, task string) error {
+	return a.now.RestartTask(ctx, task, "", false)
+}
+
+// Restart restarts the running tasks or, with all, also those that have ended,
+// in the order of their lifecycle.
+func (a Alloc) Restart(ctx context.Context, all bool) error { return a.now.Restart(ctx, all) }
+
+// CheckSignal returns an error if Nomad has no signal of that name.
+func CheckSignal(name string) error {
+	_, err := drivers.ParseSignal(name)
+	return err
+}
+
+// Signal sends a signal, by Nomad's name, to a running task.
+func (a Alloc) Signal(task, signal string) error { return a.now.Signal(task, signal) }
+
+// Stats returns what the running tasks use now, each and together; with a
+// task's name only what that one uses. Tasks whose driver has no statistics are
+// left out.
+func (a Alloc) Stats(ctx context.Context, task string) *api.AllocResourceUsage {
+	used := &api.AllocResourceUsage{Tasks: map[string]*api.TaskResourceUsage{}}
+	var all []*api.ResourceUsage
+	for name, u := range a.now.Stats(ctx, task) {
+		used.Tasks[name] = &u.TaskResourceUsage
+		used.Timestamp = max(used.Timestamp, u.Timestamp)
+		all = append(all, u.ResourceUsage)
+	}
+	used.ResourceUsage = drivers.SumUsage(all...)
+	return used
+}

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+)
+
+// amend replaces a version, by its index, with a copy that is changed. The lock
+// is held.
+func (r *jobRun) amend(i int, c *store.Change, change func(*api.Job)) {
+	job := *r.versions[i]
+	change(&job)
+	r.versions[i] = &job
+	key := numbered(versionKey, r.job, *job.Version)
+	if *job.Version == *r.newest.Load().Version {
+		r.newest.Store(&job)
+		key = store.KeyOf(jobKey, *job.ID)
+	}
+	if r.recorder.Durable() {
+		c.Put(key, &job)
+	}
+	r.tellVersion(&job, c)
+}
+
+// forgetVersions drops the versions that are not kept, unless allocations are
+// of them, and their deployments. The lock is held.
+func (r *jobRun) forgetVersions(c *store.Change) {
+	needed := map[uint64]bool{}
+	for _, s := range r.slots {
+		needed[s.Want] = true
+		for _, p := range s.Placed {
+			needed[p.Version] = true
+		}
+	}
+	for _, job := range r.versions.kept() {
+		needed[*job.Version] = true
+	}
+	var gone []uint64
+	r.versions = slices.DeleteFunc(r.versions, func(job *api.Job) bool {
+		n := *job.Version
+		if needed[n] {
+			return false
+		}
+		c.Drop(numbered(versionKey, r.job, n))
+		c.Drop(numbered(deploymentKey, r.job, n))
+		deployment := ""
+		if d := r.deployments.of(n); d != nil {
+			deployment = d.ID
+		}
+		c.ForgetVersion(*r.job.ID, n, deployment)
+		gone = append(gone, n)
+		r.deployments = slices.DeleteFunc(r.deployments, func(d *deploymentRecord) bool { return d.Version == n })
+		return true
+	})
+	if len(gone) > 0 {
+		r.engine.bus.Publish(nil, "", event.Forgotten{Job: *r.job.ID, Versions: gone})
+	}
+}

@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/update"
+)
+
+// networksOf are the networks of a group that count, as in Nomad the first of
+// the group and, by their deprecated blocks, the first of each task; with the
+// name of that task.
+func networksOf(g *api.TaskGroup) iter.Seq2[string, *api.NetworkResource] {
+	return func(yield func(string, *api.NetworkResource) bool) {
+		if len(g.Networks) > 0 && !yield("", g.Networks[0]) {
+			return
+		}
+		for _, t := range g.Tasks {
+			if t.Resources != nil && len(t.Resources.Networks) > 0 && !yield(t.Name, t.Resources.Networks[0]) {
+				return
+			}
+		}
+	}
+}
+
+// staticPort is a static port of an allocation.
+type staticPort struct {
+	api.Port
+	group *api.TaskGroup
+	index int
+}
+
+func (s staticPort) alloc(job string) string { return allocName(job, *s.group.Name, s.index) }
+
+func (s staticPort) error(err error) error {
+	return fmt.Errorf("port %q of group %q: static %w", s.Label, *s.group.Name, err)
+}
+
+func allocName(job, group string, index int) string {
+	return fmt.Sprintf("%s.%s[%d]", job, group, index)
+}
+
+// staticOf are the static ports of an allocation of a group.
+func staticOf(g *api.TaskGroup, index int) iter.Seq[staticPort] {
+	return func(yield func(staticPort) bool) {
+		for _, n := range networksOf(g) {
+			for _, p := range n.ReservedPorts {
+				if !p.IgnoreCollision && !yield(staticPort{p, g, index}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// staticPorts are those of all allocations of a version of a job.
+func staticPorts(job *api.Job) iter.Seq[staticPort] {
+	return func(yield func(staticPort) bool) {
+		for _, g := range job.TaskGroups {
+			for i := range update.Count(job, g) {
+				for p := range staticOf(g, i) {
+					if !yield(p) {
+						return
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+)
+
+func (l *jobRuns) set(list []*jobRun) {
+	l.finding.Add(len(list))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = list
+}
+
+func (l *jobRuns) all() []*jobRun {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.list
+}
+
+// find returns a job, which may be a child of one that was submitted.
+func (l *jobRuns) find(id string) (*jobRun, error) {
+	for _, r := range l.all() {
+		if *r.job.ID == id {
+			return r, nil
+		}
+		if child := r.children.find(id); child != nil {
+			return child, nil
+		}
+	}
+	return nil, fmt.Errorf("job not found: %q", id)
+}
+
+// find returns a child by its ID; nil if there is none.
+func (c *children) find(id string) *jobRun {
+	c.parent.mu.Lock()
+	defer c.parent.mu.Unlock()
+	return c.known[id]
+}
+
+// Jobs returns the newest versions of the jobs that were submitted, except
+// those that were purged. They are read only.
+func (e *Engine) Jobs() []*api.Job {
+	jobs := []*api.Job{}
+	for _, r := range e.runs.all() {
+		if !r.forgotten.Load() {
+			jobs = append(jobs, r.newest.Load())
+		}
+	}
+	return jobs
+}
