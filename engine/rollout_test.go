@@ -16,6 +16,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 	hookcatalog "taskrun/hooks/catalog"
 	"taskrun/jobspec/taskenv"
@@ -475,8 +476,11 @@ func TestVersionsThatAreKept(t *testing.T) {
 		for _, v := range versions {
 			kept = append(kept, *v.Version)
 		}
-		if err != nil || !slices.Contains(kept, 0) || !slices.Equal(kept[:6], []uint64{9, 8, 7, 6, 5, 4}) || !*versions[len(versions)-1].Stable {
+		if err != nil || !slices.Equal(kept, []uint64{9, 8, 7, 6, 5, 4, 0}) || !*versions[len(versions)-1].Stable {
 			t.Errorf("kept are %v, %v", kept, err)
+		}
+		if _, err := e.Revert("job", 3, nil); err == nil {
+			t.Error("a version that is not kept came back")
 		}
 		if _, err := e.Revert("job", 0, nil); err != nil {
 			t.Error(err)
@@ -485,6 +489,17 @@ func TestVersionsThatAreKept(t *testing.T) {
 	actions[time.Hour] = func(e *engine.Engine) {
 		if job := e.Jobs()[0]; *job.Version != 10 || job.TaskGroups[0].Tasks[0].Env["VALUE"] != "0" || !*job.Stable {
 			t.Errorf("version %d, stable %v, is %v", *job.Version, *job.Stable, job.TaskGroups[0].Tasks[0].Env)
+		}
+		var known []uint64 // its deployment has ended, and only it has allocations
+		e.State().Look(func(run *fold.Run) {
+			for n := range uint64(11) {
+				if run.Version("job", n) != nil {
+					known = append(known, n)
+				}
+			}
+		})
+		if want := []uint64{5, 6, 7, 8, 9, 10}; !slices.Equal(known, want) {
+			t.Errorf("known are the versions %v, want %v", known, want)
 		}
 		e.Stop()
 	}
