@@ -116,8 +116,7 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 	var list []answer.Action
 	for _, f := range found {
 		list = append(list, answer.Action{
-			Job: f.Task.Alloc.JobID, Group: f.Task.Alloc.TaskGroup, Alloc: f.Task.Alloc.Name, AllocID: f.Task.Alloc.ID,
-			Task: f.Task.Name, Target: labels[f.Task], Action: f.Name, Command: append([]string{f.Command}, f.Args...),
+			Origin: originOf(f.Task), Target: labels[f.Task], Action: f.Name, Command: append([]string{f.Command}, f.Args...),
 		})
 	}
 	if len(list) == 0 && mode == ui.Plain {

@@ -53,7 +53,7 @@ func bindNoWait(flags *pflag.FlagSet, detach *bool) {
 // deployment to which that has led.
 func followChange(ctx context.Context, a *app, rollout *cluster.Rollout, what string, mode ui.Mode, detach bool) error {
 	job := rollout.Job
-	done := []answer.Done{{Job: job.ID, Label: "job " + job.ID}}
+	done := []answer.Done{{Origin: ui.Origin{Job: job.ID}, Label: "job " + job.ID}}
 	if err := answer.WriteDone(answerTo(a, mode), what, done); err != nil || detach || rollout.Evaluation == "" && rollout.Deployment == "" {
 		return err
 	}

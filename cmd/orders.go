@@ -80,10 +80,7 @@ func (o *taskOrder) carryOut(what, signal string, act func(*client.Task) error) 
 		if err := act(t); err != nil {
 			return err
 		}
-		d := answer.Done{
-			Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: o.labels[t],
-			Signal: signal,
-		}
+		d := answer.Done{Origin: originOf(t), Label: o.labels[t], Signal: signal}
 		if d.Label == d.Alloc {
 			d.Task = "" // the whole allocation
 		}

@@ -15,6 +15,7 @@ import (
 	"taskrun/cmd/ui"
 	"taskrun/cmd/ui/answer"
 	"taskrun/engine/httpapi"
+	"taskrun/engine/leaf/event"
 )
 
 type psOptions struct {
@@ -157,20 +158,30 @@ func statusOf(tasks []*client.Task, labels map[*client.Task]string, now time.Tim
 		if !seen[a.ID] {
 			seen[a.ID] = true
 			st.Allocs = append(st.Allocs, answer.AllocStatus{
-				Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Namespace: unusual(a.Namespace),
-				Status: a.ClientStatus, Description: a.ClientDescription,
+				Origin: allocOrigin(a), Namespace: unusual(a.Namespace), Status: a.ClientStatus, Description: a.ClientDescription,
 			})
 		}
 		if t.Name == "" {
 			continue
 		}
 		st.Tasks = append(st.Tasks, answer.TaskStatus{
-			Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID, Task: t.Name, Label: labels[t], Namespace: unusual(a.Namespace),
-			State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode(),
+			Origin: originOf(t), Label: labels[t], Namespace: unusual(a.Namespace),
+			TaskState: event.TaskState{State: t.State.State, Failed: t.State.Failed, Restarts: t.State.Restarts, ExitCode: t.ExitCode()},
 			StartedAt: timeOrNil(t.State.StartedAt), FinishedAt: timeOrNil(t.State.FinishedAt), Ran: t.Ran(now),
 		})
 	}
 	return st
+}
+
+// originOf returns where a task is.
+func originOf(t *client.Task) ui.Origin {
+	o := allocOrigin(t.Alloc)
+	o.Task = t.Name
+	return o
+}
+
+func allocOrigin(a *api.AllocationListStub) ui.Origin {
+	return ui.Origin{Job: a.JobID, Group: a.TaskGroup, Alloc: a.Name, AllocID: a.ID}
 }
 
 // services returns what the allocations offer at ports. Those of a cluster are
@@ -188,7 +199,7 @@ func services(ctx context.Context, servers []*client.Server, allocs []answer.All
 		shown := slices.ContainsFunc(allocs, func(a answer.AllocStatus) bool { return a.AllocID == s.AllocID })
 		if shown && s.Port > 0 {
 			found = append(found, answer.ServiceStatus{
-				Job: s.JobID, AllocID: s.AllocID, ID: s.ID, Name: s.ServiceName,
+				Origin: ui.Origin{Job: s.JobID, AllocID: s.AllocID}, ID: s.ID, Name: s.ServiceName,
 				Address: s.Address, Port: s.Port, Tags: s.Tags, Registered: true,
 			})
 		}

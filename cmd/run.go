@@ -189,7 +189,7 @@ func (r *engineRun) writeRecords(jobs []*api.Job) error {
 		if dir == "" {
 			continue // it was not begun
 		}
-		s := view.Summarise(r.verdict.Run, *j.ID, r.began, result)
+		s := view.Summarize(r.verdict.Run, *j.ID, r.began, result)
 		s.Cause, s.User = result.Cause, result.User
 		if err := record.Write(dir, &s); err != nil {
 			errs = append(errs, fmt.Errorf("cannot keep how job %q ended: %w", *j.ID, err))

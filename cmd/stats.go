@@ -73,9 +73,7 @@ func runStats(ctx context.Context, a *app, targets []string, opts orderOptions) 
 }
 
 func usageOf(t *client.Task, label string, used *api.ResourceUsage) answer.Usage {
-	u := answer.Usage{
-		Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Alloc: t.Alloc.Name, AllocID: t.Alloc.ID, Task: t.Name, Label: label,
-	}
+	u := answer.Usage{Origin: originOf(t), Label: label}
 	if cpu := used.CpuStats; cpu != nil {
 		u.CPUPercent, u.CPUMHz = cpu.Percent, cpu.TotalTicks
 	}

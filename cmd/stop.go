@@ -78,7 +78,7 @@ Exit codes:
 func (o *stopOptions) done(a *app, jobs ...string) error {
 	var done []answer.Done
 	for _, job := range jobs {
-		done = append(done, answer.Done{Job: job, Label: "job " + job})
+		done = append(done, answer.Done{Origin: ui.Origin{Job: job}, Label: "job " + job})
 	}
 	return answer.WriteDone(answerTo(a, o.mode), "stopped", done)
 }

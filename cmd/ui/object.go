@@ -15,6 +15,15 @@ type Head struct {
 	Time time.Time `json:"time"`
 }
 
+// Origin is what an object says of where something is or happens.
+type Origin struct {
+	Job     string `json:"job,omitempty"`
+	Group   string `json:"group,omitempty"`
+	Alloc   string `json:"alloc,omitempty"` // <job>.<group>[<index>]
+	AllocID string `json:"alloc_id,omitempty"`
+	Task    string `json:"task,omitempty"` // empty: the allocation or the job as a whole
+}
+
 // Run is what an object of type "run" says besides.
 type Run struct {
 	Job     string `json:"job"`

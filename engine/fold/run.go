@@ -139,7 +139,7 @@ func (r *Run) Alloc(id *event.Alloc) *Alloc {
 }
 
 func (a *Alloc) add(name string, spec *api.Task) *Task {
-	t := &Task{Alloc: a, Name: name, State: "pending", spec: spec}
+	t := &Task{Alloc: a, Name: name, TaskState: event.TaskState{State: "pending"}, spec: spec}
 	a.Tasks = append(a.Tasks, t)
 	a.byName[name] = t
 	return t

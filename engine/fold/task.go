@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -15,12 +16,9 @@ const keptEvents = 10
 
 // Task is what is known of a task.
 type Task struct {
-	Alloc    *Alloc
-	Name     string
-	State    string // pending, running or dead
-	Failed   bool
-	Restarts uint64
-	ExitCode *int // of the latest end
+	Alloc *Alloc
+	Name  string
+	event.TaskState
 
 	Started  time.Time // first
 	Running  time.Time // since when, if it is running
@@ -58,15 +56,10 @@ func (t *Task) changed(at time.Time, s event.TaskState) {
 	if s.State == "dead" && t.State != "dead" {
 		t.Finished = at
 	}
-	t.State, t.Restarts = s.State, s.Restarts
-	if s.ExitCode != nil {
-		t.ExitCode = s.ExitCode
-	}
-	if s.Failed && !t.Failed {
-		t.Failed = true
-		if t.Alloc.Failure == nil {
-			t.Alloc.Failure = &Failure{Task: t, Time: at, Waiting: waiting(t.Alloc)}
-		}
+	s.ExitCode, s.Failed = cmp.Or(s.ExitCode, t.ExitCode), s.Failed || t.Failed
+	t.TaskState = s
+	if t.Failed && t.Alloc.Failure == nil {
+		t.Alloc.Failure = &Failure{Task: t, Time: at, Waiting: waiting(t.Alloc)}
 	}
 }
 

@@ -11,11 +11,7 @@ import (
 
 // Action is what can be done in a task, as `action` shows it.
 type Action struct {
-	Job     string   `json:"job"`
-	Group   string   `json:"group"`
-	Alloc   string   `json:"alloc"`
-	AllocID string   `json:"alloc_id"`
-	Task    string   `json:"task"`
+	ui.Origin
 	Target  string   `json:"target"` // by which other commands find the task
 	Action  string   `json:"action"`
 	Command []string `json:"command"`

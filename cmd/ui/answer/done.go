@@ -4,17 +4,14 @@ import (
 	"fmt"
 	"io"
 
+	"taskrun/cmd/ui"
 	"taskrun/jobspec/visible"
 )
 
 // Done is an order that was carried out on a task or a job.
 type Done struct {
-	Job     string `json:"job"`
-	Group   string `json:"group,omitempty"`
-	Alloc   string `json:"alloc,omitempty"`
-	AllocID string `json:"alloc_id,omitempty"`
-	Task    string `json:"task,omitempty"` // empty: on the allocation or the job as a whole
-	Signal  string `json:"signal,omitempty"`
+	ui.Origin
+	Signal string `json:"signal,omitempty"`
 
 	Label string `json:"target"` // by which other commands find it
 }

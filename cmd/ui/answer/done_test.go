@@ -11,8 +11,8 @@ import (
 func TestDone(t *testing.T) {
 	t.Parallel()
 	done := []Done{
-		{Job: "web", Task: "server", Signal: "SIGHUP", Label: "server"},
-		{Job: "web", Label: "web\x1b[31m"},
+		{Origin: ui.Origin{Job: "web", Task: "server"}, Signal: "SIGHUP", Label: "server"},
+		{Origin: ui.Origin{Job: "web"}, Label: "web\x1b[31m"},
 	}
 	for mode, want := range map[ui.Mode]string{ui.Plain: "signaled server with SIGHUP\nsignaled web", ui.Quiet: ""} {
 		streams, out, _ := ui.Test()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
 )
 
 // Status is what runs at a moment, as `ps` shows it.
@@ -35,10 +36,7 @@ type (
 
 	// AllocStatus is an allocation.
 	AllocStatus struct {
-		Job         string `json:"job"`
-		Group       string `json:"group"`
-		Alloc       string `json:"alloc"` // <job>.<group>[<index>]
-		AllocID     string `json:"alloc_id"`
+		ui.Origin
 		Namespace   string `json:"namespace,omitempty"`
 		Status      string `json:"status"`
 		Description string `json:"description"`
@@ -46,16 +44,9 @@ type (
 
 	// TaskStatus is a task of an allocation.
 	TaskStatus struct {
-		Job        string     `json:"job"`
-		Group      string     `json:"group"`
-		Alloc      string     `json:"alloc"`
-		AllocID    string     `json:"alloc_id"`
-		Task       string     `json:"task"`
-		Namespace  string     `json:"namespace,omitempty"`
-		State      string     `json:"state"`
-		Failed     bool       `json:"failed"`
-		Restarts   uint64     `json:"restarts"`
-		ExitCode   *int       `json:"exit_code"` // of the latest end; null before the first
+		ui.Origin
+		Namespace string `json:"namespace,omitempty"`
+		event.TaskState
 		StartedAt  *time.Time `json:"started_at"`
 		FinishedAt *time.Time `json:"finished_at"`
 
@@ -65,8 +56,7 @@ type (
 
 	// ServiceStatus is a service of an allocation.
 	ServiceStatus struct {
-		Job        string   `json:"job"`
-		AllocID    string   `json:"alloc_id"`
+		ui.Origin
 		ID         string   `json:"id"`
 		Name       string   `json:"name"`
 		Address    string   `json:"address"`

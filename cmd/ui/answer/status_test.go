@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"taskrun/cmd/ui"
+	"taskrun/engine/leaf/event"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -43,8 +44,8 @@ func status() Status {
 	code := func(n int) *int { return &n }
 	task := func(label, state string, ran time.Duration) TaskStatus {
 		return TaskStatus{
-			Job: "shop", Group: "app", Alloc: "shop.app[0]", AllocID: "11111111-2222-3333-4444-555555555555",
-			Task: label, Label: label, State: state, StartedAt: at(0), Ran: ran,
+			Origin: ui.Origin{Job: "shop", Group: "app", Alloc: "shop.app[0]", AllocID: "11111111-2222-3333-4444-555555555555", Task: label},
+			Label:  label, TaskState: event.TaskState{State: state}, StartedAt: at(0), Ran: ran,
 		}
 	}
 	st := Status{
@@ -53,7 +54,7 @@ func status() Status {
 			{Job: "nightly-reports-of-everything", Status: "running", PID: 4712, Socket: "/run/taskrun/n-4712.sock"},
 		},
 		Allocs: []AllocStatus{{
-			Job: "shop", Group: "app", Alloc: "shop.app[0]", AllocID: "11111111-2222-3333-4444-555555555555",
+			Origin: ui.Origin{Job: "shop", Group: "app", Alloc: "shop.app[0]", AllocID: "11111111-2222-3333-4444-555555555555"},
 			Status: "running", Description: "Tasks are running",
 		}},
 		Tasks: []TaskStatus{
@@ -65,8 +66,8 @@ func status() Status {
 	st.Tasks[2].ExitCode, st.Tasks[2].Failed, st.Tasks[2].Restarts = code(137), true, 3
 	st.Tasks[3].StartedAt = nil
 	st.Services = []ServiceStatus{
-		{Job: "shop", Name: "web", Address: "127.0.0.1", Port: 20123, Tags: []string{"v1"}, Registered: true},
-		{Job: "nightly-reports-of-everything", Name: "a-service-with-quite-a-long-name", Address: "127.0.0.1", Port: 80, Tags: []string{}, Registered: true},
+		{Origin: ui.Origin{Job: "shop"}, Name: "web", Address: "127.0.0.1", Port: 20123, Tags: []string{"v1"}, Registered: true},
+		{Origin: ui.Origin{Job: "nightly-reports-of-everything"}, Name: "a-service-with-quite-a-long-name", Address: "127.0.0.1", Port: 80, Tags: []string{}, Registered: true},
 	}
 	return st
 }
@@ -110,7 +111,7 @@ func TestStatusOfSeveralNamespaces(t *testing.T) {
 	t.Parallel()
 	st := Status{
 		Jobs:  []JobStatus{{Job: "a", Namespace: "x", Status: "running"}, {Job: "a", Namespace: "y", Status: "pending"}, {Job: "b", Status: "dead"}},
-		Tasks: []TaskStatus{{Job: "a", Namespace: "x", Label: "t", Task: "t", State: "running", Failed: true, AllocID: "1234"}},
+		Tasks: []TaskStatus{{Origin: ui.Origin{Job: "a", Task: "t", AllocID: "1234"}, Namespace: "x", Label: "t", TaskState: event.TaskState{State: "running", Failed: true}}},
 	}
 	for width, want := range map[int]string{
 		0:  "JOB  TASK  STATE    ALLOC  EXIT  RESTARTS  DURATION\nx:a  t     running  1234      -         0         -\ny:a  -     pending  -         -         -         -\nb    -     dead     -         -         -         -\n",
@@ -140,10 +141,10 @@ func TestPaintOfTasks(t *testing.T) {
 		state string
 		paint func(string) string
 	}{
-		{TaskStatus{State: "running", Failed: true}, "running", style.Good},
-		{TaskStatus{State: "pending", Failed: true}, "pending", style.Waiting},
-		{TaskStatus{State: "dead", Failed: true}, "failed", style.Bad},
-		{TaskStatus{State: "dead"}, "dead", style.Quiet},
+		{TaskStatus{TaskState: event.TaskState{State: "running", Failed: true}}, "running", style.Good},
+		{TaskStatus{TaskState: event.TaskState{State: "pending", Failed: true}}, "pending", style.Waiting},
+		{TaskStatus{TaskState: event.TaskState{State: "dead", Failed: true}}, "failed", style.Bad},
+		{TaskStatus{TaskState: event.TaskState{State: "dead"}}, "dead", style.Quiet},
 	} {
 		if got := c.task.state(); got != c.state || c.task.paint(style)("x") != c.paint("x") {
 			t.Errorf("%+v: %s, painted %q", c.task, got, c.task.paint(style)("x"))

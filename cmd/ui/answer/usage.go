@@ -10,11 +10,7 @@ import (
 
 // Usage is what a task uses at a moment.
 type Usage struct {
-	Job     string `json:"job"`
-	Group   string `json:"group"`
-	Alloc   string `json:"alloc"`
-	AllocID string `json:"alloc_id"`
-	Task    string `json:"task"`
+	ui.Origin
 
 	CPUPercent float64 `json:"cpu_percent"` // of one core
 	CPUMHz     float64 `json:"cpu_mhz"`

@@ -48,8 +48,8 @@ func TestWriters(t *testing.T) {
 	write := map[string]func(To) error{
 		"actions": func(to To) error {
 			return WriteActions(to, []Action{
-				{"j", "g", "j.g[0]", "1234", "web", "web", "re\x1bload", []string{"/bin/sh", "-c", "kill -HUP \x1b[31m1"}},
-				{"j", "g", "j.g[0]", "1234", "a-task-with-a-name", "a-task-with-a-name", "dump", nil},
+				{ui.Origin{Job: "j", Group: "g", Alloc: "j.g[0]", AllocID: "1234", Task: "web"}, "web", "re\x1bload", []string{"/bin/sh", "-c", "kill -HUP \x1b[31m1"}},
+				{ui.Origin{Job: "j", Group: "g", Alloc: "j.g[0]", AllocID: "1234", Task: "a-task-with-a-name"}, "a-task-with-a-name", "dump", nil},
 			})
 		},
 		"orphans": func(to To) error {
@@ -58,8 +58,8 @@ func TestWriters(t *testing.T) {
 		"no orphans": func(to To) error { return WriteOrphans(to, nil) },
 		"usage": func(to To) error {
 			return WriteUsage(to, []Usage{
-				{"j", "g", "j.g[0]", "12345678-9", "web", 12.34, 400.9, 3 << 19, "web"},
-				{"j", "g", "j.g[0]", "12345678-9", "a-task-with-a-name", 0, 0, 1 << 30, "a-task-with-a-name"},
+				{ui.Origin{Job: "j", Group: "g", Alloc: "j.g[0]", AllocID: "12345678-9", Task: "web"}, 12.34, 400.9, 3 << 19, "web"},
+				{ui.Origin{Job: "j", Group: "g", Alloc: "j.g[0]", AllocID: "12345678-9", Task: "a-task-with-a-name"}, 0, 0, 1 << 30, "a-task-with-a-name"},
 			})
 		},
 		"dispatched": func(to To) error { return WriteDispatched(to, "j", "j/dispatch-\x1b") },

@@ -224,16 +224,16 @@ func TestSummary(t *testing.T) {
 		m.Apply(e)
 	}
 	result := Result{ExitCode: 1, Time: begin.Add(1500 * time.Millisecond)}
-	a, b := Summarise(m, "a", begin, result), Summarise(m, "b", begin, result)
+	a, b := Summarize(m, "a", begin, result), Summarize(m, "b", begin, result)
 	if a.Status != "failed" || b.Status != "complete" || a.DurationMS != 1500 || a.ExitCode != 1 || !a.Ended().Equal(result.Time) {
 		t.Errorf("%+v and %+v", a, b)
 	}
-	want := []AllocSummary{{Alloc: "a.app[0]", AllocID: alloc("a", 0, "11111111").ID, Status: "failed", Tasks: map[string]TaskSummary{"t": {"dead", true, 2, &one}}}}
+	want := []AllocSummary{{Alloc: "a.app[0]", AllocID: alloc("a", 0, "11111111").ID, Status: "failed", Tasks: map[string]event.TaskState{"t": {State: "dead", Failed: true, Restarts: 2, ExitCode: &one}}}}
 	if diff := cmp.Diff(want, a.Allocs); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	result.Cause = "interrupted"
-	if a, b = Summarise(m, "a", begin, result), Summarise(m, "b", begin, result); a.Status != "failed" || b.Status != "stopped" {
+	if a, b = Summarize(m, "a", begin, result), Summarize(m, "b", begin, result); a.Status != "failed" || b.Status != "stopped" {
 		t.Errorf("stopped: %s and %s", a.Status, b.Status)
 	}
 }

@@ -37,18 +37,10 @@ func newJSONView(c *common) *jsonView {
 	return &jsonView{common: c, tasks: make(map[streamKey]*jsonStream)}
 }
 
-// origin is what an object says of where something happened.
-type origin struct {
-	Job     string `json:"job,omitempty"`
-	Group   string `json:"group,omitempty"`
-	Alloc   string `json:"alloc,omitempty"`
-	AllocID string `json:"alloc_id,omitempty"`
-	Task    string `json:"task,omitempty"`
-}
-
-func originOf(e event.Event) (o origin) {
+// originOf returns where an event happened.
+func originOf(e event.Event) (o ui.Origin) {
 	if e.Alloc != nil {
-		o = origin{Job: e.Alloc.Job, Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
+		o = ui.Origin{Job: e.Alloc.Job, Group: e.Alloc.Group, Alloc: e.Alloc.Name, AllocID: e.Alloc.ID}
 	}
 	o.Task = e.Task
 	return o
@@ -105,7 +97,7 @@ func (v *jsonView) output(e event.Event, stream event.Stream, piece []byte) {
 // logHead is what all objects of one stream have between time and line.
 func logHead(e event.Event, stream event.Stream) []byte {
 	o, _ := json.Marshal(struct {
-		origin
+		ui.Origin
 		Stream string `json:"stream"`
 	}{originOf(e), stream.String()})
 	return append(append([]byte(`",`), o[1:len(o)-1]...), ',')
@@ -167,7 +159,7 @@ func (v *jsonView) said(_ time.Time, text string) string {
 func (v *jsonView) end(r Result) {
 	v.endAll()
 	for _, j := range v.Jobs {
-		_ = ui.WriteJSON(v.screen.out(), Summarise(v.run, *j.ID, v.Begin, r)) // its errors are seen by flush
+		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r)) // its errors are seen by flush
 	}
 }
 

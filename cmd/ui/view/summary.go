@@ -5,6 +5,7 @@ import (
 
 	"taskrun/cmd/ui"
 	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
 )
 
 // Summary is how the run of a job ended: the last object of --output json, and
@@ -24,25 +25,17 @@ type Summary struct {
 
 // AllocSummary is how an allocation ended.
 type AllocSummary struct {
-	Alloc   string                 `json:"alloc"`
-	AllocID string                 `json:"alloc_id"`
-	Status  string                 `json:"status"`
-	Tasks   map[string]TaskSummary `json:"tasks"`
-}
-
-// TaskSummary is how a task ended.
-type TaskSummary struct {
-	State    string `json:"state"`
-	Failed   bool   `json:"failed"`
-	Restarts uint64 `json:"restarts"`
-	ExitCode *int   `json:"exit_code"` // null: it never ended by itself
+	Alloc   string                     `json:"alloc"`
+	AllocID string                     `json:"alloc_id"`
+	Status  string                     `json:"status"`
+	Tasks   map[string]event.TaskState `json:"tasks"`
 }
 
 // Ended is when the run ended.
 func (s *Summary) Ended() time.Time { return s.Time }
 
-// Summarise tells how a job of a run that began at a time has ended.
-func Summarise(run *fold.Run, job string, begin time.Time, r Result) Summary {
+// Summarize tells how a job of a run that began at a time has ended.
+func Summarize(run *fold.Run, job string, begin time.Time, r Result) Summary {
 	s := Summary{
 		Head: ui.Head{Type: "summary", Time: r.Time.UTC()}, Job: job, Status: run.Status(job, r.Cause != ""),
 		ExitCode: r.ExitCode, DurationMS: r.Time.Sub(begin).Milliseconds(), Allocs: []AllocSummary{},
@@ -51,9 +44,9 @@ func Summarise(run *fold.Run, job string, begin time.Time, r Result) Summary {
 		if !a.Of(job) {
 			continue
 		}
-		tasks := make(map[string]TaskSummary, len(a.Tasks))
+		tasks := make(map[string]event.TaskState, len(a.Tasks))
 		for _, t := range a.Tasks {
-			tasks[t.Name] = TaskSummary{t.State, t.Failed, t.Restarts, t.ExitCode}
+			tasks[t.Name] = t.TaskState
 		}
 		s.Allocs = append(s.Allocs, AllocSummary{Alloc: a.Name, AllocID: a.ID, Status: a.Status, Tasks: tasks})
 	}

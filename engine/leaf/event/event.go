@@ -70,10 +70,10 @@ type (
 
 	// TaskState is a task's state after a change.
 	TaskState struct {
-		State    string // pending, running or dead
-		Failed   bool
-		Restarts uint64
-		ExitCode *int // of the latest end; nil before the first
+		State    string `json:"state"` // pending, running or dead
+		Failed   bool   `json:"failed"`
+		Restarts uint64 `json:"restarts"`
+		ExitCode *int   `json:"exit_code"` // of the latest end; nil before the first
 	}
 
 	// AllocStatus is an allocation's client status after a change.
