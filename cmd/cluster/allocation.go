@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,21 +12,14 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// allocation is what has been told of an allocation.
+// allocation is what was published of an allocation.
 type allocation struct {
 	*event.Alloc
-	replaces string // ID of the one in whose place it runs
+	replaces string // ID of the allocation that it replaces
 	status   event.AllocStatus
 	healthy  *bool
 	tasks    map[string]*task
-	failedAt uint64 // index at which it was seen to have failed
-}
-
-// news is something that happened to an allocation or one of its tasks.
-type news struct {
-	at   time.Time
-	task string
-	body event.Body
+	failedAt uint64 // index at which it had failed
 }
 
 func newAllocation(s *api.AllocationListStub, parent, replaces string) *allocation {
@@ -33,78 +27,78 @@ func newAllocation(s *api.AllocationListStub, parent, replaces string) *allocati
 	return &allocation{Alloc: id, replaces: replaces, tasks: map[string]*task{}}
 }
 
-// begun tells of the allocation when it is seen for the first time.
-func (a *allocation) begun(s *api.AllocationListStub) news {
+func (a *allocation) event(at time.Time, body event.Body) event.Event {
+	return event.Event{Time: at, Alloc: a.Alloc, Body: body}
+}
+
+// first returns the first event of the allocation.
+func (a *allocation) first(s *api.AllocationListStub) event.Event {
 	a.status = event.AllocStatus{
 		Status: api.AllocClientStatusPending, Description: "No tasks have started", Replaces: a.replaces, Retry: -1,
 	}
-	return news{at: unix(s.CreateTime), body: a.status}
+	return a.event(unix(s.CreateTime), a.status)
 }
 
-// happened returns what is new about the tasks, in the order of its times.
-func (a *allocation) happened(s *api.AllocationListStub) (all []news) {
+// taskEvents returns the new events of the tasks, in the order of their times.
+func (a *allocation) taskEvents(s *api.AllocationListStub) (all []event.Event) {
 	for name, state := range s.TaskStates {
 		t := a.tasks[name]
 		if t == nil {
 			t = &task{state: event.TaskState{State: "pending"}}
 			a.tasks[name] = t
 		}
-		for _, n := range t.happened(state) {
-			n.task = name
-			all = append(all, n)
+		for _, e := range t.events(state) {
+			e.Alloc, e.Task = a.Alloc, name
+			all = append(all, e)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b news) int {
-		if c := a.at.Compare(b.at); c != 0 {
-			return c
-		}
-		return strings.Compare(a.task, b.task)
-	})
+	slices.SortStableFunc(all, func(a, b event.Event) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Task, b.Task)) })
 	return all
 }
 
-// became returns what the allocation as a whole has become. A failed one is
-// replaced after retry, or will not be if that is negative.
-func (a *allocation) became(s *api.AllocationListStub, retry time.Duration) (all []news) {
+// events returns the new events of the allocation as a whole. If it has failed, it
+// is replaced after retry; never if that is negative.
+func (a *allocation) events(s *api.AllocationListStub, retry time.Duration) (all []event.Event) {
 	at := unix(s.ModifyTime)
 	now := event.AllocStatus{Status: s.ClientStatus, Description: s.ClientDescription, Replaces: a.replaces, Retry: retry}
 	if now.Status != a.status.Status {
 		a.status = now
-		all = append(all, news{at: at, body: now})
+		all = append(all, a.event(at, now))
 	}
-	stops := s.DesiredStatus != api.AllocDesiredStatusRun // what is stopped is called unhealthy, too
+	stops := s.DesiredStatus != api.AllocDesiredStatusRun // a stopped allocation counts as unhealthy, too
 	if d := s.DeploymentStatus; d != nil && d.Healthy != nil && !stops && (a.healthy == nil || *a.healthy != *d.Healthy) {
 		a.healthy = d.Healthy
-		all = append(all, news{at: at, body: event.AllocHealth{Healthy: *d.Healthy}})
+		all = append(all, a.event(at, event.AllocHealth{Healthy: *d.Healthy}))
 	}
 	return all
 }
 
-// task is what has been told of a task.
+// task is what was published of a task.
 type task struct {
 	state event.TaskState
 	last  *api.TaskEvent
 }
 
-// happened returns what is new. A server knows the last ten events and the
-// state; what the state was between the events follows from them.
-func (t *task) happened(s *api.TaskState) (all []news) {
+// events returns the new events of the task. A server knows the last ten task
+// events and the present state; the states in between follow from the events.
+func (t *task) events(s *api.TaskState) (all []event.Event) {
+	add := func(at time.Time, body event.Body) { all = append(all, event.Event{Time: at, Body: body}) }
 	for _, e := range t.unseen(s.Events) {
 		t.last = e
-		all = append(all, news{at: unix(e.Time), body: event.TaskEvent{TaskEvent: e}})
+		add(unix(e.Time), event.TaskEvent{TaskEvent: e})
 		if t.changes(e, s.Restarts) {
-			all = append(all, news{at: unix(e.Time), body: t.state})
+			add(unix(e.Time), t.state)
 		}
 	}
 	if t.state.State != s.State || t.state.Failed != s.Failed || t.state.Restarts != s.Restarts {
 		t.state.State, t.state.Failed, t.state.Restarts = s.State, s.Failed, s.Restarts
-		all = append(all, news{at: t.changed(s), body: t.state})
+		add(t.changed(s), t.state)
 	}
 	return all
 }
 
-// unseen returns the events behind the last one that was told, all when that is
-// forgotten.
+// unseen returns the events after the last published one, or all if the server has
+// dropped that one.
 func (t *task) unseen(events []*api.TaskEvent) []*api.TaskEvent {
 	if t.last != nil {
 		for i, e := range slices.Backward(events) {
@@ -116,8 +110,8 @@ func (t *task) unseen(events []*api.TaskEvent) []*api.TaskEvent {
 	return events
 }
 
-// changes takes in what an event means for the state, and reports whether that
-// is another one by it. What the server says of the state comes last, and wins.
+// changes applies an event to the state, and reports whether that changes it. The
+// state of the server comes last, and wins.
 func (t *task) changes(e *api.TaskEvent, restarts uint64) bool {
 	before := t.state
 	switch e.Type {
@@ -134,7 +128,7 @@ func (t *task) changes(e *api.TaskEvent, restarts uint64) bool {
 	return t.state.State != before.State || t.state.Restarts != before.Restarts
 }
 
-// changed is when the task came into its state.
+// changed returns when the task entered its state.
 func (t *task) changed(s *api.TaskState) time.Time {
 	switch {
 	case s.State == "dead" && !s.FinishedAt.IsZero():
@@ -147,7 +141,7 @@ func (t *task) changed(s *api.TaskState) time.Time {
 	return time.Now()
 }
 
-// unix is a time of the cluster; some old versions leave some out.
+// unix returns a time of the cluster, and now for one that an old version leaves out.
 func unix(ns int64) time.Time {
 	if ns == 0 {
 		return time.Now()

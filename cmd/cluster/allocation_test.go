@@ -25,18 +25,18 @@ func happenings(text string) (events []*api.TaskEvent) {
 	return events
 }
 
-// words puts news into words.
-func words(all []news) (list []string) {
+// words describes events.
+func words(all []event.Event) (list []string) {
 	for _, n := range all {
-		switch b := n.body.(type) {
+		switch b := n.Body.(type) {
 		case event.TaskEvent:
-			list = append(list, fmt.Sprintf("%d %s", n.at.Unix(), b.Type))
+			list = append(list, fmt.Sprintf("%d %s", n.Time.Unix(), b.Type))
 		case event.TaskState:
 			code := ""
 			if b.ExitCode != nil {
 				code = fmt.Sprintf(" code %d", *b.ExitCode)
 			}
-			list = append(list, fmt.Sprintf("%d %s %v %d%s", n.at.Unix(), b.State, b.Failed, b.Restarts, code))
+			list = append(list, fmt.Sprintf("%d %s %v %d%s", n.Time.Unix(), b.State, b.Failed, b.Restarts, code))
 		case event.AllocStatus:
 			list = append(list, fmt.Sprintf("%s: %s, %v", b.Status, b.Description, b.Retry))
 		case event.AllocHealth:
@@ -46,8 +46,8 @@ func words(all []news) (list []string) {
 	return list
 }
 
-// What a server says from time to time becomes what happened, each once.
-func TestWhatIsNewOfATask(t *testing.T) {
+// The descriptions of a task, one after another, become events, each once.
+func TestEventsOfATask(t *testing.T) {
 	t.Parallel()
 	finished := time.Unix(9, 0)
 	for _, c := range []struct {
@@ -93,10 +93,10 @@ func TestWhatIsNewOfATask(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			told := &task{state: event.TaskState{State: "pending"}}
-			var all []news
+			known := &task{state: event.TaskState{State: "pending"}}
+			var all []event.Event
 			for _, s := range c.seen {
-				all = append(all, told.happened(s)...)
+				all = append(all, known.events(s)...)
 			}
 			if diff := cmp.Diff(c.tells, words(all)); diff != "" {
 				t.Error(diff)
@@ -105,11 +105,11 @@ func TestWhatIsNewOfATask(t *testing.T) {
 	}
 }
 
-func TestWhatBecomesOfAnAllocation(t *testing.T) {
+func TestEventsOfAnAllocation(t *testing.T) {
 	t.Parallel()
 	s := &api.AllocationListStub{ID: "1", Name: "j.g[0]", JobID: "j", TaskGroup: "g", DesiredStatus: "run", CreateTime: 1, ModifyTime: 2}
 	a := newAllocation(s, "parent", "")
-	all := []news{a.begun(s)}
+	all := []event.Event{a.first(s)}
 	for _, step := range []struct {
 		status  string
 		healthy *bool
@@ -123,7 +123,7 @@ func TestWhatBecomesOfAnAllocation(t *testing.T) {
 	} {
 		s.ClientStatus, s.DesiredStatus, s.ClientDescription = step.status, step.desired, "so it is"
 		s.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: step.healthy}
-		all = append(all, a.became(s, -1)...)
+		all = append(all, a.events(s, -1)...)
 	}
 	want := []string{"pending: No tasks have started, -1ns", "running: so it is, -1ns", "healthy true", "complete: so it is, -1ns"}
 	if diff := cmp.Diff(want, words(all)); diff != "" {
@@ -134,23 +134,23 @@ func TestWhatBecomesOfAnAllocation(t *testing.T) {
 	}
 }
 
-// What happened to several tasks is told in the order of its times, and by name
-// where these are the same; a state without any time is of now.
-func TestNewsOfTasksAreInOrder(t *testing.T) {
+// The events of several tasks are in the order of their times, and then of the names
+// of tasks; a state without any time has the present time.
+func TestEventsOfTasksAreInOrder(t *testing.T) {
 	t.Parallel()
 	s := stub("1", "running", 1, map[string]*api.TaskState{
 		"b": {Events: happenings("B1@1, B3@3"), State: "pending"}, "a": {Events: happenings("A1@1, A2@2"), State: "pending"}, "c": {Events: happenings("C2@2"), State: "pending"},
 	})
 	a := newAllocation(s, "", "0")
 	var got []string
-	for _, n := range a.happened(s) {
-		got = append(got, n.task+" "+words([]news{n})[0])
+	for _, n := range a.taskEvents(s) {
+		got = append(got, n.Task+" "+words([]event.Event{n})[0])
 	}
 	if diff := cmp.Diff([]string{"a 1 A1", "b 1 B1", "a 2 A2", "c 2 C2", "b 3 B3"}, got); diff != "" {
 		t.Error(diff)
 	}
-	if again := a.happened(s); again != nil {
-		t.Errorf("told again: %q", words(again))
+	if again := a.taskEvents(s); again != nil {
+		t.Errorf("published again: %q", words(again))
 	}
 	before := time.Now()
 	for _, at := range []time.Time{unix(0), new(task).changed(&api.TaskState{State: "dead"}), new(task).changed(&api.TaskState{State: "running"})} {
@@ -158,21 +158,21 @@ func TestNewsOfTasksAreInOrder(t *testing.T) {
 			t.Errorf("it is of %v", at)
 		}
 	}
-	if begun := a.begun(s); begun.at != second(1) || begun.body.(event.AllocStatus).Replaces != "0" || begun.body.(event.AllocStatus).Retry >= 0 {
+	if begun := a.first(s); !begun.Time.Equal(second(1)) || begun.Body.(event.AllocStatus).Replaces != "0" || begun.Body.(event.AllocStatus).Retry >= 0 {
 		t.Errorf("begun %+v", begun)
 	}
 }
 
-// Health is told when it changes, and of an allocation that is to run.
-func TestHealthIsToldOnce(t *testing.T) {
+// Health is published when it changes, for allocations that should run.
+func TestHealthIsPublishedOnce(t *testing.T) {
 	t.Parallel()
 	s := stub("1", "pending", 1, nil)
 	a := newAllocation(s, "", "")
-	a.begun(s)
+	a.first(s)
 	var got []string
 	for _, healthy := range []*bool{nil, new(false), new(false), new(true), new(true), nil} {
 		s.DeploymentStatus = &api.AllocDeploymentStatus{Healthy: healthy}
-		got = append(got, words(a.became(s, -1))...)
+		got = append(got, words(a.events(s, -1))...)
 	}
 	if diff := cmp.Diff([]string{"healthy false", "healthy true"}, got); diff != "" {
 		t.Error(diff)

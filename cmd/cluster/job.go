@@ -12,22 +12,22 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Job is a job of a cluster that is to be followed.
+// Job is a job of a cluster to follow.
 type Job struct {
 	*api.Job // as the cluster has it
 	Server   *client.Server
-	// EvalID is the evaluation of its registration, empty when that is past or
-	// there is none: before it is complete the job may still look dead.
+	// EvalID is the evaluation of its registration, empty if that is past or there
+	// is none: until it is complete the job may still look dead.
 	EvalID string
-	// Over are the allocations, and the jobs in its name, that had ended before;
-	// they are left out.
+	// Over are the IDs of allocations and launched jobs that had ended before; they
+	// are left out.
 	Over map[string]bool
 }
 
-// Launches reports whether others run in the job's name.
+// Launches reports whether the job launches others.
 func (j *Job) Launches() bool { return j.IsPeriodic() || j.IsParameterized() }
 
-// LeaveOutEnded leaves out what of the job has ended by now.
+// LeaveOutEnded leaves out the allocations and launched jobs that have ended.
 func (j *Job) LeaveOutEnded(ctx context.Context) error {
 	allocs, _, err := j.Server.Allocations(ctx, *j.ID, 0)
 	if err != nil {
@@ -46,27 +46,27 @@ func (j *Job) LeaveOutEnded(ctx context.Context) error {
 	return err
 }
 
-// gone is the status of a job that is no more, beside those of Nomad.
+// gone is the status of a job that the cluster no longer has, beside Nomad's own.
 const gone = "gone"
 
-// dead is Nomad's status of a job of which nothing runs or will.
+// dead is Nomad's status of a job that has ended.
 const dead = "dead"
 
 // followed is a job that is followed.
 type followed struct {
 	Job
-	parent string // ID of the job in whose name it runs
+	parent string // ID of the job that launched it
 
 	mu  sync.Mutex
 	now snapshot
 
 	known      map[string]*allocation
-	told       map[string]bool  // what was said of placements
-	deployment event.Deployment // as it was told
+	said       map[string]bool  // notices about placements
+	deployment event.Deployment // as it was published
 	ended      bool
 }
 
-// snapshot is what a server says of a job.
+// snapshot is what a server knows of a job.
 type snapshot struct {
 	allocs     []*api.AllocationListStub
 	evals      []*api.Evaluation
@@ -76,19 +76,19 @@ type snapshot struct {
 }
 
 func newFollowed(j Job, parent string) *followed {
-	return &followed{Job: j, parent: parent, known: map[string]*allocation{}, told: map[string]bool{}}
+	return &followed{Job: j, parent: parent, known: map[string]*allocation{}, said: map[string]bool{}}
 }
 
-// question asks about a job and notes the answer. It waits for a change after an
-// index.
+// question is a query about a job. It waits for a change after an index, and
+// stores the answer.
 type question func(ctx context.Context, after uint64) (index uint64, err error)
 
-// ask returns a question, and write notes its answer: the zero value of what the
-// server may lack, and does.
-func ask[T any](f *followed, lack bool, what func(ctx context.Context, job string, after uint64) (T, uint64, error), write func(*snapshot, T)) question {
+// ask returns a question, whose answer write stores. If the answer may be missing,
+// it is the zero value then.
+func ask[T any](f *followed, missing bool, query func(ctx context.Context, job string, after uint64) (T, uint64, error), write func(*snapshot, T)) question {
 	return func(ctx context.Context, after uint64) (uint64, error) {
-		answer, index, err := what(ctx, *f.ID, after)
-		if lack && client.Missing(err) {
+		answer, index, err := query(ctx, *f.ID, after)
+		if missing && client.Missing(err) {
 			index, err = after, nil
 		}
 		if err == nil {
@@ -100,7 +100,7 @@ func ask[T any](f *followed, lack bool, what func(ctx context.Context, job strin
 	}
 }
 
-// questions are all that is asked about the job.
+// questions returns all queries about the job.
 func (f *followed) questions() []question {
 	all := []question{
 		ask(f, false, f.Server.Allocations, func(s *snapshot, list []*api.AllocationListStub) { s.allocs = list }),
@@ -126,7 +126,7 @@ func (f *followed) snapshot() snapshot {
 	return f.now
 }
 
-// refresh asks everything as it is now.
+// refresh asks all questions.
 func (f *followed) refresh(ctx context.Context) error {
 	for _, ask := range f.questions() {
 		if _, err := ask(ctx, 0); err != nil {
@@ -136,52 +136,48 @@ func (f *followed) refresh(ctx context.Context) error {
 	return nil
 }
 
-// tell is called with what has happened to an allocation.
-type tell func(s *api.AllocationListStub, a *event.Alloc, n news)
+// change is an event of an allocation, as a server describes that.
+type change struct {
+	event.Event
+	stub *api.AllocationListStub
+}
 
-// look tells what is new of the allocations, in the order of its times.
-func (f *followed) look(ctx context.Context, tell tell) {
+// changes returns the new events of the allocations, in the order of their times.
+func (f *followed) changes(ctx context.Context) (all []change) {
 	now := f.snapshot()
 	stubs := slices.DeleteFunc(slices.Clone(now.allocs), func(s *api.AllocationListStub) bool { return f.Over[s.ID] })
 	slices.SortStableFunc(stubs, func(a, b *api.AllocationListStub) int { return int(a.CreateIndex) - int(b.CreateIndex) })
 	before := predecessors(stubs)
-	type item struct {
-		news
-		stub  *api.AllocationListStub
-		alloc *event.Alloc
-	}
-	var all []item
 	for _, s := range stubs {
-		var of []news
+		var events []event.Event
 		a := f.known[s.ID]
 		if a == nil {
 			a = newAllocation(s, f.parent, before[s.ID])
 			f.known[s.ID] = a
-			of = append(of, a.begun(s))
+			events = append(events, a.first(s))
 		}
-		of = append(of, a.happened(s)...)
+		events = append(events, a.taskEvents(s)...)
 		o := outlook{decided: true, retry: -1}
 		if s.ClientStatus == api.AllocClientStatusFailed && a.status.Status != s.ClientStatus {
 			s, o = f.foresee(ctx, s, a)
 		}
-		if o.decided { // else its evaluation will be complete soon, and wake us
-			of = append(of, a.became(s, o.retry)...)
+		if o.decided { // else its evaluation will be complete soon, and wake Follow
+			events = append(events, a.events(s, o.retry)...)
 		}
-		for i, n := range of {
-			if i > 0 && n.at.Before(of[i-1].at) { // by another clock
-				of[i].at, n.at = of[i-1].at, of[i-1].at
+		for i, e := range events {
+			if i > 0 && e.Time.Before(events[i-1].Time) { // by another clock
+				e.Time = events[i-1].Time
+				events[i] = e
 			}
-			all = append(all, item{n, s, a.Alloc})
+			all = append(all, change{e, s})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b item) int { return a.at.Compare(b.at) })
-	for _, i := range all {
-		tell(i.stub, i.alloc, i.news)
-	}
+	slices.SortStableFunc(all, func(a, b change) int { return a.Time.Compare(b.Time) })
+	return all
 }
 
-// foresee tells what becomes of an allocation that has failed, with what is
-// known of it by then.
+// foresee returns what becomes of an allocation that has failed, and its present
+// description.
 func (f *followed) foresee(ctx context.Context, s *api.AllocationListStub, a *allocation) (*api.AllocationListStub, outlook) {
 	if a.failedAt == 0 {
 		a.failedAt = s.ModifyIndex
@@ -192,7 +188,7 @@ func (f *followed) foresee(ctx context.Context, s *api.AllocationListStub, a *al
 	}
 	evals, _, err := f.Server.Evaluations(ctx, *f.ID, 0)
 	if err != nil {
-		return s, outlook{decided: true, retry: -1} // the watching tells of the error
+		return s, outlook{decided: true, retry: -1} // the questions report the error
 	}
 	if o := foresee(s, a.failedAt, policy, evals, false); o.decided {
 		return s, o
@@ -204,12 +200,12 @@ func (f *followed) foresee(ctx context.Context, s *api.AllocationListStub, a *al
 	return s, foresee(s, a.failedAt, policy, evals, true)
 }
 
-// notices returns what is new about placements.
+// notices returns new messages about placements.
 func (f *followed) notices() (lines []string) {
 	for _, e := range f.snapshot().evals {
 		for _, line := range Unplaced(e.JobID, e.FailedTGAllocs) {
-			if !f.told[line] {
-				f.told[line] = true
+			if !f.said[line] {
+				f.said[line] = true
 				lines = append(lines, line)
 			}
 		}
@@ -217,10 +213,10 @@ func (f *followed) notices() (lines []string) {
 	return lines
 }
 
-// deployed returns what is new about the deployment of this version of the job:
-// its state, and what is said of one that goes on, such as that its canaries
-// wait to be promoted.
-func (f *followed) deployed() (state *event.Deployment, word string) {
+// deployed returns what is new about the deployment of this version of the job: its
+// state, or a message about a running one, such as that its canaries wait for
+// their promotion.
+func (f *followed) deployed() (state *event.Deployment, message string) {
 	d := f.snapshot().deployment
 	if d == nil || f.Version != nil && d.JobVersion < *f.Version {
 		return nil, ""
@@ -237,7 +233,7 @@ func (f *followed) deployed() (state *event.Deployment, word string) {
 	return nil, ""
 }
 
-// over reports whether nothing of the job runs, or will run, by what is known.
+// over reports whether nothing of the job runs or will run.
 func (f *followed) over() bool {
 	now := f.snapshot()
 	if now.status != dead && now.status != gone {

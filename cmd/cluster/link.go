@@ -11,34 +11,34 @@ import (
 	"taskrun/cmd/client"
 )
 
-// How long a cluster may be out of reach, without a word and at all, and the
-// pauses between two attempts.
+// How long a cluster may be out of reach before a message and before the end, and
+// the pauses between two attempts.
 const (
-	wordlessTime = 3 * time.Second
-	lostTime     = 5 * time.Minute
-	firstPause   = 500 * time.Millisecond
-	maxPause     = 15 * time.Second
+	quietTime  = 3 * time.Second
+	lostTime   = 5 * time.Minute
+	firstPause = 500 * time.Millisecond
+	maxPause   = 15 * time.Second
 )
 
-// idlePause is the time between two questions to a server that answers at once
-// what it was asked to wait for, as some proxies make it.
+// idlePause is the time between two queries to a server that answers at once instead
+// of waiting for a change, as behind some proxies.
 const idlePause = time.Second
 
-// link is the connection to a cluster, which may break and come back.
+// link is the connection to a cluster, which may break off and come back.
 type link struct {
 	say func(text string)
 
 	mu   sync.Mutex
-	lost time.Time // since when; zero: it is there
-	told bool
+	lost time.Time // since when; zero: it is not
+	said bool      // that it is lost
 }
 
-// broke takes in an error of a question. It returns an error when there is no
-// use in asking again.
+// broke handles the error of a request. It returns an error if it is useless to
+// repeat the request.
 func (l *link) broke(err error) error {
 	var refused *client.RefusedError
 	if errors.As(err, &refused) && refused.Code < http.StatusInternalServerError && refused.Code != http.StatusTooManyRequests {
-		return err // it will not answer otherwise
+		return err // the answer will be the same
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,32 +46,32 @@ func (l *link) broke(err error) error {
 	case l.lost.IsZero():
 		l.lost = time.Now()
 	case time.Since(l.lost) > lostTime:
-		return fmt.Errorf("given up after %v: %w", lostTime, err)
-	case time.Since(l.lost) > wordlessTime && !l.told:
-		l.told = true
+		return fmt.Errorf("gave up after %v: %w", lostTime, err)
+	case time.Since(l.lost) > quietTime && !l.said:
+		l.said = true
 		l.say(fmt.Sprintf("%v; trying again", err))
 	}
 	return nil
 }
 
-// answered takes in that the cluster is there.
+// answered handles that the cluster has answered.
 func (l *link) answered() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.told {
+	if l.said {
 		l.say(fmt.Sprintf("the cluster answers again, after %v", time.Since(l.lost).Round(time.Second)))
 	}
-	l.lost, l.told = time.Time{}, false
+	l.lost, l.said = time.Time{}, false
 }
 
-// watch asks again and again, each time with the index of the last answer,
-// until ctx ends, the question says that this was enough, also with an error, or
-// there is no use in asking again.
-func (l *link) watch(ctx context.Context, question func(after uint64) (index uint64, enough bool, err error)) error {
+// follow sends a request again and again, each time with the index of the last
+// answer, until ctx ends, request says that this was enough (an error may be), or it
+// is useless to repeat it.
+func (l *link) follow(ctx context.Context, request func(after uint64) (index uint64, enough bool, err error)) error {
 	index, pause := uint64(0), firstPause
 	for {
 		began := time.Now()
-		next, enough, err := question(index)
+		next, enough, err := request(index)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -84,7 +84,7 @@ func (l *link) watch(ctx context.Context, question func(after uint64) (index uin
 			if err := sleep(ctx, pause); err != nil {
 				return err
 			}
-			pause, index = min(2*pause, maxPause), 0 // another server may count otherwise
+			pause, index = min(2*pause, maxPause), 0 // another server may have other indexes
 			continue
 		}
 		l.answered()

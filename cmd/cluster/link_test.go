@@ -39,7 +39,7 @@ func TestALinkThatBreaks(t *testing.T) {
 			}
 			return nil
 		}, "", []string{"connection refused; trying again", "the cluster answers again, after 1m"}, 60500 * time.Millisecond},
-		{"for good", func(time.Duration) error { return errUnreachable }, "given up after 5m0s", []string{"trying again"}, 300500 * time.Millisecond},
+		{"for good", func(time.Duration) error { return errUnreachable }, "gave up after 5m0s", []string{"trying again"}, 300500 * time.Millisecond},
 		{"never, for it refuses", func(time.Duration) error { return &client.RefusedError{Code: 403, Text: "Permission denied"} }, "Permission denied", nil, 0},
 		{"and has too much to do", func(since time.Duration) error {
 			if since == 0 {
@@ -54,7 +54,7 @@ func TestALinkThatBreaks(t *testing.T) {
 				var said []string
 				l := link{say: func(text string) { said = append(said, text) }}
 				begin := time.Now()
-				err := l.watch(t.Context(), func(uint64) (uint64, bool, error) {
+				err := l.follow(t.Context(), func(uint64) (uint64, bool, error) {
 					err := c.fails(time.Since(begin))
 					return 1, err == nil, err
 				})
@@ -85,7 +85,7 @@ func TestTheIndexOfQuestions(t *testing.T) {
 		answers, asked := []uint64{7, 7, 9, 3, 5}, []uint64{}
 		l := link{say: func(string) {}}
 		begin := time.Now()
-		err := l.watch(context.Background(), func(after uint64) (uint64, bool, error) {
+		err := l.follow(context.Background(), func(after uint64) (uint64, bool, error) {
 			asked = append(asked, after)
 			return answers[len(asked)-1], len(asked) == len(answers), nil
 		})

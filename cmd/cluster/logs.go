@@ -7,25 +7,25 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Logs are outputs of tasks of a cluster, which never end by themselves. Beside
-// output, that of a task which has ended is followed by its state.
+// Logs follows outputs of tasks of a cluster, and does not end by itself. The output
+// of a dead task is followed by its state.
 type Logs struct {
 	Server  *client.Server
-	Job     string // of this one alone; empty: of all
-	Tail    int    // how many of the last lines; negative: all that is kept
+	Job     string // empty: all jobs
+	Tail    int    // number of last lines; negative: all that is kept
 	Streams []event.Stream
-	Want    func([]*client.Task) []*client.Task // which of them
+	Want    func([]*client.Task) []*client.Task // selects tasks
 	outlet
 }
 
-// NewLogs returns the outputs of all tasks of a cluster.
+// NewLogs returns the outputs of all tasks of a cluster, from their beginning.
 func NewLogs(s *client.Server) *Logs {
 	want := func(tasks []*client.Task) []*client.Task { return tasks }
 	return &Logs{Server: s, Tail: -1, Streams: event.Streams, Want: want, outlet: newOutlet()}
 }
 
-// Follow publishes what there is and what comes, also of tasks that start later,
-// until ctx ends. A connection that breaks off is taken up again.
+// Follow publishes past and future output, also of tasks that start later, until ctx
+// ends. It restores connections that break off.
 func (l *Logs) Follow(ctx context.Context) error {
 	defer l.bus.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -36,7 +36,7 @@ func (l *Logs) Follow(ctx context.Context) error {
 	outputs.show = func(o *output, piece []byte) { l.show(ctx, o, piece) }
 	ended := map[outputKey]bool{}
 	link := link{say: l.say}
-	return link.watch(ctx, func(after uint64) (uint64, bool, error) {
+	return link.follow(ctx, func(after uint64) (uint64, bool, error) {
 		tasks, index, err := l.Server.Tasks(ctx, l.Job, after)
 		if err != nil {
 			return 0, false, err
@@ -58,7 +58,7 @@ func (l *Logs) Follow(ctx context.Context) error {
 	})
 }
 
-// begin follows the outputs of a task that are not followed yet.
+// begin begins to follow the outputs of a task that are not followed yet.
 func (l *Logs) begin(ctx context.Context, o *outputs, t *client.Task, alloc *event.Alloc) {
 	for _, stream := range l.Streams {
 		if o.all[outputKey{alloc.ID, t.Name, stream}] != nil {
@@ -68,7 +68,7 @@ func (l *Logs) begin(ctx context.Context, o *outputs, t *client.Task, alloc *eve
 		if l.Tail >= 0 {
 			var err error
 			if from, err = t.Back(ctx, stream.String(), l.Tail); err != nil {
-				from = client.Position{End: true} // reading tells of the error
+				from = client.Position{End: true} // reading reports the error
 			}
 		}
 		o.begin(t, alloc, from, stream)

@@ -30,7 +30,7 @@ func TestFollowLogs(t *testing.T) {
 		"what comes":    {0, []event.Stream{event.Stdout}, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			w.outputs["1/a.stdout"], w.outputs["1/a.stderr"], w.outputs["1/b.stdout"] = "one\ntwo\n", "err", "not wanted"
 			running := map[string]*api.TaskState{"a": state("running", ""), "b": state("running", ""), "later": {State: "pending"}}
 			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "running", 100, running))})
@@ -42,7 +42,7 @@ func TestFollowLogs(t *testing.T) {
 				return slices.DeleteFunc(tasks, func(t *client.Task) bool { return t.Name == "b" })
 			}
 			shown := &watched{sub: l.Subscribe(true)}
-			news := func() []string {
+			next := func() []string {
 				all := shown.lines(t)
 				for i := range all {
 					_, of, _ := strings.Cut(all[i], "1/") // not when it was seen
@@ -54,7 +54,7 @@ func TestFollowLogs(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- l.Follow(ctx) }()
 			w.set(nil)
-			if diff := cmp.Diff(tt.first, news()); diff != "" {
+			if diff := cmp.Diff(tt.first, next()); diff != "" {
 				t.Errorf("%s: first %s", name, diff)
 			}
 			asked := slices.Clone(w.asked)
@@ -62,16 +62,16 @@ func TestFollowLogs(t *testing.T) {
 			if again := w.asked[len(asked):]; slices.ContainsFunc(again, func(path string) bool { return path != "/v1/job/web/allocations" }) {
 				t.Errorf("%s: what is followed is asked for again: %q", name, again)
 			}
-			if got := news(); !slices.Equal(got, []string{`1/a stdout "three\n"`}) {
+			if got := next(); !slices.Equal(got, []string{`1/a stdout "three\n"`}) {
 				t.Errorf("%s: then %q", name, got)
 			}
 			w.outputs["1/later.stdout"] = "late\n"
 			running["later"] = state("running", "")
 			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "running", 100, running))})
-			news()
+			next()
 			w.outputs["1/a.stdout"] += "last"
 			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "complete", 100, running))})
-			if got := news(); !slices.Equal(got, []string{"1/a is dead", `1/a stdout "last"`, "1/later is dead"}) {
+			if got := next(); !slices.Equal(got, []string{"1/a is dead", `1/a stdout "last"`, "1/later is dead"}) {
 				t.Errorf("%s: at the end %q", name, got)
 			}
 			cancel(enough)
@@ -84,7 +84,7 @@ func TestFollowLogs(t *testing.T) {
 			default:
 				t.Errorf("%s: it goes on when it was left", name)
 			}
-			if got := news(); got != nil {
+			if got := next(); got != nil {
 				t.Errorf("%s: after the end %q", name, got)
 			}
 		})
@@ -97,7 +97,7 @@ func TestLogsEnd(t *testing.T) {
 	t.Parallel()
 	for refused, want := range map[string]string{"/v1/job/web/allocations": "", "/v1/client/fs/ls/1": "new"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			w.refused[refused] = http.StatusForbidden
 			w.outputs["1/t.stdout"] = "old"
 			w.set(map[string]any{"job/web/allocations": stubs(stub("1", "running", 100, map[string]*api.TaskState{"t": state("running", "")}))})

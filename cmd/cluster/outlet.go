@@ -8,10 +8,10 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// maxPieces is how many pieces of output may wait to be shown.
+// maxPieces is the maximum number of pieces of output that wait to be shown.
 const maxPieces = 64
 
-// outlet is where events and output are published.
+// outlet publishes events and output.
 type outlet struct {
 	bus    event.Bus
 	pieces *event.Pieces
@@ -19,11 +19,11 @@ type outlet struct {
 
 func newOutlet() outlet { return outlet{pieces: event.NewPieces(maxPieces)} }
 
-// Subscribe returns all that is published from now on; without output that is
-// left out. One subscription may have it.
+// Subscribe returns all events from now on, with or without output. One subscription
+// may have output.
 func (o *outlet) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
 
-// Past returns nothing: Follow begins with how things are.
+// Past returns no events: Follow begins with the present state.
 func (o *outlet) Past(context.Context) ([]event.Event, error) { return nil, nil }
 
 // Stop cannot stop anything.
@@ -32,7 +32,7 @@ func (o *outlet) Stop(context.Context, bool) error { return errors.ErrUnsupporte
 // say publishes a message of taskrun itself.
 func (o *outlet) say(text string) { o.bus.Publish(nil, "", event.Notice{Text: text}) }
 
-// show publishes a piece of an output as soon as there is a place for it.
+// show publishes a piece of an output, and waits while too many are not shown yet.
 func (o *outlet) show(ctx context.Context, of *output, piece []byte) {
 	o.pieces.Publish(&o.bus, of.alloc, of.task.Name, of.stream, bytes.Clone(piece), ctx.Done())
 }

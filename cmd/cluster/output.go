@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// maxStreams is how many outputs are followed at once, each by a connection
-	// of its own; servers take a hundred of a client. Others are read every
-	// roundTime, so many at a time.
+	// maxStreams is how many outputs are followed at once, each with its own
+	// connection; servers accept a hundred of a client. The others are read
+	// every roundTime, maxReaders at a time.
 	maxStreams = 60
 	maxReaders = 8
 	roundTime  = 2 * time.Second
-	// restTime bounds the reading of what a task has written until its end.
+	// restTime is the time limit for reading the rest of a dead task's output.
 	restTime = 15 * time.Second
-	// fewFailures in a row are not worth a word.
+	// fewFailures in a row are not reported.
 	fewFailures = 3
 )
 
-// outputs are those of the tasks that run.
+// outputs follows the outputs of running tasks.
 type outputs struct {
 	show    func(o *output, piece []byte)
 	say     func(text string)
 	ctx     context.Context
-	streams chan struct{} // places
+	streams chan struct{} // semaphores
 	readers chan struct{}
 	running sync.WaitGroup
-	all     map[outputKey]*output // of one goroutine
+	all     map[outputKey]*output // used by one goroutine
 }
 
 type outputKey struct {
@@ -41,18 +41,17 @@ type outputKey struct {
 	stream      event.Stream
 }
 
-// output is one output of a task. Its position belongs to the goroutine that
-// follows it, as long as there is one.
+// output is one output of a task. The goroutine that follows it owns its position.
 type output struct {
 	task   *client.Task
 	alloc  *event.Alloc
 	stream event.Stream
 	at     client.Position
 
-	cancel    context.CancelFunc // nil: nobody follows it
-	left      chan struct{}      // closed when nobody does any more
-	failures  int                // one after another
-	complaint string             // that was made
+	cancel    context.CancelFunc // nil: it is not followed
+	left      chan struct{}      // closed when it is not followed any more
+	failures  int                // in a row
+	complaint string             // the last one
 }
 
 func newOutputs(ctx context.Context) *outputs {
@@ -62,8 +61,8 @@ func newOutputs(ctx context.Context) *outputs {
 	}
 }
 
-// begin follows outputs of a task that has started, from where they were left
-// or, where nothing is known of them, from a position.
+// begin follows outputs of a task that has started: from where they were left, or
+// from a position if they are new.
 func (o *outputs) begin(t *client.Task, alloc *event.Alloc, from client.Position, streams ...event.Stream) {
 	for _, stream := range streams {
 		key := outputKey{alloc.ID, t.Name, stream}
@@ -84,7 +83,7 @@ func (o *outputs) begin(t *client.Task, alloc *event.Alloc, from client.Position
 	}
 }
 
-// rest reads what a task has written until now, and leaves its outputs.
+// rest reads the rest of a task's outputs and stops following them.
 func (o *outputs) rest(alloc, task string) {
 	ctx, cancel := context.WithTimeout(o.ctx, restTime)
 	defer cancel()
@@ -102,7 +101,7 @@ func (o *outputs) rest(alloc, task string) {
 	reading.Wait()
 }
 
-// close leaves all outputs.
+// close stops following all outputs.
 func (o *outputs) close() {
 	for _, out := range o.all {
 		if out.cancel != nil {
@@ -140,27 +139,26 @@ func (o *outputs) follow(ctx context.Context, out *output) {
 	}
 }
 
-// read shows what an output has more. It reports whether there is any use in
-// reading on.
+// read shows new output, and reports whether it is useful to read again.
 func (o *outputs) read(ctx context.Context, out *output, follow bool) bool {
 	at, err := out.task.Read(ctx, out.stream.String(), out.at, follow, func(piece []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		o.show(out, piece) // a piece that was shown counts as read
+		o.show(out, piece) // a shown piece counts as read
 		return nil
 	})
 	if at.Lost && !out.at.Lost {
-		o.say(fmt.Sprintf("%s of task %q of %s is not complete: some was removed before it could be read", out.stream, out.task.Name, out.alloc.Name))
+		o.say(fmt.Sprintf("%s of task %q of %s is incomplete: some output was removed before it could be read", out.stream, out.task.Name, out.alloc.Name))
 	}
 	out.at = at
 	var refused *client.RefusedError
 	switch {
 	case err == nil, ctx.Err() != nil, errors.Is(err, client.ErrBrokeOff):
-		out.failures = 0 // nothing is lost: it goes on where it was
+		out.failures = 0 // nothing is lost: reading goes on at the same position
 		return true
 	case errors.As(err, &refused) && refused.Code == http.StatusNotFound:
-		return true // it has none yet
+		return true // there is no output yet
 	}
 	if out.failures++; refused == nil && out.failures < fewFailures {
 		return true

@@ -9,20 +9,21 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Unplaced tells why allocations of a job have no place, a line for each group.
+// Unplaced returns why allocations of a job could not be placed, a line for each
+// group.
 func Unplaced(job string, groups map[string]*api.AllocationMetric) (lines []string) {
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		m := groups[group]
-		what := "an allocation has no place"
+		what := "1 allocation is not placed"
 		if n := m.CoalescedFailures + 1; n > 1 {
-			what = fmt.Sprintf("%d allocations have no place", n)
+			what = fmt.Sprintf("%d allocations are not placed", n)
 		}
 		lines = append(lines, fmt.Sprintf("job %s: group %q: %s: %s", job, group, what, strings.Join(reasons(m), "; ")))
 	}
 	return lines
 }
 
-// reasons puts the metrics of a placement in words.
+// reasons describes the metrics of a placement.
 func reasons(m *api.AllocationMetric) (all []string) {
 	count := func(of map[string]int, format string) {
 		for _, name := range slices.Sorted(maps.Keys(of)) {

@@ -7,17 +7,17 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// outlook says what becomes of a failed allocation.
+// outlook is the future of a failed allocation.
 type outlook struct {
 	decided bool
-	retry   time.Duration // until it is replaced; negative when it will not be
+	retry   time.Duration // until it is replaced; negative: never
 }
 
-// foresee tells whether a failed allocation will be replaced. The server makes
-// an evaluation for it at the index of the failure, if its group may be
-// rescheduled at all; that leaves a mark on the allocation, the ID of the
-// evaluation that replaces it later or of its replacement. The evaluations have
-// to be as new as the allocations; whether these are newer is asked for.
+// foresee decides whether a failed allocation will be replaced. The server creates
+// an evaluation at the index of the failure, unless the group is not rescheduled at
+// all. Its result is stored in the allocation: the ID of the evaluation that will
+// replace it later, or of its replacement. The evaluations must be as new as the
+// allocation; newer says whether the allocation is newer than they are.
 //
 // See https://developer.hashicorp.com/nomad/docs/job-specification/reschedule.
 func foresee(s *api.AllocationListStub, failedAt uint64, policy *api.ReschedulePolicy, evals []*api.Evaluation, newer bool) outlook {
@@ -35,7 +35,7 @@ func foresee(s *api.AllocationListStub, failedAt uint64, policy *api.RescheduleP
 		switch {
 		case e.CreateIndex < failedAt:
 		case e.Status == api.EvalStatusBlocked:
-			return outlook{true, 0} // as soon as there is a place for it
+			return outlook{true, 0} // as soon as a node has room for it
 		case e.Status == api.EvalStatusPending:
 			return later
 		default:
@@ -48,7 +48,7 @@ func foresee(s *api.AllocationListStub, failedAt uint64, policy *api.RescheduleP
 	return never
 }
 
-// delay is how long the replacement is put off.
+// delay returns the time between the end of an allocation and its replacement.
 func delay(s *api.AllocationListStub, evals []*api.Evaluation) time.Duration {
 	i := slices.IndexFunc(evals, func(e *api.Evaluation) bool { return e.ID == s.FollowupEvalID })
 	if i < 0 || evals[i].WaitUntil.IsZero() {
@@ -70,8 +70,8 @@ func reschedules(p *api.ReschedulePolicy) bool {
 	return p == nil || p.Unlimited != nil && *p.Unlimited || p.Attempts != nil && *p.Attempts > 0
 }
 
-// predecessors returns by the ID of allocations that of the one which each runs
-// in the place of.
+// predecessors returns, by allocation ID, the ID of the allocation that each one
+// replaces.
 func predecessors(stubs []*api.AllocationListStub) map[string]string {
 	before := map[string]string{}
 	for _, s := range stubs {
@@ -79,7 +79,7 @@ func predecessors(stubs []*api.AllocationListStub) map[string]string {
 			before[s.NextAllocation] = s.ID
 		}
 	}
-	for _, s := range stubs { // what old versions tell of it
+	for _, s := range stubs { // old versions of Nomad have only this
 		if t := s.RescheduleTracker; t != nil && len(t.Events) > 0 && before[s.ID] == "" {
 			before[s.ID] = t.Events[len(t.Events)-1].PrevAllocID
 		}

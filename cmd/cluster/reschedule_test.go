@@ -92,10 +92,10 @@ func TestWhyThereIsNoPlace(t *testing.T) {
 		"d": {NodesEvaluated: 9, CoalescedFailures: 1, ClassFiltered: map[string]int{"gpu": 1}, ClassExhausted: map[string]int{"big": 2}, QuotaExhausted: []string{"q"}},
 	})
 	want := []string{
-		`job web: group "a": an allocation has no place: 2 nodes failed constraint "${attr.kernel.name} = windows"; 1 node lacked "memory"`,
-		`job web: group "b": 5 allocations have no place: no node was eligible; datacenter "dc1" has no node`,
-		`job web: group "c": an allocation has no place: 2 nodes did not fit`,
-		`job web: group "d": 2 allocations have no place: 1 node of class "gpu" did not fit; 2 nodes of class "big" had no room; quota "q" is used up`,
+		`job web: group "a": 1 allocation is not placed: 2 nodes failed constraint "${attr.kernel.name} = windows"; 1 node lacked "memory"`,
+		`job web: group "b": 5 allocations are not placed: no node was eligible; datacenter "dc1" has no node`,
+		`job web: group "c": 1 allocation is not placed: 2 nodes did not fit`,
+		`job web: group "d": 2 allocations are not placed: 1 node of class "gpu" did not fit; 2 nodes of class "big" had no room; quota "q" is used up`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -20,7 +20,7 @@ func TestWhatIsAskedAgain(t *testing.T) {
 	for code, again := range map[int]bool{400: false, 404: false, 428: false, 429: true, 499: false, 500: true, 501: true, 503: true} {
 		synctest.Test(t, func(t *testing.T) {
 			l, asked := link{say: func(string) {}}, 0
-			err := l.watch(t.Context(), func(uint64) (uint64, bool, error) {
+			err := l.follow(t.Context(), func(uint64) (uint64, bool, error) {
 				if asked++; asked == 1 {
 					return 0, false, &client.RefusedError{Code: code, Text: "no"}
 				}
@@ -43,7 +43,7 @@ func TestPauses(t *testing.T) {
 		var pauses []time.Duration
 		var indexes []uint64
 		n := 0
-		err := l.watch(t.Context(), func(index uint64) (uint64, bool, error) {
+		err := l.follow(t.Context(), func(index uint64) (uint64, bool, error) {
 			pauses, indexes = append(pauses, time.Since(began)), append(indexes, index)
 			began = time.Now()
 			switch n++; {
@@ -77,7 +77,7 @@ func TestNoQuestionAfterTheEnd(t *testing.T) {
 			ctx, cancel := context.WithTimeoutCause(t.Context(), 100*time.Millisecond, enough)
 			defer cancel()
 			l, began, asked := link{say: func(string) {}}, time.Now(), 0
-			err := l.watch(ctx, func(uint64) (uint64, bool, error) {
+			err := l.follow(ctx, func(uint64) (uint64, bool, error) {
 				if asked++; asked > 2 {
 					return 0, true, nil
 				}
@@ -108,7 +108,7 @@ func TestStopIsAskedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
+				w := newFakeCluster()
 				w.set(map[string]any{"job/web": api.JobDeregisterResponse{}})
 				w.refused["/v1/job/web"] = tt.code
 				time.AfterFunc(firstPause+2*firstPause-time.Millisecond, func() {

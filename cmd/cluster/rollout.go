@@ -11,12 +11,12 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Rollout is the deployment of a change to a job and, if it fails and is rolled
-// back, the one after it. It has no other events of the job.
+// Rollout follows the deployment of a change to a job and, if it fails and is rolled
+// back, the next deployment. It publishes no other events of the job.
 type Rollout struct {
 	Job        *client.Job
-	Evaluation string // ID of the one that begins the deployment
-	Deployment string // its ID, where that is known
+	Evaluation string // ID of the one that creates the deployment
+	Deployment string // its ID, if it is known
 	outlet
 }
 
@@ -25,7 +25,7 @@ func (r *Rollout) Follow(ctx context.Context) error {
 	defer r.bus.Close()
 	link := link{say: r.say}
 	if r.Evaluation != "" && r.Deployment == "" {
-		err := link.watch(ctx, func(after uint64) (index uint64, enough bool, err error) {
+		err := link.follow(ctx, func(after uint64) (index uint64, enough bool, err error) {
 			e, index, err := r.Job.Evaluation(ctx, r.Evaluation, after)
 			if err != nil {
 				return 0, r.Job.Server.Died(err), err
@@ -40,7 +40,7 @@ func (r *Rollout) Follow(ctx context.Context) error {
 	if r.Deployment == "" {
 		return nil
 	}
-	return link.watch(ctx, func(after uint64) (index uint64, enough bool, err error) {
+	return link.follow(ctx, func(after uint64) (index uint64, enough bool, err error) {
 		all, index, err := r.Job.Deployments(ctx, after)
 		if err == nil {
 			enough, err = r.publish(ctx, all)
@@ -49,7 +49,7 @@ func (r *Rollout) Follow(ctx context.Context) error {
 	})
 }
 
-// evaluated reports whether an evaluation has begun all that it will.
+// evaluated reports whether an evaluation will not create a deployment any more.
 func evaluated(e *api.Evaluation) bool {
 	return e.Status != api.EvalStatusPending && (e.Status != api.EvalStatusBlocked || e.DeploymentID != "")
 }
@@ -59,24 +59,24 @@ func (r *Rollout) publish(ctx context.Context, all []*api.Deployment) (ended boo
 	slices.SortFunc(all, func(a, b *api.Deployment) int { return cmp.Compare(a.JobVersion, b.JobVersion) })
 	i := slices.IndexFunc(all, func(d *api.Deployment) bool { return d.ID == r.Deployment })
 	if i < 0 {
-		return false, nil // a server that is behind has answered
+		return false, nil // from a server that is behind
 	}
 	first := all[i]
-	r.tell(first)
+	r.send(first)
 	if !over(first) || first.Status != api.DeploymentStatusFailed || !reverts(first) {
 		return over(first), nil
 	}
 	if i+1 < len(all) {
 		next := all[i+1]
-		r.tell(next)
+		r.send(next)
 		return over(next), nil
 	}
-	// A rollback registers its version together with the failure.
+	// A rollback registers its version when the deployment fails.
 	job, err := r.Job.Info(ctx)
 	return err == nil && *job.Version == first.JobVersion, err
 }
 
-func (r *Rollout) tell(d *api.Deployment) { r.bus.Publish(nil, "", eventOf(d.JobID, d)) }
+func (r *Rollout) send(d *api.Deployment) { r.bus.Publish(nil, "", eventOf(d.JobID, d)) }
 
 // over reports whether a deployment has ended.
 func over(d *api.Deployment) bool {

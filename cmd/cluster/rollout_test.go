@@ -17,7 +17,7 @@ import (
 
 // rollout is a deployment of version 3 of a job, and what a server answers about
 // it.
-func rollout(t *testing.T, w *world, evaluation, deployment string) *Rollout {
+func rollout(t *testing.T, w *fakeCluster, evaluation, deployment string) *Rollout {
 	t.Helper()
 	return &Rollout{
 		Job: &client.Job{JobListStub: &api.JobListStub{ID: "web"}, Server: w.server(t)}, Evaluation: evaluation, Deployment: deployment,
@@ -98,7 +98,7 @@ func TestFollowARollout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld()
+				w := newFakeCluster()
 				if len(tt.steps) > 0 && tt.steps[0] != nil {
 					w.set(deployments(""))
 					w.set(tt.steps[0])
@@ -141,7 +141,7 @@ func TestFollowARolloutOfAnEngineThatDies(t *testing.T) {
 	t.Parallel()
 	for back, want := range map[bool]string{true: "", false: `cannot follow the deployment of job "web" of run web: unexpected EOF`} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			w.set(deployments("3:successful"))
 			r := rollout(t, w, "", "d")
 			c, err := api.NewClient(&api.Config{Address: "http://engine", HttpClient: &http.Client{Transport: &dying{w, 0}}})

@@ -1,11 +1,11 @@
-// Package cluster follows jobs of a Nomad cluster as if they ran here: what
-// becomes of their allocations turns into the events that a run of this machine
-// has, and so does what their tasks write.
+// Package cluster follows jobs of a Nomad cluster as if they ran on this machine: it
+// publishes their allocations and the output of their tasks as the events that a
+// run has.
 //
-// It asks by blocking queries (https://developer.hashicorp.com/nomad/api-docs#blocking-queries).
-// What a server says of an allocation holds the last ten events of each task,
-// so that nothing is lost when a connection breaks; the event stream has no more
-// to say, and forgets after a hundred events.
+// It uses blocking queries (https://developer.hashicorp.com/nomad/api-docs#blocking-queries).
+// The description of an allocation contains the last ten events of each task, so
+// that nothing is lost when a connection breaks. Nomad's event stream contains no
+// more, and keeps only a hundred events.
 package cluster
 
 import (
@@ -20,28 +20,33 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Run is what becomes of some jobs. Past, Registered and Follow are for one
-// goroutine after another.
+// Run follows jobs of a cluster. Past, Registered and Follow must not be called
+// concurrently.
 type Run struct {
 	Silent bool // no output
 
 	outlet
 	link  link
-	own   []*followed // that were given
-	jobs  []*followed // and those that run in their names
+	own   []*followed // the jobs themselves
+	jobs  []*followed // with those that they launch
 	wake  chan struct{}
 	fails chan error
 
-	gate    sync.Mutex // held while nothing is to be shown
+	gate    sync.Mutex // locked between Hold and Resume
 	outputs *outputs
-	started map[*event.Alloc]map[string]*client.Task // that run since before Follow
+	started map[taskKey]*client.Task // that run since before Follow
 }
 
-// New returns what becomes of jobs from now on.
+type taskKey struct {
+	alloc *event.Alloc
+	task  string
+}
+
+// New returns a run of jobs.
 func New(jobs []Job) *Run {
 	r := &Run{
 		outlet: newOutlet(), wake: make(chan struct{}, 1), fails: make(chan error, 1),
-		started: map[*event.Alloc]map[string]*client.Task{},
+		started: map[taskKey]*client.Task{},
 	}
 	r.link.say = r.say
 	for _, j := range jobs {
@@ -51,49 +56,46 @@ func New(jobs []Job) *Run {
 	return r
 }
 
-// Hold keeps events back until Resume.
+// Hold holds back events until Resume.
 func (r *Run) Hold() { r.gate.Lock() }
 
-// Resume lets events pass again.
+// Resume publishes events again.
 func (r *Run) Resume() { r.gate.Unlock() }
 
-// Past returns what has happened until now, as far as the cluster knows it, and
-// does not publish it any more. Of output, what comes from now on follows.
+// Past returns the events that the cluster knows, which are not published then.
+// Output that exists is not published either.
 func (r *Run) Past(ctx context.Context) (events []event.Event, err error) {
 	for _, f := range r.jobs {
 		if err := f.refresh(ctx); err != nil {
 			return nil, err
 		}
-		f.look(ctx, func(s *api.AllocationListStub, a *event.Alloc, n news) {
-			events = append(events, event.Event{Time: n.at, Alloc: a, Task: n.task, Body: n.body})
-			if state, ok := n.body.(event.TaskState); ok {
-				if r.started[a] == nil {
-					r.started[a] = map[string]*client.Task{}
-				}
-				delete(r.started[a], n.task)
-				if state.State == "running" {
-					r.started[a][n.task] = &client.Task{Server: f.Server, Alloc: s, Name: n.task}
+		for _, c := range f.changes(ctx) {
+			events = append(events, c.Event)
+			if state, ok := c.Body.(event.TaskState); ok {
+				key := taskKey{c.Alloc, c.Task}
+				if delete(r.started, key); state.State == "running" {
+					r.started[key] = &client.Task{Server: f.Server, Alloc: c.stub, Name: c.Task}
 				}
 			}
-		})
-		f.notices() // that, and the deployment, is past
+		}
+		f.notices() // these, and the deployment, are past
 		f.deployed()
 	}
 	slices.SortStableFunc(events, func(a, b event.Event) int { return a.Time.Compare(b.Time) })
 	return events, nil
 }
 
-// Registered takes in that a job was registered anew.
+// Registered replaces a job by one that was registered.
 func (r *Run) Registered(j Job) {
 	for _, f := range r.jobs {
 		if *f.ID == *j.ID {
-			f.Job, f.now = j, snapshot{} // what it was before does not count any more
+			f.Job, f.now = j, snapshot{} // its former state no longer counts
 		}
 	}
 }
 
-// Follow publishes what happens until all jobs are over, or ctx is, or the
-// cluster is out of reach. Then it ends the subscriptions.
+// Follow publishes events until all jobs have ended, ctx has, or the cluster is out
+// of reach. Then it ends the subscriptions.
 func (r *Run) Follow(ctx context.Context) error {
 	defer r.bus.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -109,11 +111,9 @@ func (r *Run) Follow(ctx context.Context) error {
 		r.outputs.close()
 		watching.Wait()
 	}()
-	for alloc, tasks := range r.started {
-		for _, t := range tasks {
-			if !r.Silent {
-				r.outputs.begin(t, alloc, client.Position{End: true}, event.Streams...)
-			}
+	for key, t := range r.started {
+		if !r.Silent {
+			r.outputs.begin(t, key.alloc, client.Position{End: true}, event.Streams...)
 		}
 	}
 	for _, f := range r.jobs {
@@ -139,14 +139,14 @@ func (r *Run) Follow(ctx context.Context) error {
 	}
 }
 
-// Stop stops the jobs, and asks a cluster that is out of reach again; a cluster
-// kills none.
+// Stop stops the jobs. It retries while the cluster is out of reach, and cannot
+// kill.
 func (r *Run) Stop(ctx context.Context, _ bool) error {
 	failures := make([]error, len(r.own))
 	var stopping sync.WaitGroup
 	for i, f := range r.own {
 		stopping.Go(func() {
-			failures[i] = r.link.watch(ctx, func(uint64) (index uint64, enough bool, err error) {
+			failures[i] = r.link.follow(ctx, func(uint64) (index uint64, enough bool, err error) {
 				err = f.Server.Deregister(ctx, *f.ID, api.DeregisterOptions{})
 				return 0, err == nil, err
 			})
@@ -156,11 +156,11 @@ func (r *Run) Stop(ctx context.Context, _ bool) error {
 	return errors.Join(failures...)
 }
 
-// watch asks all that is to be known of a job, as long as it is not over.
+// watch asks all questions about a job until it has ended.
 func (r *Run) watch(ctx context.Context, watching *sync.WaitGroup, f *followed) {
 	for _, ask := range f.questions() {
 		watching.Go(func() {
-			err := r.link.watch(ctx, func(after uint64) (uint64, bool, error) {
+			err := r.link.follow(ctx, func(after uint64) (uint64, bool, error) {
 				index, err := ask(ctx, after)
 				if err == nil {
 					r.alert()
@@ -180,11 +180,11 @@ func (r *Run) watch(ctx context.Context, watching *sync.WaitGroup, f *followed) 
 func (r *Run) alert() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is told already
+	default: // Follow will look already
 	}
 }
 
-// launched begins to follow the jobs that run in the name of another.
+// launched begins to follow the jobs that another has launched.
 func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *followed) {
 	for _, stub := range parent.snapshot().children {
 		if parent.Over[stub.ID] || slices.ContainsFunc(r.jobs, func(f *followed) bool { return *f.ID == stub.ID }) {
@@ -192,7 +192,7 @@ func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *fo
 		}
 		j, _, err := parent.Server.Info(ctx, stub.ID, 0)
 		if err != nil {
-			continue // it is gone already, or the watching tells of the error
+			continue // it is gone already, or the questions report the error
 		}
 		j.Canonicalize()
 		child := newFollowed(Job{Job: j, Server: parent.Server}, *parent.ID)
@@ -201,53 +201,54 @@ func (r *Run) launched(ctx context.Context, watching *sync.WaitGroup, parent *fo
 	}
 }
 
-// publish tells what is new of a job.
+// publish publishes what is new of a job.
 func (r *Run) publish(ctx context.Context, f *followed) {
 	if f.ended {
 		return
 	}
-	tell := func(s *api.AllocationListStub, a *event.Alloc, n news) { r.tell(f, s, a, n) }
-	f.look(ctx, tell)
+	r.publishAllocs(ctx, f)
 	for _, line := range f.notices() {
 		r.say(line)
 	}
-	switch state, word := f.deployed(); {
+	switch state, message := f.deployed(); {
 	case state != nil:
 		r.send(event.Event{Time: unix(0), Body: *state})
-	case word != "":
-		r.say(word)
+	case message != "":
+		r.say(message)
 	}
 	if !f.over() || f.refresh(ctx) != nil {
 		return
 	}
-	f.look(ctx, tell) // what came last
+	r.publishAllocs(ctx, f) // the last events
 	f.ended = f.over()
 }
 
-// tell publishes something about an allocation, behind what its task has
-// written before.
-func (r *Run) tell(f *followed, s *api.AllocationListStub, a *event.Alloc, n news) {
-	kind := ""
-	switch body := n.body.(type) {
-	case event.TaskEvent:
-		kind = body.Type
-	case event.TaskState:
-		if body.State == dead {
-			kind = api.TaskTerminated
+// publishAllocs publishes what is new of the allocations of a job: each event after
+// the output that its task has written before.
+func (r *Run) publishAllocs(ctx context.Context, f *followed) {
+	for _, c := range f.changes(ctx) {
+		kind := ""
+		switch body := c.Body.(type) {
+		case event.TaskEvent:
+			kind = body.Type
+		case event.TaskState:
+			if body.State == dead {
+				kind = api.TaskTerminated
+			}
 		}
-	}
-	if kind == api.TaskTerminated {
-		r.outputs.rest(a.ID, n.task)
-	}
-	r.send(event.Event{Time: n.at, Alloc: a, Task: n.task, Body: n.body})
-	if kind == api.TaskStarted && !r.Silent {
-		r.outputs.begin(&client.Task{Server: f.Server, Alloc: s, Name: n.task}, a, client.Position{}, event.Streams...)
+		if kind == api.TaskTerminated {
+			r.outputs.rest(c.Alloc.ID, c.Task)
+		}
+		r.send(c.Event)
+		if kind == api.TaskStarted && !r.Silent {
+			r.outputs.begin(&client.Task{Server: f.Server, Alloc: c.stub, Name: c.Task}, c.Alloc, client.Position{}, event.Streams...)
+		}
 	}
 }
 
 func (r *Run) say(text string) { r.send(event.Event{Time: unix(0), Body: event.Notice{Text: text}}) }
 
-// pass waits until things may be shown.
+// pass waits while events are held back.
 func (r *Run) pass() {
 	r.gate.Lock()
 	defer r.gate.Unlock()

@@ -40,7 +40,7 @@ func deployment(status, description string) *api.Deployment {
 func TestFollowAService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeCluster()
 		full := &api.Evaluation{ID: "e", JobID: "web", Status: "complete", FailedTGAllocs: map[string]*api.AllocationMetric{"g": {}}}
 		w.set(map[string]any{"job/web": with("dead"), "job/web/allocations": stubs(), "job/web/evaluations": evals(&api.Evaluation{ID: "e", Status: "pending"})})
 		r := watch(t, New([]Job{{Job: job("service"), Server: w.server(t), EvalID: "e"}}))
@@ -59,7 +59,7 @@ func TestFollowAService(t *testing.T) {
 			want    []string
 		}{
 			{"the registration is evaluated", nil, "", nil},
-			{"there is no place", map[string]any{"job/web": with("pending"), "job/web/evaluations": evals(full)}, "", []string{`notice: job web: group "g": an allocation has no place: no node was eligible`}},
+			{"there is no place", map[string]any{"job/web": with("pending"), "job/web/evaluations": evals(full)}, "", []string{`notice: job web: group "g": 1 allocation is not placed: no node was eligible`}},
 			{"that is said once", map[string]any{"job/web/evaluations": evals(full, full)}, "", nil},
 			{"it is placed", map[string]any{"job/web/allocations": stubs(one), "job/web/deployment": deployment("running", "Deployment is running")}, "", []string{"100 1 pending", "deployment d of web: running, Deployment is running"}},
 			{"it starts", map[string]any{"job/web": with("running"), "job/web/allocations": stubs(stub("1", "running", 100, healthy.TaskStates))}, "", []string{"100 1/t Received", "102 1/t Started", "102 1/t is running", "150 1 running"}},
@@ -98,7 +98,7 @@ func TestOutputComesBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			w.set(map[string]any{"job/web": with("running"), "job/web/allocations": stubs(), "job/web/evaluations": evals()})
 			r := New([]Job{{Job: job("batch"), Server: w.server(t)}})
 			r.Silent = silent
@@ -135,7 +135,7 @@ func TestPast(t *testing.T) {
 	t.Parallel()
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			w.outputs["1/a.stdout"] = "old"
 			ofOne := map[string]*api.TaskState{"a": state("running", "Started@103"), "b": state("running", "Started@101"), "c": state("dead", "Started@104, Terminated:0@105")}
 			noPlace := evals(&api.Evaluation{ID: "e", JobID: "web", FailedTGAllocs: map[string]*api.AllocationMetric{"g": {}}})
@@ -184,7 +184,7 @@ func TestPast(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeCluster()
 		if _, err := New([]Job{{Job: job("batch"), Server: w.server(t)}}).Past(t.Context()); !client.Missing(err) {
 			t.Errorf("of a job that has no allocations: %v", err)
 		}
@@ -196,7 +196,7 @@ func TestPast(t *testing.T) {
 func TestFollowLaunchedJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeCluster()
 		parent := job("batch")
 		parent.ParameterizedJob = &api.ParameterizedJobConfig{}
 		const old, now, lost = "web/dispatch-1", "web/dispatch-2", "web/dispatch-3"
@@ -241,7 +241,7 @@ func TestFollowLaunchedJobs(t *testing.T) {
 func TestRegistered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeCluster()
 		w.set(map[string]any{"job/web": with("dead"), "job/web/allocations": stubs(stub("1", "complete", 100, nil)), "job/web/evaluations": evals()})
 		before := Job{Job: job("batch"), Server: w.server(t)}
 		r := New([]Job{before})
@@ -272,7 +272,7 @@ func TestFollowingEnds(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"job/web", "job/web/allocations", "job/web/evaluations", "job/web/deployment", "jobs"} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			j := job("service")
 			j.Periodic = &api.PeriodicConfig{}
 			w.set(map[string]any{"job/web": with("running"), "job/web/allocations": stubs(), "job/web/evaluations": evals(), "jobs": []*api.JobListStub{}})
@@ -286,7 +286,7 @@ func TestFollowingEnds(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
+		w := newFakeCluster()
 		w.set(map[string]any{"job/web": with("running"), "job/web/allocations": stubs(stub("1", "running", 100, map[string]*api.TaskState{"t": state("running", "Started@1")})), "job/web/evaluations": evals()})
 		enough := errors.New("enough")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, enough)
@@ -321,7 +321,7 @@ func TestForesight(t *testing.T) {
 		"it was not, meanwhile":      {"g", evals(&api.Evaluation{Status: "complete", CreateIndex: 150}), 0, func(*api.AllocationListStub) {}, "-1ns", true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
+			w := newFakeCluster()
 			s := stub("1", "failed", 100, nil)
 			s.TaskGroup = tt.group
 			now := *s
@@ -334,19 +334,20 @@ func TestForesight(t *testing.T) {
 			w.set(map[string]any{"job/web/evaluations": tt.evals, "job/web/allocations": stubs(stub("0", "failed", 90, nil), &now)})
 			f := newFollowed(Job{Job: job("service"), Server: w.server(t)}, "")
 			f.now.allocs = stubs(s)
-			var got []string
-			tell := func(_ *api.AllocationListStub, _ *event.Alloc, n news) {
-				if status, ok := n.body.(event.AllocStatus); ok && status.Status == "failed" {
-					got = append(got, status.Retry.String())
+			failures := func() (retries []string) {
+				for _, c := range f.changes(t.Context()) {
+					if status, ok := c.Body.(event.AllocStatus); ok && status.Status == "failed" {
+						retries = append(retries, status.Retry.String())
+					}
 				}
+				return retries
 			}
-			f.look(t.Context(), tell)
+			got := failures()
 			if want := []string{tt.want}; tt.decided && !slices.Equal(got, want) || !tt.decided && got != nil {
-				t.Errorf("%s: told %q, want %q", name, got, want)
+				t.Errorf("%s: published %q, want %q", name, got, want)
 			}
-			told := len(got)
-			if f.look(t.Context(), tell); len(got) != told {
-				t.Errorf("%s: told again: %q", name, got)
+			if got := failures(); got != nil {
+				t.Errorf("%s: published again: %q", name, got)
 			}
 		})
 	}

@@ -22,9 +22,9 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// world is a cluster in memory with blocking queries. A test changes it and
+// fakeCluster is a cluster in memory with blocking queries. A test changes it and
 // sees what is published.
-type world struct {
+type fakeCluster struct {
 	mu      sync.Mutex
 	index   uint64
 	changed chan struct{} // closed at each change
@@ -34,13 +34,13 @@ type world struct {
 	asked   []string
 }
 
-func newWorld() *world {
-	return &world{
+func newFakeCluster() *fakeCluster {
+	return &fakeCluster{
 		index: 10, changed: make(chan struct{}), answers: map[string]any{}, refused: map[string]int{}, outputs: map[string]string{},
 	}
 }
 
-func (w *world) server(t *testing.T) *client.Server {
+func (w *fakeCluster) server(t *testing.T) *client.Server {
 	t.Helper()
 	c, err := api.NewClient(&api.Config{Address: "http://cluster", HttpClient: &http.Client{Transport: w}})
 	if err != nil {
@@ -51,7 +51,7 @@ func (w *world) server(t *testing.T) *client.Server {
 
 // set changes answers of the API, given by paths behind /v1/, and waits until
 // nobody has anything to do about that. Nil answers 404.
-func (w *world) set(answers map[string]any) {
+func (w *fakeCluster) set(answers map[string]any) {
 	w.mu.Lock()
 	for path, answer := range answers {
 		w.answers["/v1/"+path] = answer
@@ -65,14 +65,14 @@ func (w *world) set(answers map[string]any) {
 }
 
 // write has a task write something.
-func (w *world) write(output, text string) {
+func (w *fakeCluster) write(output, text string) {
 	w.mu.Lock()
 	w.outputs[output] += text
 	w.mu.Unlock()
 	w.set(nil)
 }
 
-func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+func (w *fakeCluster) RoundTrip(r *http.Request) (*http.Response, error) {
 	q := r.URL.Query()
 	w.mu.Lock()
 	w.asked = append(w.asked, r.URL.Path)
@@ -123,7 +123,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // read returns frames of an output, with what comes when it is followed.
-func (w *world) read(r *http.Request, output string) io.ReadCloser {
+func (w *fakeCluster) read(r *http.Request, output string) io.ReadCloser {
 	q := r.URL.Query()
 	at, _ := strconv.Atoi(q.Get("offset"))
 	if q.Get("plain") == "true" {
