@@ -27,10 +27,7 @@ func TestKnown(t *testing.T) {
 		}
 	}
 	shown := func(id, status string) template.Instance {
-		return template.Instance{
-			ID: id, Name: "name-" + id, Namespace: "ns", JobID: "job", AllocID: "alloc-" + id, Address: "192.0.2.1", Port: 80,
-			Tags: []string{"t"}, Meta: map[string]string{"k": "v"}, Provider: "consul", Status: status,
-		}
+		return template.Instance{Instance: *instance(id), Status: status}
 	}
 	c.Register(instance("bad"))
 	c.Register(instance("good"))

@@ -21,7 +21,7 @@ type known struct {
 func (k known) Instances() []template.Instance {
 	var list []template.Instance
 	for _, s := range k.Services(service.All) {
-		i := shown(s)
+		i := template.Instance{Instance: *s}
 		if !k.Passes(s) {
 			i.Status = "critical"
 		}
@@ -29,15 +29,8 @@ func (k known) Instances() []template.Instance {
 	}
 	if k.elsewhere != nil {
 		for _, s := range k.elsewhere() {
-			list = append(list, shown(s))
+			list = append(list, template.Instance{Instance: *s})
 		}
 	}
 	return list
-}
-
-func shown(s *service.Instance) template.Instance {
-	return template.Instance{
-		ID: s.ID, Name: s.ServiceName, Namespace: s.Namespace, JobID: s.JobID, AllocID: s.AllocID,
-		Address: s.Address, Port: s.Port, Tags: s.Tags, Meta: s.Meta, Provider: s.Provider,
-	}
 }

@@ -10,6 +10,7 @@ import (
 	dep "github.com/hashicorp/consul-template/dependency"
 
 	"taskrun/jobspec/stub"
+	"taskrun/jobspec/taskenv"
 )
 
 // filePoll is how often files that the function file has read are looked at,
@@ -22,43 +23,23 @@ type fileStamp struct {
 	mod  time.Time
 }
 
+// surroundings are what the templates of a task can look at.
+type surroundings struct {
+	dir       string // of the allocation
+	taskDir   string
+	cfg       Config
+	env       *taskenv.Env
+	namespace string
+}
+
 // answerer answers what one execution of a template asks, all of it from the
 // same stubs.
 type answerer struct {
-	set     *set
+	*surroundings
 	stubs   *stub.Set
 	asked   map[string]bool
 	answers map[string]any
 	files   map[string]fileStamp
-}
-
-// ask answers and takes note of it.
-func (a *answerer) ask(d dep.Dependency) (value any, known bool, err error) {
-	a.asked[d.String()] = true
-	value, known, err = a.answer(d)
-	if known {
-		a.answers[d.String()] = value
-	}
-	return value, known, err
-}
-
-// answer returns the value of a dependency in the type that consul-template's
-// functions expect. It is not known when there is nothing to answer, which a
-// template waits for. The error is that of a question that has no answer here.
-func (a *answerer) answer(d dep.Dependency) (value any, known bool, err error) {
-	kind, arg := question(d)
-	switch d.Type() {
-	case dep.TypeLocal:
-		value, err = a.file(kind, arg)
-		return value, err == nil, err
-	case dep.TypeConsul:
-		return a.consul(kind, arg)
-	case dep.TypeVault:
-		return a.vault(kind, arg)
-	case dep.TypeNomad:
-		return a.nomad(kind, arg)
-	}
-	return nil, false, noStub(kind)
 }
 
 // question splits what a dependency calls itself, "kind(argument)".
@@ -74,20 +55,40 @@ func noStub(kind string) error {
 // file reads a file in the task's directory, in which consul-template has found
 // its path to lie.
 func (a *answerer) file(kind, path string) (string, error) {
-	dir, err := filepath.EvalSymlinks(a.set.dir) // as consul-template did with the path
+	a.files[path] = a.stampOf(path)
+	root, name, err := a.inTask(path)
 	if err != nil {
 		return "", err
 	}
-	a.files[path] = stampOf(path)
-	text, err := readIn(filepath.Join(dir, a.set.taskDir), path)
+	defer root.Close()
+	text, err := readFile(root, name)
 	if err != nil {
 		return "", fmt.Errorf("%s(%s): %w", kind, path, err)
 	}
 	return string(text), nil
 }
 
-func stampOf(path string) fileStamp {
-	info, err := os.Stat(path)
+// inTask returns the directory of the task, which no link leads out of, and the
+// name in it of an absolute path.
+func (s *surroundings) inTask(path string) (root *os.Root, name string, err error) {
+	dir, err := filepath.EvalSymlinks(s.dir) // as consul-template did with the path
+	if err != nil {
+		return nil, "", err
+	}
+	if name, err = filepath.Rel(filepath.Join(dir, s.taskDir), path); err != nil {
+		return nil, "", err
+	}
+	root, err = os.OpenRoot(filepath.Join(dir, s.taskDir))
+	return root, name, err
+}
+
+func (s *surroundings) stampOf(path string) fileStamp {
+	root, name, err := s.inTask(path)
+	if err != nil {
+		return fileStamp{size: -1}
+	}
+	defer root.Close()
+	info, err := root.Stat(name)
 	if err != nil {
 		return fileStamp{size: -1}
 	}

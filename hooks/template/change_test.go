@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/drivers"
+	"taskrun/engine/leaf/service"
 	"taskrun/hooks"
 )
 
@@ -355,7 +356,9 @@ func TestServicesThatRunHere(t *testing.T) {
 		if err := s.start(Config{Services: here}); err != nil {
 			t.Fatal(err)
 		}
-		here.set(Instance{ID: "i", Name: "api", Provider: "nomad", Port: 80, AllocID: "a"})
+		here.set(Instance{Instance: service.Instance{
+			ServiceRegistration: api.ServiceRegistration{ID: "i", ServiceName: "api", Port: 80, AllocID: "a"}, Provider: "nomad",
+		}})
 		pass(time.Minute)
 		s.expect("it came", "5s Restart Signaled: Template with change_mode restart re-rendered")
 		if got := s.read("t/local/out"); got != "80 a;" {

@@ -58,7 +58,7 @@ func (a *answerer) pairs(prefix string) []*dep.KeyPair {
 // node is this machine as Consul would know it.
 func (a *answerer) node() *dep.Node {
 	get := func(name string) string {
-		value, _ := a.set.env.LookupOpen(name)
+		value, _ := a.env.LookupOpen(name)
 		return value
 	}
 	const address = "127.0.0.1"
@@ -72,7 +72,7 @@ func (a *answerer) nodeServices() (list []*dep.CatalogNodeService) {
 	for _, i := range a.instances("consul") {
 		if i.AllocID != "" {
 			list = append(list, &dep.CatalogNodeService{
-				ID: i.ID, Service: i.Name, Tags: tags(i), Meta: i.Meta, Port: i.Port, Address: i.Address,
+				ID: i.ID, Service: i.ServiceName, Tags: tags(i), Meta: i.Meta, Port: i.Port, Address: i.Address,
 			})
 		}
 	}
@@ -96,15 +96,15 @@ func (a *answerer) healthServices(arg string) []*dep.HealthService {
 	node := a.node()
 	list := []*dep.HealthService{}
 	for _, i := range a.instances("consul") {
-		if i.Name != name || tag != "" && !slices.Contains(i.Tags, tag) ||
+		if i.ServiceName != name || tag != "" && !slices.Contains(i.Tags, tag) ||
 			!slices.Contains(wanted, i.Status) && !slices.Contains(wanted, dep.HealthAny) {
 			continue
 		}
 		list = append(list, &dep.HealthService{
 			Node: node.Node, NodeID: node.ID, NodeAddress: node.Address, NodeTaggedAddresses: node.TaggedAddresses,
 			NodeMeta: node.Meta, ServiceMeta: i.Meta, Address: i.Address,
-			ID: i.ID, Name: i.Name, Tags: tags(i), Port: i.Port, Status: i.Status,
-			Checks:  consul.HealthChecks{{Node: node.Node, ServiceID: i.ID, ServiceName: i.Name, Status: i.Status}},
+			ID: i.ID, Name: i.ServiceName, Tags: tags(i), Port: i.Port, Status: i.Status,
+			Checks:  consul.HealthChecks{{Node: node.Node, ServiceID: i.ID, ServiceName: i.ServiceName, Status: i.Status}},
 			Weights: consul.AgentWeights{Passing: 1, Warning: 1},
 		})
 	}

@@ -1,38 +1,29 @@
+// Package template is the task hook that renders a task's template blocks, and
+// renders them again when what they read has changed.
+// See https://developer.hashicorp.com/nomad/docs/job-specification/template.
+//
+// The language and its functions are those of consul-template, the library
+// that Nomad uses. What is not taken from it are its clients of Consul, Vault
+// and Nomad, which would read addresses and tokens from the shell, and the
+// runner around them: a template names what it needs (a dependency), and this
+// package answers from the stubs and the services that run here, without a
+// connection, a port, or a goroutine for each. So nothing that a template does
+// can reach a real cluster.
+//
+// One goroutine follows the templates of a task, and only when there is
+// something that could change. It lives from the first start of the task until
+// the task has ended for good; restarts do not render again, unless the task's
+// restart block says so.
+//
+// Files are read and written through os.Root on the directory of the
+// allocation, which no link leads out of.
 package template
 
 import (
 	"context"
-	"time"
 
 	"taskrun/hooks"
-	"taskrun/jobspec/stub"
 )
-
-// patience is how long a template may wait for what no stub defines before it
-// fails its task. The stubs file may come to define it meanwhile.
-const patience = 10 * time.Second
-
-// Config is what templates can ask beyond their task.
-type Config struct {
-	Stubs    Stubs
-	Services Services // nil: none run here
-}
-
-// Stubs are local values in place of those of a cluster.
-type Stubs interface {
-	// Set returns the stubs as they are now, never nil.
-	Set() *stub.Set
-	// Changed returns a channel that is closed when Set returns others.
-	Changed() <-chan struct{}
-}
-
-// Services knows the services that run here.
-type Services interface {
-	// Instances returns all of them, of every provider and namespace.
-	Instances() []Instance
-	// Changed returns a channel that is closed when Instances returns others.
-	Changed() <-chan struct{}
-}
 
 type hook struct {
 	task hooks.Task

@@ -17,6 +17,10 @@ import (
 	"taskrun/hooks"
 )
 
+// patience is how long a template may wait for what no stub defines before it
+// fails its task. The stubs file may come to define it meanwhile.
+const patience = 10 * time.Second
+
 // missingTime is how long templates wait before the task's events tell what
 // for, and how often at most.
 const missingTime = 3 * time.Second
@@ -55,28 +59,6 @@ func newManager(control hooks.Control, emit func(*api.TaskEvent), s *set) *manag
 		m.watched = append(m.watched, &tracked{spec: t})
 	}
 	return m
-}
-
-// begin renders all templates, then follows those that may change. It returns
-// early when ctx is done, and when it has failed the task.
-func (m *manager) begin(ctx context.Context) {
-	if m.renderAll(ctx) {
-		m.follow(ctx)
-	}
-}
-
-// follow hands the task its variables, then follows the templates that may
-// change.
-func (m *manager) follow(ctx context.Context) {
-	if !m.setVariables() {
-		return
-	}
-	m.watched = slices.DeleteFunc(m.watched, func(t *tracked) bool { return t.once || len(t.used) == 0 })
-	if len(m.watched) == 0 {
-		return // nothing can change
-	}
-	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	m.watching.Go(func() { m.watch(ctx) })
 }
 
 // end ends the following.

@@ -63,12 +63,12 @@ func (a *answerer) nomadService(arg string) []*dep.NomadService {
 	tag, name := tagAndName(arg)
 	list := []*dep.NomadService{}
 	for _, i := range a.instances("nomad") {
-		if i.Name != name || tag != "" && !slices.Contains(i.Tags, tag) {
+		if i.ServiceName != name || tag != "" && !slices.Contains(i.Tags, tag) {
 			continue
 		}
 		node := a.node()
 		list = append(list, &dep.NomadService{
-			ID: i.ID, Name: i.Name, Node: node.ID, Address: i.Address, Port: i.Port,
+			ID: i.ID, Name: i.ServiceName, Node: node.ID, Address: i.Address, Port: i.Port,
 			Datacenter: node.Datacenter, Tags: tags(i), JobID: i.JobID, AllocID: i.AllocID,
 		})
 	}

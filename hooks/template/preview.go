@@ -3,6 +3,7 @@ package template
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,19 +30,19 @@ type Lack struct {
 // told beforehand, such as the content of files, is left to the task's start.
 // The environments are two that the task may have in two runs.
 func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
-	lacks := missing(task, envs[0], cfg)
+	lacks := lacksIn(task, envs[0], cfg)
 	if len(lacks) == 0 {
 		return nil
 	}
-	other := missing(task, envs[1], cfg)
+	other := lacksIn(task, envs[1], cfg)
 	for i, l := range lacks {
 		lacks[i].Varies = !slices.Contains(other, l)
 	}
 	return lacks
 }
 
-// missing returns what the templates of a task lack in one environment.
-func missing(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
+// lacksIn returns what the templates of a task lack in one environment.
+func lacksIn(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 	for i, t := range task.Task.Templates {
 		if t.EmbeddedTmpl == nil || !asks(*t.EmbeddedTmpl) {
 			continue
@@ -111,6 +112,42 @@ func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
 		return "", false
 	}
 	_, name = tagAndName(arg)
-	known := slices.ContainsFunc(s.answerer().instances(provider), func(i Instance) bool { return i.Name == name })
+	known := slices.ContainsFunc(s.answerer().instances(provider), func(i Instance) bool { return i.ServiceName == name })
 	return name, !known
+}
+
+// Fault is why the text of a template cannot be parsed.
+type Fault struct {
+	Template int // index of the block
+	Line     int // in the text, from 1
+	Text     string
+}
+
+// Faults parses the templates of a task whose text is in the job file.
+func Faults(task hooks.Task, env *taskenv.Env) (faults []Fault) {
+	for i, t := range task.Task.Templates {
+		if t.EmbeddedTmpl == nil || !strings.Contains(*t.EmbeddedTmpl, *t.LeftDelim) {
+			continue
+		}
+		sp, err := newSpec(t, task, env)
+		if err != nil {
+			continue // which is told elsewhere
+		}
+		_, err = newEmptySet(task, Config{Stubs: noStubs{}}, env).executeInTime(sp)
+		if line, text, ok := parseFault(err); ok {
+			faults = append(faults, Fault{i, line, text})
+		}
+	}
+	return faults
+}
+
+// parseFault takes an error of consul-template apart that comes of parsing.
+func parseFault(err error) (line int, text string, ok bool) {
+	if err == nil {
+		return 0, "", false
+	}
+	_, at, ok := strings.Cut(err.Error(), "parse: template: :")
+	number, text, isPlaced := strings.Cut(at, ": ")
+	line, failure := strconv.Atoi(number)
+	return line, text, ok && isPlaced && failure == nil
 }

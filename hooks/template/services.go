@@ -7,37 +7,24 @@ import (
 	"strings"
 
 	dep "github.com/hashicorp/consul-template/dependency"
-)
+	"github.com/hashicorp/nomad/api"
 
-// Instance is one instance of a service.
-type Instance struct {
-	ID        string
-	Name      string
-	Provider  string // nomad or consul; empty: known to both
-	Namespace string // empty: every one
-	JobID     string
-	AllocID   string
-	Address   string
-	Port      int
-	Tags      []string
-	Meta      map[string]string
-	Status    string // passing, warning or critical; empty is passing
-}
+	"taskrun/engine/leaf/service"
+)
 
 // instances returns the services that a provider knows in the namespace of the
 // job: those that run here, and those of the stubs.
 func (a *answerer) instances(provider string) (list []Instance) {
-	if s := a.set.cfg.Services; s != nil {
+	if s := a.cfg.Services; s != nil {
 		list = append(list, s.Instances()...)
 	}
 	for _, s := range a.stubs.Services {
-		list = append(list, Instance{
-			ID: s.ID(), Name: s.Name, Provider: s.Provider, Namespace: s.Namespace,
-			Address: s.Address, Port: s.Port, Tags: s.Tags, Meta: s.Meta,
-		})
+		list = append(list, Instance{Instance: service.Instance{Provider: s.Provider, Meta: s.Meta, ServiceRegistration: api.ServiceRegistration{
+			ID: s.ID(), ServiceName: s.Name, Namespace: s.Namespace, Address: s.Address, Port: s.Port, Tags: s.Tags,
+		}}})
 	}
 	list = slices.DeleteFunc(list, func(i Instance) bool {
-		return i.Provider != "" && i.Provider != provider || i.Namespace != "" && i.Namespace != a.set.namespace
+		return i.Provider != "" && i.Provider != provider || i.Namespace != "" && i.Namespace != a.namespace
 	})
 	for i := range list {
 		list[i].Status = cmp.Or(list[i].Status, dep.HealthPassing)
@@ -54,11 +41,11 @@ func tags(i Instance) dep.ServiceTags { return slices.Sorted(slices.Values(i.Tag
 func byName(list []Instance) map[string]dep.ServiceTags {
 	all := map[string]map[string]bool{}
 	for _, i := range list {
-		if all[i.Name] == nil {
-			all[i.Name] = map[string]bool{}
+		if all[i.ServiceName] == nil {
+			all[i.ServiceName] = map[string]bool{}
 		}
 		for _, tag := range i.Tags {
-			all[i.Name][tag] = true
+			all[i.ServiceName][tag] = true
 		}
 	}
 	sorted := make(map[string]dep.ServiceTags, len(all))

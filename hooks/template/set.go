@@ -23,13 +23,9 @@ const maxPasses = 1000
 
 // set are the templates of a task and what they are rendered from.
 type set struct {
+	surroundings
 	templates []*spec
-	dir       string // of the allocation
-	taskDir   string
-	cfg       Config
-	env       *taskenv.Env
 	config    *config.Config // as far as the functions look at it
-	namespace string
 }
 
 func newSet(task hooks.Task, cfg Config, env *taskenv.Env) (*set, error) {
@@ -50,8 +46,8 @@ func newEmptySet(task hooks.Task, cfg Config, env *taskenv.Env) *set {
 		namespace = *task.Job.Namespace
 	}
 	return &set{
-		dir: task.AllocDir, taskDir: task.Task.Name, cfg: cfg, env: env, namespace: namespace,
-		config: &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
+		surroundings: surroundings{task.AllocDir, task.Task.Name, cfg, env, namespace},
+		config:       &config.Config{Nomad: &config.NomadConfig{Namespace: &namespace}},
 	}
 }
 
@@ -117,9 +113,38 @@ func (s *set) differs(r *result) (bool, error) {
 
 func (s *set) answerer() *answerer {
 	return &answerer{
-		set: s, stubs: s.cfg.Stubs.Set(),
+		surroundings: &s.surroundings, stubs: s.cfg.Stubs.Set(),
 		asked: map[string]bool{}, answers: map[string]any{}, files: map[string]fileStamp{},
 	}
+}
+
+// ask answers and takes note of it.
+func (a *answerer) ask(d dep.Dependency) (value any, known bool, err error) {
+	a.asked[d.String()] = true
+	value, known, err = a.answer(d)
+	if known {
+		a.answers[d.String()] = value
+	}
+	return value, known, err
+}
+
+// answer returns the value of a dependency in the type that consul-template's
+// functions expect. It is not known when there is nothing to answer, which a
+// template waits for. The error is that of a question that has no answer here.
+func (a *answerer) answer(d dep.Dependency) (value any, known bool, err error) {
+	kind, arg := question(d)
+	switch d.Type() {
+	case dep.TypeLocal:
+		value, err = a.file(kind, arg)
+		return value, err == nil, err
+	case dep.TypeConsul:
+		return a.consul(kind, arg)
+	case dep.TypeVault:
+		return a.vault(kind, arg)
+	case dep.TypeNomad:
+		return a.nomad(kind, arg)
+	}
+	return nil, false, noStub(kind)
 }
 
 // follow returns a channel that is closed when an answer may have changed, and

@@ -137,21 +137,6 @@ func owner(id *int) int {
 	return *id
 }
 
-// readIn reads a file by its absolute path; no link leads out of dir. It must be
-// a regular file of up to 64 MiB: a task can put there what it likes.
-func readIn(dir, path string) ([]byte, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = root.Close() }()
-	rel, err := filepath.Rel(dir, path)
-	if err != nil {
-		return nil, err
-	}
-	return readFile(root, rel)
-}
-
 // readPlaced reads a file of the allocation by its absolute path; no link leads out
 // of the directory of the task, or the shared one, that it is in.
 func readPlaced(allocDir, path string) ([]byte, error) {
@@ -168,6 +153,7 @@ func readPlaced(allocDir, path string) ([]byte, error) {
 	return readFile(root, name)
 }
 
+// readFile reads a regular file of up to 64 MiB: a task can put there what it likes.
 func readFile(root *os.Root, name string) ([]byte, error) {
 	// A device would take notice of being opened.
 	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {

@@ -3,8 +3,31 @@ package template
 import (
 	"bytes"
 	"context"
+	"slices"
 	"time"
 )
+
+// begin renders all templates, then follows those that may change. It returns
+// early when ctx is done, and when it has failed the task.
+func (m *manager) begin(ctx context.Context) {
+	if m.renderAll(ctx) {
+		m.follow(ctx)
+	}
+}
+
+// follow hands the task its variables, then follows the templates that may
+// change.
+func (m *manager) follow(ctx context.Context) {
+	if !m.setVariables() {
+		return
+	}
+	m.watched = slices.DeleteFunc(m.watched, func(t *tracked) bool { return t.once || len(t.used) == 0 })
+	if len(m.watched) == 0 {
+		return // nothing can change
+	}
+	ctx, m.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	m.watching.Go(func() { m.watch(ctx) })
+}
 
 // watch renders templates again when what they read has changed, and has the
 // task know.
@@ -105,7 +128,7 @@ func (m *manager) untilDue() time.Duration {
 func (m *manager) filesChanged() bool {
 	for _, t := range m.watched {
 		for path, stamp := range t.files {
-			if stampOf(path) != stamp {
+			if m.set.stampOf(path) != stamp {
 				return true
 			}
 		}
