@@ -18,7 +18,6 @@ type EventSource interface {
 type TaskEvent struct {
 	AllocID     string
 	TaskName    string
-	TaskID      string // as in TaskConfig; may be empty before the start
 	Timestamp   time.Time
 	Message     string
 	Annotations map[string]string // details of the event

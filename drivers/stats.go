@@ -28,17 +28,14 @@ type TaskResourceUsage struct {
 // The names of measured values in MemoryStats.Measured and CpuStats.Measured.
 // Clients show no others.
 const (
-	MeasuredRSS            = "RSS"
-	MeasuredCache          = "Cache"
-	MeasuredSwap           = "Swap"
-	MeasuredUsage          = "Usage"
-	MeasuredMaxUsage       = "Max Usage"
-	MeasuredKernelUsage    = "Kernel Usage"
-	MeasuredKernelMaxUsage = "Kernel Max Usage"
+	MeasuredRSS      = "RSS"
+	MeasuredCache    = "Cache"
+	MeasuredSwap     = "Swap"
+	MeasuredUsage    = "Usage"
+	MeasuredMaxUsage = "Max Usage"
 
 	MeasuredSystemMode       = "System Mode"
 	MeasuredUserMode         = "User Mode"
-	MeasuredTotalTicks       = "Total Ticks"
 	MeasuredPercent          = "Percent"
 	MeasuredThrottledPeriods = "Throttled Periods"
 	MeasuredThrottledTime    = "Throttled Time"

@@ -25,7 +25,6 @@ type TaskConfig struct {
 	NodeName    string
 
 	Env       map[string]string // the whole environment, interpolated
-	DeviceEnv map[string]string // the part of it that belongs to the Devices
 	User      string            // empty: the user that runs taskrun
 	Resources Resources
 	AllocDir  string // directory of the allocation
@@ -83,7 +82,6 @@ type TaskState string
 
 // The states of a task in a driver.
 const (
-	TaskStateUnknown TaskState = "unknown"
 	TaskStateRunning TaskState = "running"
 	TaskStateExited  TaskState = "exited"
 )

@@ -460,7 +460,7 @@ func TestOutputIsLost(t *testing.T) {
 	cfg, _ := ready(t, d)
 	e.answer("GET .*/logs.*follow", -1, 500, "it is busy")
 	e.server.CloseClientConnections()
-	if lost := told.await(t, "The output of the task is lost from here on"); lost.Err == nil || lost.TaskID != cfg.ID {
+	if lost := told.await(t, "The output of the task is lost from here on"); lost.Err == nil || lost.AllocID != cfg.AllocID || lost.TaskName != cfg.Name {
 		t.Errorf("told is %+v", lost)
 	}
 	if err := d.StopTask(t.Context(), cfg.ID, time.Minute, ""); err != nil {

@@ -60,6 +60,6 @@ func (e *Eventer) Emit(event drivers.TaskEvent) {
 
 // Tell emits an event of a task.
 func (e *Eventer) Tell(cfg *drivers.TaskConfig, event drivers.TaskEvent) {
-	event.AllocID, event.TaskName, event.TaskID = cfg.AllocID, cfg.Name, cfg.ID
+	event.AllocID, event.TaskName = cfg.AllocID, cfg.Name
 	e.Emit(event)
 }

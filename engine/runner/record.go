@@ -48,11 +48,10 @@ type taskRecord struct {
 type startRecord struct {
 	drivers.TaskConfig
 	// These replace fields of the TaskConfig that have no form on disk.
-	Env       map[string]store.Text
-	DeviceEnv map[string]store.Text
-	Config    json.RawMessage
-	Output    *struct{} `json:",omitempty"`
-	Unwanted  *struct{} `json:",omitempty"`
+	Env      map[string]store.Text
+	Config   json.RawMessage
+	Output   *struct{} `json:",omitempty"`
+	Unwanted *struct{} `json:",omitempty"`
 }
 
 func newStartRecord(cfg *drivers.TaskConfig) (*startRecord, error) {
@@ -60,13 +59,13 @@ func newStartRecord(cfg *drivers.TaskConfig) (*startRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &startRecord{TaskConfig: *cfg, Env: texts[store.Text](cfg.Env), DeviceEnv: texts[store.Text](cfg.DeviceEnv), Config: config}, nil
+	return &startRecord{TaskConfig: *cfg, Env: texts[store.Text](cfg.Env), Config: config}, nil
 }
 
 // config is what the task was, or was to be, started with, but for its output.
 func (r *startRecord) config() (*drivers.TaskConfig, error) {
 	cfg := r.TaskConfig
-	cfg.Env, cfg.DeviceEnv = texts[string](r.Env), texts[string](r.DeviceEnv)
+	cfg.Env = texts[string](r.Env)
 	var err error
 	cfg.Config, err = ctyjson.Unmarshal(r.Config, cty.DynamicPseudoType)
 	return &cfg, err

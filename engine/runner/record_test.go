@@ -14,9 +14,8 @@ func TestHowATaskWasStartedComesBack(t *testing.T) {
 	t.Parallel()
 	want := &drivers.TaskConfig{
 		ID: "a/t/1", AllocID: "a", JobID: "j", JobName: "j", GroupName: "g", Name: "t", Namespace: "default",
-		Env:       map[string]string{"PATH": "/bin", "ODD": "\xff\xfe", "EMPTY": ""},
-		DeviceEnv: map[string]string{"GPU": "0"},
-		User:      "nobody", AllocDir: "/data/a",
+		Env:  map[string]string{"PATH": "/bin", "ODD": "\xff\xfe", "EMPTY": ""},
+		User: "nobody", AllocDir: "/data/a",
 		Resources: drivers.Resources{CPU: 100, MemoryMB: 300, MemoryMaxMB: -1},
 		Mounts:    []drivers.Mount{{HostPath: "/a", TaskPath: "/b", Readonly: true}},
 		Devices:   []drivers.Device{{HostPath: "/dev/x", TaskPath: "/dev/y", Permissions: "rw"}},
@@ -58,7 +57,7 @@ func TestHowATaskWasStartedComesBack(t *testing.T) {
 // cannot hold.
 func TestEveryFieldOfATaskConfigIsStored(t *testing.T) {
 	t.Parallel()
-	replaced := map[string]bool{"Env": true, "DeviceEnv": true, "Config": true, "Output": true, "Unwanted": true}
+	replaced := map[string]bool{"Env": true, "Config": true, "Output": true, "Unwanted": true}
 	var plain func(t reflect.Type) bool
 	plain = func(t reflect.Type) bool {
 		switch t.Kind() {

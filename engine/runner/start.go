@@ -80,7 +80,6 @@ func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 		NodeID:    a.Node.ID,
 		NodeName:  a.Node.Name,
 		Env:       env.Map(),
-		DeviceEnv: env.DeviceEnv(),
 		User:      t.spec().User,
 		Resources: a.Granted(t.spec()),
 		AllocDir:  a.Dir,

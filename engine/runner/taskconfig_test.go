@@ -48,9 +48,6 @@ func TestWhatADriverIsTold(t *testing.T) {
 		if got.Env["GPU"] != "0" || got.Env["OTHER"] != "1" {
 			t.Errorf("the environment is %v", got.Env)
 		}
-		if diff := cmp.Diff(map[string]string{"GPU": "0"}, got.DeviceEnv); diff != "" {
-			t.Errorf("of the devices (-want +got):\n%s", diff)
-		}
 		if diff := cmp.Diff([]drivers.Device{gpu}, got.Devices); diff != "" {
 			t.Errorf("devices (-want +got):\n%s", diff)
 		}

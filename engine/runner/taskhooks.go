@@ -79,7 +79,7 @@ func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
 		h.Devices = resp.Devices
 	}
 	if len(h.Env) > 0 || len(before.Env) > 0 {
-		hs.addEnv(h)
+		hs.task.env.change().SetHookEnv(h.Name(), h.Env)
 	}
 	if len(resp.Secrets) > 0 {
 		h.Secrets = resp.Secrets
@@ -91,15 +91,6 @@ func (hs *taskHooks) take(h *taskHook, resp *hooks.PrestartResponse) {
 	}
 	if t.alloc.recorder.Durable() && (tokens || !reflect.DeepEqual(before, h.gifts)) {
 		hs.save()
-	}
-}
-
-// addEnv puts a hook's variables into the environment.
-func (hs *taskHooks) addEnv(h *taskHook) {
-	if env := hs.task.env.change(); len(h.Devices) > 0 {
-		env.SetDeviceEnv(h.Name(), h.Env)
-	} else {
-		env.SetHookEnv(h.Name(), h.Env)
 	}
 }
 
@@ -137,7 +128,7 @@ func (hs *taskHooks) save() {
 func (hs *taskHooks) restore(r hooksRecord) {
 	for _, h := range hs.list {
 		if h.gifts = r.Hooks[h.Name()]; len(h.Env) > 0 {
-			hs.addEnv(h)
+			hs.task.env.change().SetHookEnv(h.Name(), h.Env)
 		}
 		if len(h.Secrets) > 0 {
 			hs.task.env.change().SetSecrets(h.Secrets)

@@ -13,16 +13,16 @@ import (
 func (b *Builder) Build() *Env {
 	e := &Env{node: b.node, secrets: b.secrets, taskDir: b.taskDir, sharedDir: b.sharedDir}
 	view := cmp.Or(b.view, b.client)
-	e.vars, e.devices, e.warnings = b.build(view)
+	e.vars, e.warnings = b.build(view)
 	e.clientVars = e.vars
 	if view != b.client {
-		e.clientVars, _, _ = b.build(b.client)
+		e.clientVars, _ = b.build(b.client)
 	}
 	return e
 }
 
 // build makes the variables, each step winning over those before it.
-func (b *Builder) build(d dirs) (vars, devices map[string]string, warnings []Warning) {
+func (b *Builder) build(d dirs) (vars map[string]string, warnings []Warning) {
 	v := &variables{
 		values: make(map[string]string, 48+len(b.host)+8*len(b.ports)),
 		node:   b.node,
@@ -49,19 +49,12 @@ func (b *Builder) build(d dirs) (vars, devices map[string]string, warnings []War
 		v.setBlock(cleanNames(b.task.Env), scope{secrets: b.secrets, lint: true})
 	}
 	for _, h := range b.hooks {
-		env := cleanNames(h.env)
-		v.setBlock(env, scope{})
-		if h.hook == b.device {
-			devices = make(map[string]string, len(env))
-			for name := range env {
-				devices[name] = v.values[name]
-			}
-		}
+		v.setBlock(cleanNames(h.env), scope{})
 	}
 	for name, value := range cleanNames(b.template) {
 		v.values[name] = value
 	}
-	return v.values, devices, v.warnings
+	return v.values, v.warnings
 }
 
 func (v *variables) setDirs(d dirs) {

@@ -42,7 +42,6 @@ type Builder struct {
 	host     map[string]string
 	secrets  map[string]string
 	hooks    []hookEnv
-	device   string // name of the hook whose variables are those of devices
 	template map[string]string
 }
 
@@ -168,12 +167,6 @@ func (b *Builder) SetHookEnv(hook string, env map[string]string) *Builder {
 	}
 	b.hooks = append(b.hooks, hookEnv{hook, env})
 	return b
-}
-
-// SetDeviceEnv is SetHookEnv for the hook that sets up devices.
-func (b *Builder) SetDeviceEnv(hook string, env map[string]string) *Builder {
-	b.device = hook
-	return b.SetHookEnv(hook, env)
 }
 
 // SetTemplateEnv sets the variables of templates with env = true. They are

@@ -12,7 +12,6 @@ import (
 type Env struct {
 	vars       map[string]string
 	clientVars map[string]string // with directories as on the host
-	devices    map[string]string
 	node       *Node
 	secrets    map[string]string
 	warnings   []Warning
@@ -32,10 +31,6 @@ func (e *Env) List() []string {
 
 // Map returns a copy of the variables.
 func (e *Env) Map() map[string]string { return maps.Clone(e.vars) }
-
-// DeviceEnv returns a copy of the variables set for devices, which Map
-// contains too.
-func (e *Env) DeviceEnv() map[string]string { return maps.Clone(e.devices) }
 
 // All returns the variables together with what ${node.*}, ${attr.*} and
 // ${meta.*} refer to: what the template function env sees. It measures every
