@@ -89,7 +89,8 @@ func TestTheUnderlineIsUnderTheRange(t *testing.T) {
 			"a = 1\r\nbb = «22»\r\n", 80,
 			"  2 | bb = 22\n    |      ^^\n",
 		},
-		"an empty range": {"a =«» 1", 80, "  1 | a = 1\n    |    ^\n"},
+		"an empty range":      {"a =«» 1", 80, "  1 | a = 1\n    |    ^\n"},
+		"the end of the file": {"a =«»", 80, "  1 | a =\n    |    ^\n"},
 		"tabs": {
 			"\ta\t= «\"x\ty\"»", 80,
 			"  1 |     a   = \"x    y\"\n    |           ^^^^^^^^\n",

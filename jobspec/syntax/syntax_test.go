@@ -131,6 +131,8 @@ func TestLimitsLeaveRoomForRealFiles(t *testing.T) {
 		"references":     "a = \"" + strings.Repeat("${x}-", 20_000) + "\"\n",
 		"a large number": "a = " + strings.Repeat("9", 300) + "\n",
 		"digits in text": "a = \"" + strings.Repeat("9", 10_000) + "\"\n",
+		"stars":          "# " + strings.Repeat("*", 20_000) + "\n",
+		"products":       "a = [" + strings.Repeat("b * c / d,\n", 10_000) + "]\n",
 		"JSON":           `{"a": ` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `, "b": "` + strings.Repeat("[9", 1000) + `"}`,
 	} {
 		if _, diags := syntax.Parse([]byte(text), "t"); diags.HasErrors() {
