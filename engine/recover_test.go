@@ -364,8 +364,8 @@ func TestATaskThatIsLost(t *testing.T) {
 		stop bool
 		want []string
 	}{
-		"is started anew": {false, []string{
-			"t: Failed Restoring Task: failed to restore task; it is started anew: task not found for given id",
+		"starts again": {false, []string{
+			"t: Failed Restoring Task: failed to restore task; it starts again: task not found for given id",
 			"pending: No tasks have started", "t: Started: Task started by client", "running: Tasks are running",
 		}},
 		"while it was stopped": {true, []string{"t: Killed: Task successfully killed", "complete: All tasks have completed"}},

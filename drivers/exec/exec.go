@@ -1,5 +1,5 @@
 // Package exec is Nomad's exec driver without its isolation: a task sees this
-// machine's files and processes, and runs as whoever runs taskrun unless it
+// machine's files and processes, and runs as the user who runs taskrun unless it
 // has a user of its own, where Nomad takes nobody. See package bare, and
 // https://developer.hashicorp.com/nomad/docs/drivers/exec for the options.
 package exec

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Journal keeps, outside the memory of this program, what was started: for
-// whoever cleans up when this program is killed. Its methods return at once.
+// Journal records, outside the memory of this program, which processes were
+// started, for the cleanup when this program is killed. Its methods return at
+// once.
 type Journal interface {
 	// Intend is called before a process is forked, with its tag (see tagOf),
 	// when this program bears its mark.
@@ -30,10 +31,10 @@ func (noEntry) Started(ID) {}
 
 func (noEntry) Remove() {}
 
-// Keeper is the process above this one that has, as children, what an earlier
-// instance of this program started and was outlived by. It keeps how they end
-// until it is told to reap them. Its methods return at once, and wait for
-// nothing of this package.
+// Keeper is the parent of this program. Its children include the processes that
+// an earlier instance of this program started and that outlived it. It keeps
+// their exit status until Reap is called. Its methods return at once, and wait
+// for nothing in this package.
 type Keeper interface {
 	// PID is the keeper's own number.
 	PID() int

@@ -119,7 +119,7 @@ func (r *reaping) isOrphan(pid int) bool {
 // is 0.
 //
 // What the system says of this program's own peak includes what it shared in
-// turn before it was executed, with whoever started it, which may be large. That
+// turn before it was executed, with its parent, which may be large. That
 // of its memory alone takes longer to learn.
 func (p *Process) surePeak(peak int64, ownMemoryPeak func() int64) int64 {
 	if p.shadow == noShadow {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ID names one process for all time until the machine starts anew: numbers are
-// used again.
+// ID identifies a process until the machine reboots. The number alone does not:
+// numbers are used again.
 type ID struct {
 	PID int `json:"pid"`
 	// Start is when it started, in the system's own unit: on Linux clock ticks

@@ -154,8 +154,8 @@ func hasOwnProgram(pid int) bool {
 	return err == nil && own == theirs
 }
 
-// strayTree returns an orphan and its descendants, whose end this process or its
-// keeper will hear of.
+// strayTree returns an orphan and its descendants. This process or its keeper
+// will be notified when they end.
 func strayTree(pid int) []proc { return treeOf(pid) }
 
 // treeOf returns a process and its descendants, parents first, or nothing when

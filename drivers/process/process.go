@@ -18,8 +18,9 @@ import (
 	"syscall"
 )
 
-// Release says that it is known how the process ended, to whoever has to know
-// it after the death of this program. It is for processes that are Kept.
+// Release says that the exit status of the process has been recorded, so that a
+// later instance of this program need not ask for it. It is for processes that
+// are Kept.
 func (p *Process) Release() {
 	reaper.mu.Lock()
 	bury := p.kept && p.finished && reaper.keeper != nil

@@ -43,7 +43,7 @@ func (r *reaping) register(p *Process, err error) {
 	if !again && err == nil {
 		again = p.keeper != nil || maybeExited(p.id.PID) // its SIGCHLD may have come before it was known
 	}
-	if again || p.run.helpers { // for whom Shutdown waits
+	if again || p.run.helpers { // Shutdown waits for helpers
 		r.look()
 	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Remains are the processes of a run whose program has died, by what is known
-// of them. Whoever looks for them is spared, with its session and ancestors,
-// and with it all that shows no sign of the run.
+// of them. The program that looks for them is spared, with its session and
+// ancestors, and so is every process that shows no sign of the run.
 type Remains struct {
 	Mark    uint64          // of the run, 0 for none; see Mark
 	Allocs  map[string]bool // IDs of its allocations
@@ -56,7 +56,7 @@ func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 		found := 0
 		for _, p := range r.prey() {
 			if p.ended {
-				continue // the system, or whoever is its parent, reaps it
+				continue // its parent reaps it
 			}
 			if done[p.ID] {
 				found++ // it is dying

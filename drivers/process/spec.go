@@ -25,7 +25,7 @@ type Spec struct {
 	// session. Without it the session has none.
 	Terminal bool
 
-	// Credential is whom it runs as, nil for the same user as this program.
+	// Credential is the user it runs as, nil for that of this program.
 	Credential *syscall.Credential
 
 	// OnExit is called when the process has ended, before its number is free

@@ -78,7 +78,7 @@ func (p *Process) hasEnded() bool {
 //   - parentage: on Linux this program adopts every orphan among its
 //     descendants (PR_SET_CHILD_SUBREAPER), so that none gets out of its tree
 //     while it lives;
-//   - the session, which each process of the run starts anew;
+//   - the session: each process of the run starts one of its own;
 //   - NOMAD_ALLOC_ID and NOMAD_TASK_NAME in the environment, both together;
 //   - a mark that no process without CAP_SYS_RESOURCE can take off (Linux; see
 //     mark).
@@ -149,10 +149,10 @@ func (r *reaping) look() {
 	}
 }
 
-// SetKeeper tells of the keeper of this program, before anything is adopted.
-// The keeper calls news whenever children of it have ended: how many that are
-// none of those recorded were reaped. It waits for nothing, so that a keeper
-// can be heard while it is told to Reap.
+// SetKeeper sets the keeper of this program. Call it before anything is adopted.
+// The keeper calls news whenever children of it have ended, with the number of
+// unrecorded ones that it has reaped. News waits for nothing, so that the keeper
+// can call it during Reap.
 func SetKeeper(k Keeper) (news func(reaped int)) {
 	reaper.mu.Lock()
 	defer reaper.mu.Unlock()

@@ -69,7 +69,7 @@ func (t *task) command(argv []string) (spec process.Spec, code int, err error) {
 	return spec, code, err
 }
 
-// complain tells whoever started a command why it does not run.
+// complain writes why a command does not run to its stderr, or its terminal.
 func complain(opts *drivers.ExecOptions, why error) error {
 	to, end := opts.Stderr, "\n"
 	if opts.Tty {

@@ -16,8 +16,8 @@ type Config struct {
 	// what the user runs.
 	Disabled bool
 
-	// DeniedHostUIDs and DeniedHostGIDs are whom no task may run as: its user,
-	// and any group of that user.
+	// DeniedHostUIDs and DeniedHostGIDs are the users that no task may run as,
+	// and the groups that no user of a task may be in.
 	DeniedHostUIDs, DeniedHostGIDs IDRanges
 
 	// DeniedEnvvars are glob patterns (* only) of environment variables that
@@ -30,14 +30,14 @@ var configSchema = schema.Join(
 	DeniedHostIDs,
 	schema.Optional(schema.Texts, "denied_envvars"))
 
-// DeniedHostIDs are the options of the driver about whom no task may run as.
+// DeniedHostIDs are the options that keep tasks from running as some users.
 var DeniedHostIDs = schema.Optional(cty.String, "denied_host_uids", "denied_host_gids")
 
 // errDisabled is Nomad's text.
 var errDisabled = errors.New("raw_exec is disabled")
 
-// permit says why no task may run as an account, or, if it is nil, as this
-// program's own user.
+// permit returns an error if no task may run as an account, or, if that is nil,
+// as this program's own user.
 func (c *Config) permit(as *account) error {
 	if len(c.DeniedHostUIDs) == 0 && len(c.DeniedHostGIDs) == 0 {
 		return nil

@@ -88,7 +88,7 @@ func (d *Driver) recover(handle *drivers.TaskHandle) (*task, error) {
 	}
 	if len(s.Cgroups) > 0 {
 		if t.group, err = cgroup.Find(s.Cgroups); err != nil {
-			t.group = nil // it is gone when the task has ended, and the machine was started anew
+			t.group = nil // it is gone after the end of the task, and after a reboot
 		}
 	}
 	t.startedAt = s.StartedAt

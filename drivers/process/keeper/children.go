@@ -27,7 +27,7 @@ type parent struct {
 	instance int
 	engine   process.ID // the program that runs the jobs; zero when there is none
 	line     *line
-	heard    chan message // nil while there is none
+	messages chan message // from the program; nil while there is none
 	began    time.Time
 	deaths   int
 	stood    bool

@@ -144,7 +144,7 @@ func (p *program1) kill(t *testing.T) {
 // keeper returns the number of its keeper, another one than before.
 func (p *program1) keeper(t *testing.T, before int) (pid int) {
 	t.Helper()
-	await(t, "there is no keeper", func() bool {
+	waitFor(t, "there is no keeper", func() bool {
 		pid = keeperOf(p.cmd.Process.Pid)
 		return pid > 0 && pid != before
 	})
@@ -164,7 +164,7 @@ func keeperOf(program int) int {
 	return 0
 }
 
-func await(t *testing.T, otherwise string, holds func() bool) {
+func waitFor(t *testing.T, otherwise string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); <-time.After(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -230,7 +230,7 @@ func TestProgramIsKilled(t *testing.T) {
 	p.must(t, "started")
 	p.keeper(t, 0)
 	p.kill(t)
-	await(t, "the record is there", noRecords(dir))
+	waitFor(t, "the record is there", noRecords(dir))
 	for _, path := range left {
 		if !gone(path)() {
 			t.Errorf("%s is there", path)
@@ -246,7 +246,7 @@ func TestKeeperOfWhatLasts(t *testing.T) {
 	p.keeper(t, 0)
 	p.kill(t)
 	for _, path := range left {
-		await(t, path+" is there", gone(path))
+		waitFor(t, path+" is there", gone(path))
 	}
 }
 
@@ -269,7 +269,7 @@ func TestProgramEnds(t *testing.T) {
 			t.Error("the keeper lives")
 		}
 		p.kill(t)
-		await(t, "the record is there", noRecords(dir))
+		waitFor(t, "the record is there", noRecords(dir))
 		for _, path := range left {
 			if gone(path)() == clean {
 				t.Errorf("closed clean %t: %s is gone: %t", clean, path, !clean)
@@ -292,7 +292,7 @@ func TestKeeperIsKilled(t *testing.T) {
 	}
 	p.keeper(t, keeper)
 	p.kill(t)
-	await(t, "the record is there", noRecords(dir))
+	waitFor(t, "the record is there", noRecords(dir))
 
 	p = inForeground(t, private(t))
 	p.say(t, "start exec sleep 1000")
@@ -337,7 +337,7 @@ func TestBothAreKilled(t *testing.T) {
 	}
 	_ = p.cmd.Wait()
 	var dead []*Dead
-	await(t, "there is no dead run", func() bool { // when the keeper is gone
+	waitFor(t, "there is no dead run", func() bool { // when the keeper is gone
 		var err error
 		if dead, err = FindDead(dir); err != nil {
 			t.Fatal(err)

@@ -71,13 +71,14 @@ func join() {
 	joined = l
 }
 
-// hear hears what there is, and goes on to listen. lost is called when the
+// greet reads the keeper's messages up to its welcome, and follows the later ones
+// in a goroutine. lost is called when the
 // keeper has died.
-func (l *link) hear(lost func()) error {
+func (l *link) greet(lost func()) error {
 	for l.welcome.Instance == 0 {
 		m, err := l.line.receive()
 		if err != nil {
-			return fmt.Errorf("cannot hear from the keeper of the run: %w", err)
+			return fmt.Errorf("cannot read from the keeper of the run: %w", err)
 		}
 		l.take(m)
 	}
@@ -115,11 +116,11 @@ func (l *link) take(m message) {
 	}
 }
 
-// errLost is why nobody knows how a process ended.
+// errLost is why the exit status of a process is unknown.
 var errLost = errors.New("the keeper of the run was killed")
 
-// lose takes in that the keeper has died: its children have another parent now,
-// who does not tell how they end.
+// lose records that the keeper has died: its children have another parent now,
+// which does not report how they end.
 func (l *link) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

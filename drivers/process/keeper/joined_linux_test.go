@@ -143,7 +143,7 @@ func TestKeeperThatDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, said := notices(l)
-	const want = "cannot hear from the keeper of the run"
+	const want = "cannot read from the keeper of the run"
 	if resumed, err := w.Resumed(); resumed || err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("resumed %t, %v", resumed, err)
 	}

@@ -10,10 +10,9 @@
 // ends by itself cleans up by itself, and kills its keeper. A keeper that dies
 // first is replaced.
 //
-// What there is to clean up stands in the record of the run, a file in the
-// user's directory of sockets; see record. When keeper and program were killed
-// both, the next command of the user finds the record, and does the same; see
-// FindDead.
+// The record of the run, a file in the user's directory of sockets, lists what
+// there is to clean up; see record. When both keeper and program were killed, the
+// next command of the user finds the record and does the same; see FindDead.
 //
 // The processes of a run are found by its mark (see process.Mark), by the
 // sessions of what was started, by NOMAD_ALLOC_ID in their environment, and as
@@ -38,9 +37,9 @@ import (
 // memoryLimit is when the keeper of a detached run begins to collect garbage.
 const memoryLimit = 4 << 20
 
-// Main is what a program does before anything else: it does the work of a
-// keeper when it was executed as one, and reports whether that was so. A program
-// that runs under a keeper hears of it here.
+// Main does the work of a keeper if the program was executed as one, and reports
+// whether it was. Call it before anything else: a program that runs under a
+// keeper takes over its connection to it here.
 func Main(clean Cleaner) bool {
 	switch os.Getenv(roleVar) {
 	case watchRole:

@@ -36,7 +36,7 @@ func keepDetached(clean Cleaner) {
 	if err := p.run(news); err != nil {
 		fmt.Fprintf(p.log, "taskrun: %v\n", err)
 		if p.report != nil {
-			_, _ = p.report.WriteString(err.Error()) // whoever detached has gone
+			_, _ = p.report.WriteString(err.Error()) // the program that detached has gone
 		}
 	}
 }
@@ -55,11 +55,11 @@ func (p *parent) run(news <-chan os.Signal) (err error) {
 	var restart <-chan time.Time
 	for {
 		select {
-		case m, ok := <-p.heard:
+		case m, ok := <-p.messages:
 			if ok {
 				p.take(m)
 			} else {
-				p.heard = nil
+				p.messages = nil
 			}
 		case <-news:
 		case <-restart:
@@ -81,11 +81,11 @@ func (p *parent) run(news <-chan os.Signal) (err error) {
 // mourn decides what comes of the run when its program has ended: after a pause
 // it is started again, or all is over.
 func (p *parent) mourn() (pause time.Duration, err error) {
-	if p.heard != nil {
-		for m := range p.heard { // what it said before
+	if p.messages != nil {
+		for m := range p.messages { // what it said before
 			p.take(m)
 		}
-		p.heard = nil
+		p.messages = nil
 	}
 	if p.line != nil {
 		_ = p.line.close()
@@ -194,8 +194,8 @@ func (p *parent) start() error {
 	if p.line, err = newLine(ours); err != nil {
 		return err
 	}
-	p.heard = make(chan message, 1)
-	go listen(p.line, p.heard)
+	p.messages = make(chan message, 1)
+	go listen(p.line, p.messages)
 	p.greet()
 	return nil
 }
@@ -224,13 +224,13 @@ func (p *parent) greet() {
 	p.tell(message{Welcome: &welcome{Instance: p.instance, Record: p.record.path}})
 }
 
-func listen(l *line, heard chan<- message) {
-	defer close(heard)
+func listen(l *line, messages chan<- message) {
+	defer close(messages)
 	for {
 		m, err := l.receive()
 		if err != nil {
 			return
 		}
-		heard <- m
+		messages <- m
 	}
 }

@@ -56,18 +56,18 @@ func TestEndOfTheProgram(t *testing.T) {
 		p, log := newParent(t)
 		ours, _ := lines(t)
 		p.line, p.stood = ours, c.stood
-		p.heard = make(chan message, 1)
+		p.messages = make(chan message, 1)
 		if c.over != nil {
-			p.heard <- message{Over: c.over} // what it said last
+			p.messages <- message{Over: c.over} // what it said last
 		}
-		close(p.heard)
+		close(p.messages)
 		if pause, err := p.mourn(); pause != 0 || err != nil || log.Len() > 0 {
 			t.Errorf("%s: %v, %v, %s", name, pause, err, log)
 		}
 		if p.hasRecord() == c.cleaned {
 			t.Errorf("%s: the record is there: %t", name, p.hasRecord())
 		}
-		if p.heard != nil || p.line != nil || ours.send(message{Stood: true}) == nil {
+		if p.messages != nil || p.line != nil || ours.send(message{Stood: true}) == nil {
 			t.Errorf("%s: the connection is open", name)
 		}
 	}

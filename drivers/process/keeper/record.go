@@ -80,7 +80,7 @@ func programLine(id process.ID) string {
 }
 
 // openRecord takes a record over from an earlier program of the run, and
-// returns what it says. The file is locked already, by whoever opened it.
+// returns its contents. The program that opened the file has locked it.
 func openRecord(file *os.File, path string) (*record, contents, error) {
 	r := &record{file: file, path: path, free: map[int][]int64{}}
 	c, err := parse(file)

@@ -58,10 +58,10 @@ func deathsInARow(before int, lived, quick time.Duration) int {
 	return before + 1
 }
 
-// closeInherited closes what the program has, beyond the last of its own
-// descriptors, from whoever started it all: a pipe whose end somebody waits
-// for, perhaps. What was opened since execve(2)
-// is closed by the next one, and tells itself apart by that.
+// closeInherited closes the descriptors after the program's own last one that it
+// inherited from its ancestors: another program may wait for the end of such a
+// pipe. Files that were opened since execve(2) differ by their close-on-exec
+// flag, and stay open.
 func closeInherited(last int) {
 	entries, _ := os.ReadDir("/dev/fd") // where there is none they stay open
 	for _, e := range entries {

@@ -49,7 +49,7 @@ func New() *Watch {
 // Begin makes the record, beside what comes next, in dir, a directory for the
 // user alone; "" is for a run of which nothing will be found when both programs
 // were killed. From now on every process that is started is watched. What goes
-// wrong with the record or the keeper is told as a notice: the run goes on
+// wrong with the record or the keeper becomes a notice: the run goes on
 // without. In a detached run the keeper has made the record, wherever that is.
 func (w *Watch) Begin(dir string, notice func(string)) {
 	w.mu.Lock()
@@ -63,7 +63,7 @@ func (w *Watch) Begin(dir string, notice func(string)) {
 	w.keeping.Go(func() { w.open(func() (*record, error) { return createRecord(dir) }) })
 }
 
-// say tells a notice, if anybody wants to hear any.
+// say reports a notice.
 func (w *Watch) say(text string) {
 	w.mu.Lock()
 	notice := w.notice
@@ -119,7 +119,7 @@ func (w *Watch) Socket(path string) {
 func (w *Watch) Lasting(driver, ref string) {
 	w.write(func(r *record) { r.put(fmt.Sprintf("lasting %q %q", driver, ref), 0) })
 	if w.link == nil {
-		w.guard()
+		w.ensureKeeper()
 	}
 }
 
@@ -169,11 +169,12 @@ func (e *entry) Started(id process.ID) {
 		c := r.put(processLine(id, e.tag), 0)
 		e.cell = &c
 	})
-	e.watch.guard()
+	e.watch.ensureKeeper()
 }
 
-// guard starts to keep a keeper, once; false when the watch is closed.
-func (w *Watch) guard() bool {
+// ensureKeeper starts, once, to keep a keeper running. It returns false when the
+// watch is closed.
+func (w *Watch) ensureKeeper() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -304,11 +305,11 @@ func (w *Watch) inherit() (*record, error) {
 	return r, nil
 }
 
-// greet hears of the keeper what there is, once.
+// greet reads, once, what the keeper has.
 func (w *Watch) greet() error {
 	w.greeting.Do(func() {
-		w.greeted = w.link.hear(func() {
-			if w.guard() {
+		w.greeted = w.link.greet(func() {
+			if w.ensureKeeper() {
 				w.say("the keeper of the run was killed: from now on the run ends when this program does")
 			}
 		})

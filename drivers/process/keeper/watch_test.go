@@ -105,7 +105,7 @@ func TestRecordThatCannotBe(t *testing.T) {
 	if p, err := w.start(); p != nil || err != nil {
 		t.Errorf("after the end: %v, %v", p, err)
 	}
-	if w.guard() {
+	if w.ensureKeeper() {
 		t.Error("a watch that is closed starts a keeper")
 	}
 	(&Watch{}).say("nobody listens")

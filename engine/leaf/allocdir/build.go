@@ -92,7 +92,7 @@ func (d *Dir) BuildTask(task string, owner *Owner) error {
 }
 
 // Isolate prepares the directories of a task that sees them alone, mounted into
-// a file system of its own, as a user whom only that file system knows: its
+// a file system of its own, as a user that only that file system knows: its
 // secrets are open to all, and the way to them on this machine is closed.
 func (d *Dir) Isolate(task string) error {
 	dir, err := d.Task(task)

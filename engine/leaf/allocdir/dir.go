@@ -21,7 +21,7 @@ type Dir struct {
 	mu      sync.Mutex
 	closed  bool
 	open    map[string]*os.Root // by path in the allocation; "" is the allocation itself
-	gateUID int                 // to whom the allocation itself belongs; known once it is open
+	gateUID int                 // owner of the directory itself; known once it is open
 	guarded bool                // see modes.go; known once alloc is open
 }
 

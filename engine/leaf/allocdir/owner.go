@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// Owner is to whom a task's directories are given.
+// Owner is the user and group that own a task's directories.
 type Owner struct{ UID, GID int }
 
 // OwnerOf returns the owner of the directories of a task that runs as a user,
-// given by login name or uid. It is nil when they stay with whom taskrun runs as:
+// given by login name or uid. It is nil when they stay with the user of taskrun:
 // without a user, and where taskrun is not root and could not give them away.
 func OwnerOf(name string) (*Owner, error) {
 	if name == "" || os.Geteuid() != 0 {

@@ -59,7 +59,7 @@ type Run struct {
 	Dir    string // <data>/jobs/<job>/runs/<run ID>
 	jobDir string
 
-	mu   sync.Mutex // guards lock, which anybody may ask for
+	mu   sync.Mutex // guards lock
 	lock *os.File
 }
 
@@ -98,7 +98,7 @@ func OpenRun(dataDir, jobID, runID string) (*Run, error) {
 }
 
 // ReopenRun opens the directory of a run that was interrupted. The lock, unless
-// it is nil, was inherited from whoever held the lock of the job's name
+// it is nil, was inherited from the process that held the lock of the job's name
 // meanwhile (see ShareLock), and belongs to the Run from now on.
 func ReopenRun(dir string, lock *os.File) (*Run, error) {
 	dir, err := filepath.Abs(dir)
@@ -128,8 +128,8 @@ func ReopenRun(dir string, lock *os.File) (*Run, error) {
 }
 
 // ShareLock returns another descriptor of the lock of the job's name: the name
-// is locked until the run is closed and this one is as well, by whoever has
-// inherited it.
+// is locked until both the run and this descriptor, in the process that inherits
+// it, are closed.
 func (r *Run) ShareLock() (*os.File, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 )
 
 // Pieces publishes output that is in memory to the one subscriber of a bus that
-// wants output, so much at a time: whoever shows slowly holds back who reads.
+// wants output, so much at a time: a slow subscriber holds back the publisher.
 type Pieces struct{ places chan struct{} }
 
 // NewPieces returns what lets so many pieces wait to be shown.

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Progress is how far a download of a task is. It is told several times a
-// second, to those who also get output, and kept by nobody.
+// Progress is how far a download of a task is. It is published several times a
+// second, to subscribers that also get output, and is not stored.
 type Progress struct {
-	What        string // is downloaded; what is told of the same again replaces it
+	What        string // is downloaded; a later Progress of the same replaces this one
 	Done, Total int64  // bytes; Total is 0 or less while it is not known
 	Detail      string // such as "2 of 5 layers"; may be empty
 	Over        bool   // it has ended, one way or the other
@@ -43,19 +43,19 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, units[unit])
 }
 
-// liveEvery is how often those who watch a download hear of it.
+// liveEvery is the interval between the Progress events of a download.
 const liveEvery = 250 * time.Millisecond
 
-// A download that takes longer than firstWord is spoken of, then again and
-// again after twice the time, but not more rarely than every lastWord.
+// A download that takes longer than firstWord is reported in words, then again
+// after twice the time each time, but at least every lastWord.
 const (
 	firstWord = 5 * time.Second
 	lastWord  = time.Minute
 )
 
-// TellProgress returns when done is closed. Until then it calls live for those
-// who watch, which is to publish a Progress, and now and then word for those
-// who will read what was said.
+// TellProgress returns when done is closed. Until then it calls live, which
+// publishes a Progress, at short intervals, and word, which reports in words, at
+// growing ones.
 func TellProgress(done <-chan struct{}, live, word func()) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()

@@ -135,9 +135,9 @@ func Killed(err error) *api.TaskEvent {
 }
 
 // FailedRestoring tells that the task was lost while no engine ran. Nomad would
-// wait for its servers then; here it is started anew at once.
+// wait for its servers then; here it starts again at once.
 func FailedRestoring(err error) *api.TaskEvent {
-	return preset(TaskFailedRestoring, "failed to restore task; it is started anew: "+err.Error())
+	return preset(TaskFailedRestoring, "failed to restore task; it starts again: "+err.Error())
 }
 
 // SiblingFailed tells that another task of the group has failed.

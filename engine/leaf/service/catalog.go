@@ -1,6 +1,6 @@
 // Package service is the local catalog of services: what tasks offer, where,
-// and what their checks say. It stands in for Nomad's service discovery and
-// for Consul alike: to the catalog a provider is only a word in the job file.
+// and what their checks say. It takes the place of Nomad's service discovery and
+// of Consul: to the catalog a provider is only a name in the job file.
 package service
 
 import (
@@ -63,7 +63,7 @@ func (c *Catalog) Changed() <-chan struct{} {
 	return c.changed
 }
 
-// Wake has whoever follows the catalog look again: services beside it have
+// Wake has followers of the catalog look again: services beside it have
 // changed.
 func (c *Catalog) Wake() {
 	c.mu.Lock()

@@ -115,8 +115,8 @@ func isFIFO(st *unix.Stat_t) bool {
 	return st.Mode&unix.S_IFMT == unix.S_IFIFO && int(st.Uid) == os.Geteuid()
 }
 
-// checkFIFO guards against a FIFO that was replaced: nobody would read what a
-// task writes there, or somebody else would.
+// checkFIFO refuses a FIFO that was replaced: the output of a task would be lost
+// there, or read by another program.
 func (s *stream) checkFIFO(fd int) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {

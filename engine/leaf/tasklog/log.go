@@ -4,7 +4,7 @@
 // A process writes to two FIFOs that the engine reads: there is no helper
 // process, and no reader of the output ever stops a task. What was read is
 // appended to a file and then announced as a piece of that file, so that
-// whoever follows the output reads it from there.
+// followers of the output read it from there.
 package tasklog
 
 import (

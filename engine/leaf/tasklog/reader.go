@@ -15,7 +15,7 @@ import (
 
 // Reader reads a stream's files one after the other, as one. At the end of
 // what there is Read returns io.EOF, and again bytes when more was written:
-// whoever follows a task reads on with every piece that is announced.
+// a follower reads on with every piece that is announced.
 //
 // It holds the file that it reads, and those that Hold has opened. What is
 // rotated away before it is held is passed over, and Skipped counts it.
@@ -139,8 +139,8 @@ func (r *Reader) list() (gone removed, files []listedFile, err error) {
 func (r *Reader) Skipped() int64 { return r.skipped }
 
 // Hold opens the files that were not reached yet, for as long as they are less
-// than 1 GiB. Whoever may be slow has it called with every piece that is
-// announced; it may be called beside Read. Errors are those of a later Read.
+// than 1 GiB. A reader that may be slow calls it with every piece that is
+// announced; it may run at the same time as Read. Errors are those of a later Read.
 func (r *Reader) Hold() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,9 +14,9 @@ func of(path, value string) *api.Variable {
 	return &api.Variable{Namespace: "default", Path: path, Items: api.VariableItems{"v": value}}
 }
 
-// TestAFileLendsWhatItHasChanged: what somebody has put stays until the file
+// TestAFileSetsWhatItHasChanged: what somebody has put stays until the file
 // says something new of it.
-func TestAFileLendsWhatItHasChanged(t *testing.T) {
+func TestAFileSetsWhatItHasChanged(t *testing.T) {
 	t.Parallel()
 	var s variable.Store
 	told := 0

@@ -21,7 +21,7 @@ const (
 	nomadAudience = "nomadproject.io"
 )
 
-// Claims is what a token says: whose it is, for whom, and how long.
+// Claims are those of a token: its owner, its audience, and its validity.
 type Claims struct {
 	Subject    string           `json:"sub"`
 	Audience   jwt.Audience     `json:"aud,omitempty"`

@@ -11,9 +11,8 @@ func init() {
 	}
 }
 
-// wait ignores signals, closes what the program inherited from whoever started
-// it all, and returns when nobody can write to the pipe any more. What it leaves
-// out is done again by the keeper. Descriptors that the program opened itself
+// wait ignores signals, closes all other inherited descriptors, and returns when
+// the pipe has no writer any more. The keeper does again what wait leaves out. Descriptors that the program opened itself
 // were closed by execve(2).
 func wait() {
 	for _, sig := range []syscall.Signal{
