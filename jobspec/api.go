@@ -67,7 +67,7 @@ func (p *parser) explainJSON(err error, offset int) *hcl.Diagnostic {
 	var bad *json.SyntaxError
 	if errors.As(err, &bad) {
 		at := offset + int(bad.Offset) - 1
-		return diagnostic.Error(p.offsets(at, at+1), "this is no valid JSON", bad.Error(), "")
+		return diagnostic.Error(p.offsets(at, at+1), "invalid JSON", bad.Error(), "")
 	}
 	var mistyped *json.UnmarshalTypeError
 	if errors.As(err, &mistyped) {
@@ -79,7 +79,7 @@ func (p *parser) explainJSON(err error, offset int) *hcl.Diagnostic {
 		return diagnostic.Error(p.scalarBefore(offset+int(mistyped.Offset)), fmt.Sprintf("%q cannot be a JSON %s", name, mistyped.Value),
 			fmt.Sprintf("it is a %s", mistyped.Type), remedy)
 	}
-	return diagnostic.Error(p.offsets(len(p.src.Text), len(p.src.Text)), "this is no valid JSON", "it ends too early", "")
+	return diagnostic.Error(p.offsets(len(p.src.Text), len(p.src.Text)), "invalid JSON", "it ends too early", "")
 }
 
 // scalarBefore returns the range of the JSON string or number that ends at an

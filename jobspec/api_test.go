@@ -69,7 +69,7 @@ func TestAPIJSON(t *testing.T) {
 			name: "null in a map of blocks", text: `{"Job":{"ID":"x","TaskGroups":[{"Volumes":{"v":null}}]}}`,
 			want: "this block is null", at: "null",
 		},
-		{name: "cut off", text: `{"Job":{"ID":"x"`, want: "this is no valid JSON"},
+		{name: "cut off", text: `{"Job":{"ID":"x"`, want: "invalid JSON"},
 		{
 			name: "with values", text: `{"Job":{"ID":"x"}}`, opts: jobspec.Options{Vars: []string{"a=1"}},
 			want: "has no variables",

@@ -58,7 +58,7 @@ func (p *parser) setVariables(files []varFile) hcl.Diagnostics {
 	return diags
 }
 
-// unset tells of a variable without a value.
+// unset describes a variable without a value.
 func (v *variable) unset() Unset {
 	u := Unset{Name: v.name, Type: "any", At: RangeOf(v.declared)}
 	if v.typ != cty.NilType {
@@ -116,7 +116,7 @@ func (p *parser) setFromArguments() hcl.Diagnostics {
 	return diags
 }
 
-// undeclared is how bad it is to set a variable that is not declared.
+// undeclared returns the severity of a value for a variable that is not declared.
 func (p *parser) undeclared() hcl.DiagnosticSeverity {
 	if p.opts.IgnoreUndeclared {
 		return hcl.DiagWarning
@@ -124,7 +124,7 @@ func (p *parser) undeclared() hcl.DiagnosticSeverity {
 	return hcl.DiagError
 }
 
-// declare says how to declare a variable, or which one was meant.
+// declare returns the remedy for a variable that is not declared.
 func (p *parser) declare(name string) string {
 	return cmp.Or(diagnostic.DidYouMean(name, p.variables.names()), fmt.Sprintf(`declare it: variable "%s" {}`, name))
 }

@@ -24,7 +24,7 @@ type concealment struct {
 }
 
 // minSecret is how long a value is, in bytes, that is hidden wherever it is. A
-// shorter one is hidden where it is at fault: "1" is part of many words.
+// shorter one is hidden only where the value itself is wrong: "1" is part of many words.
 const minSecret = 4
 
 const (

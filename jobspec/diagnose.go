@@ -15,7 +15,7 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// maxDiagnostics is how many diagnostics are worth showing.
+// maxDiagnostics limits the diagnostics of one file.
 const maxDiagnostics = 1000
 
 // DiagnosticsOf turns the HCL diagnostics of a file that goes with a job file
@@ -58,7 +58,7 @@ func offsetOf(diag *hcl.Diagnostic) int {
 	return diag.Subject.Start.Byte
 }
 
-// theRest stands for the diagnostics that nobody would read.
+// theRest summarizes the diagnostics beyond the limit.
 func theRest(diags hcl.Diagnostics) Diagnostic {
 	p := Diagnostic{Severity: Warning, Summary: fmt.Sprintf("there are %d more diagnostics", len(diags))}
 	if diags.HasErrors() {
@@ -153,7 +153,7 @@ func explainReference(diag *hcl.Diagnostic, out *Diagnostic) {
 	}
 	for _, traversal := range diag.Expression.Variables() {
 		if text, ok := evaluate.DeferredText(traversal); ok {
-			out.Detail = fmt.Sprintf("%s is known only when the task runs; until then it is a text", text)
+			out.Detail = fmt.Sprintf("%s is known only when the task runs; until then it is a string", text)
 			return
 		}
 	}

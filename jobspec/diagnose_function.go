@@ -11,7 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// explainCall says which call failed, and underlines all of it.
+// explainCall names the call that failed and marks all of it.
 func (p *parser) explainCall(diag *hcl.Diagnostic, out *Diagnostic) {
 	call, ok := diag.Extra.(hclsyntax.FunctionCallDiagExtra)
 	if !ok || call.FunctionCallError() == nil {
@@ -30,8 +30,8 @@ func (p *parser) explainCall(diag *hcl.Diagnostic, out *Diagnostic) {
 	}
 }
 
-// fileBeside says so when a file that is not there lies beside the job file:
-// the paths of file functions are relative to the current directory.
+// fileBeside returns a remedy if a missing file exists beside the job file: the
+// paths of file functions are relative to the current directory.
 func (p *parser) fileBeside(expr *hclsyntax.FunctionCallExpr, ctx *hcl.EvalContext) string {
 	if len(expr.Args) == 0 {
 		return ""
@@ -47,8 +47,8 @@ func (p *parser) fileBeside(expr *hclsyntax.FunctionCallExpr, ctx *hcl.EvalConte
 	return "the path is relative to the current directory; run taskrun beside the job file: cd " + dir
 }
 
-// explainUnknownFunction tells what to call in place of a function that other
-// users of HCL have.
+// explainUnknownFunction suggests what to call in place of a function that
+// exists in Terraform or elsewhere.
 func explainUnknownFunction(diag *hcl.Diagnostic, out *Diagnostic) {
 	unknown, ok := diag.Extra.(hclsyntax.FunctionCallUnknownDiagExtra)
 	if !ok {

@@ -49,14 +49,14 @@ func (r Range) String() string {
 	return fmt.Sprintf("%s:%d,%d", r.File, r.Start.Line, r.Start.Column)
 }
 
-// A Diagnostic is one fault found in a job file. Code that finds a fault in the
-// decoded job knows only its Path; File.Place adds the Range afterwards.
+// A Diagnostic is an error, a warning or a hint about a job file. Rules about the
+// decoded job know only its Path; File.Place adds the Range.
 type Diagnostic struct {
 	Severity Severity
 	Summary  string // what is wrong, lower case, without a full stop
 	Detail   string // why, with the values at hand; may be empty
 	Remedy   string // what to do about it; may be empty
-	Path     Path   // where in the job; empty when the fault is in the text itself
+	Path     Path   // where in the job; empty when the text itself is wrong
 	OfName   bool   // the name at Path should not be there, whatever its value
 	Word     string // what is wrong in the value at Path; empty if all of it is
 	Range    Range  // where in the source
@@ -75,7 +75,7 @@ func (p Diagnostic) Error() string {
 	return b.String()
 }
 
-// Diagnostics is every fault found, in the order of the source.
+// Diagnostics are those of one or more job files.
 type Diagnostics []Diagnostic
 
 // HasErrors reports whether any diagnostic is an Error.

@@ -69,7 +69,7 @@ type groupForm struct {
 	Secrets []*groupSecret    `hcl:"secret,block"`
 }
 
-// groupVault and groupSecret are the blocks whose faults Nomad does not report.
+// groupVault and groupSecret are the blocks whose errors Nomad ignores.
 type (
 	groupVault struct {
 		api.Vault
@@ -85,10 +85,10 @@ func (f *groupVault) Finish(b decode.Block) hcl.Diagnostics {
 	return nil
 }
 
-// Tolerate makes faults warnings.
+// Tolerate turns errors into warnings.
 func (*groupVault) Tolerate() {}
 
-// Tolerate makes faults warnings.
+// Tolerate turns errors into warnings.
 func (*groupSecret) Tolerate() {}
 
 // Finish stores the parts of the group that have a form.

@@ -34,7 +34,7 @@ const (
 // locals are those of a file by name.
 type locals map[string]*local
 
-// names returns the names, or none if there are too many to be told.
+// names returns the names, or none if there are too many to list.
 func (ls locals) names() []string { return fewNames(ls) }
 
 // inOrder returns the locals by name.

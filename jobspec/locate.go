@@ -54,9 +54,9 @@ func (f *File) place(p *Diagnostic) {
 }
 
 // nearest returns a path that has a place: p, or the nearest path around it;
-// exact tells whether it names the same thing as p. One block may be named with
-// its index (x[0]) or without (x), since its value does not tell whether it was
-// written as a block or as an object.
+// exact reports whether it means the same as p. One block may have an index
+// (x[0]) or not (x), since its value does not show whether it was written as a
+// block or as an object.
 func (ps Positions) nearest(p Path) (path Path, exact bool) {
 	if _, ok := ps[p]; ok || p == "" {
 		return p, ok

@@ -92,7 +92,7 @@ func fillVault(v *api.Vault) {
 	setDefault(&v.ChangeMode, "restart")
 }
 
-// takeIdentity sets the default identity of a task apart from the others. Of
+// takeIdentity separates the default identity of a task from the others. Of
 // several, Nomad takes the last: conversion on the server replaces the first.
 func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
 	var diags hcl.Diagnostics
@@ -118,7 +118,7 @@ func takeIdentity(task *api.Task, path Path, a *atlas) hcl.Diagnostics {
 	return diags
 }
 
-// setDefault sets what the file does not.
+// setDefault sets a field that the file leaves out.
 func setDefault[T any](field **T, value T) {
 	if *field == nil {
 		*field = &value

@@ -23,18 +23,18 @@ type Options struct {
 	Environ  []string // K=V; the NOMAD_VAR_* among them set variables
 	BaseDir  string   // relative paths in file functions; "" is the current directory
 
-	// VarTexts are as files of values, behind those of VarFiles.
+	// VarTexts are the contents of more files of values, after VarFiles.
 	VarTexts []Source
 
-	// NoFiles has functions that deal with files fail, for texts of strangers.
+	// NoFiles makes functions that read files fail, for untrusted texts.
 	NoFiles bool
 
-	// Values are those of variables that nothing else sets. Others than the
-	// file declares are no fault, since one set serves many files.
+	// Values set the variables that nothing else sets. Names that the file does
+	// not declare are ignored, since one set serves many files.
 	Values map[string]VariableValue
 
-	// Outline makes variables without a value no error: what depends on them
-	// is left out of the job, and they are in File.Unset.
+	// Outline allows variables without a value: whatever depends on them is left
+	// out of the job, and they are in File.Unset.
 	Outline bool
 
 	// IgnoreUndeclared makes values for variables that the file does not
@@ -57,11 +57,11 @@ type VariableValue struct {
 
 // File is a parsed job file.
 type File struct {
-	// Job is what `nomad job run -output` prints: normalised, but without the
+	// Job is what `nomad job run -output` prints: normalized, but without the
 	// defaults that Job.Canonicalize adds. Nil when there were errors.
 	Job *api.Job
-	// Draft is Job or, after errors that leave its blocks in place, what could
-	// be read of it. See Sure.
+	// Draft is Job or, after errors that leave its blocks in place, the job as
+	// far as it could be read. See Sure.
 	Draft *api.Job
 	// Positions are the places of all blocks and attributes of the job.
 	Positions Positions
@@ -74,12 +74,12 @@ type File struct {
 	// Unset are the variables without a value, when Options.Outline is set.
 	Unset []Unset
 
-	lost      []Path // in Draft: values that could not be had
+	lost      []Path // in Draft: values that are invalid or missing
 	conceal   concealment
 	concealed []Path // of values that are; nil until asked for
 }
 
-// Sure returns the diagnostics of a draft that cannot come of what is lost in it.
+// Sure returns the diagnostics of a draft that do not follow from a lost value.
 func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
 	if len(f.lost) == 0 {
 		return diagnostics
@@ -102,8 +102,8 @@ func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
 }
 
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as
-// the JSON of Nomad's HTTP API. It finds all faults it can in one go. The file
-// is never nil.
+// the JSON of Nomad's HTTP API. It reports as many errors as it can at once. The
+// file is never nil.
 func Parse(src Source, opts Options) (*File, Diagnostics) {
 	p := &parser{
 		opts: opts,
@@ -128,7 +128,7 @@ func Parse(src Source, opts Options) (*File, Diagnostics) {
 	return p.file, diagnostics
 }
 
-// A parser holds what belongs to one call of Parse.
+// A parser holds the state of one call of Parse.
 type parser struct {
 	opts      Options
 	src       Source
@@ -143,7 +143,7 @@ type parser struct {
 	looked     int      // references between locals that were followed
 }
 
-// unknown stands for the value of a variable that could not be had: whatever
+// unknown is the value of a variable whose value is invalid or missing: whatever
 // depends on it is not reported again.
 var unknown = cty.DynamicVal
 
@@ -151,7 +151,7 @@ func (p *parser) parseHCL() hcl.Diagnostics {
 	body, diags := syntax.Parse(p.src.Text, p.src.Name)
 	varFiles, moreDiags := p.readVarFiles()
 	if diags = append(diags, moreDiags...); diags.HasErrors() {
-		return diags // what is read from half a file would be noise
+		return diags // more diagnostics of half a file would mislead
 	}
 	functions := function.Table(p.opts.BaseDir)
 	if p.opts.NoFiles {

@@ -27,7 +27,7 @@ func (p Path) Index(kind string, i int) Path {
 	return p + Path("."+kind+"["+strconv.Itoa(i)+"]")
 }
 
-// Label returns the path of a labelled block of a kind below p.
+// Label returns the path of a labeled block of a kind below p.
 func (p Path) Label(kind, label string) Path {
 	return p + Path("."+kind+"["+strconv.Quote(label)+"]")
 }

@@ -6,8 +6,7 @@ import (
 	"taskrun/jobspec/decode"
 )
 
-// A place is where the decoder is in the job: it turns what it is told into
-// Positions.
+// A place is the position of the decoder in the job. It collects Positions.
 type place struct {
 	*atlas
 
@@ -35,26 +34,26 @@ func newAtlas(text []byte) *atlas {
 	}
 }
 
-// Attr notes an attribute.
+// Attr records an attribute.
 func (p place) Attr(name string, at hcl.Range) { p.note(p.path.Attr(name), at) }
 
 // maxLost is how many lost values leave a draft that is worth being checked:
 // every diagnostic is compared with each of them.
 const maxLost = 1000
 
-// Lost notes what could not be had.
+// Lost records a value that is invalid or missing.
 func (p place) Lost(name string) {
 	if len(p.lost) <= maxLost {
 		p.atlas.lost = append(p.lost, p.path.Attr(name))
 	}
 }
 
-// Block notes a block of which there is one.
+// Block records a block of which there is one.
 func (p place) Block(name string, at hcl.Range) decode.Place {
 	return p.below(name, p.path.Attr(name), at)
 }
 
-// Item notes one block of several.
+// Item records one block of several.
 func (p place) Item(name string, i int, label string, at hcl.Range) decode.Place {
 	switch {
 	case label != "" && (name == "port" || name == "reserved_ports"):
@@ -71,7 +70,7 @@ func (p place) Item(name string, i int, label string, at hcl.Range) decode.Place
 	return p.below(name, p.path.Index(name, i), at)
 }
 
-// Keyed notes a block in a map by label.
+// Keyed records a block in a map by label.
 func (p place) Keyed(name, label string, at hcl.Range) decode.Place {
 	return p.below(name, p.path.Label(name, label), at)
 }
@@ -138,7 +137,7 @@ func (a *atlas) moveIdentities(task Path, first, count int) {
 	}
 }
 
-// RangeOf returns a range of HCL as ours.
+// RangeOf converts a range of HCL.
 func RangeOf(r hcl.Range) Range {
 	return Range{
 		File:  r.Filename,
@@ -147,10 +146,10 @@ func RangeOf(r hcl.Range) Range {
 	}
 }
 
-// hcl returns the range as HCL has it.
+// hcl converts the range to that of HCL.
 func (r Range) hcl() hcl.Range {
 	return hcl.Range{Filename: r.File, Start: r.Start.hcl(), End: r.End.hcl()}
 }
 
-// hcl returns the place as HCL has it.
+// hcl converts the place to that of HCL.
 func (p Pos) hcl() hcl.Pos { return hcl.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }

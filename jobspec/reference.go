@@ -13,8 +13,8 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// suspectReferences warns of references that no run will resolve: Nomad keeps
-// whatever it does not know as text, so a misspelt name goes unnoticed.
+// suspectReferences warns of references that no run resolves: Nomad keeps them as
+// text, so a misspelled name goes unnoticed.
 func (p *parser) suspectReferences(job *api.Job) hcl.Diagnostics {
 	environment := environmentOf(job, p.opts.Environ)
 	suspects := slices.DeleteFunc(slices.Clone(p.scope.Deferred()), func(ref evaluate.Reference) bool {
@@ -54,8 +54,8 @@ func isRuntimeName(root string) bool {
 	return strings.HasPrefix(root, "NOMAD_") || slices.Contains(runtimeRoots(), root)
 }
 
-// whatElse suggests what an unknown reference may have been meant to be. Behind
-// these dollars a text keeps its ${.
+// whatElse returns the remedy for an unknown reference. With these dollars in
+// front, a text keeps its ${.
 func whatElse(ref evaluate.Reference, dollars string) string {
 	if remedy := diagnostic.DidYouMean(ref.Root, append(runtimeRoots(), "var", "local")); remedy != "" {
 		return remedy
@@ -114,7 +114,7 @@ func (s stretches) contain(r Range) bool {
 	return i >= 0 && s[i].File == r.File && r.End.Byte <= s[i].End.Byte
 }
 
-// environment is what the tasks of a job may find in theirs.
+// environment holds the names of variables that tasks of a job may have.
 type environment struct {
 	names map[string]struct{}
 	open  bool // a template adds names that are known at run time only

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// defaultKillTimeout is that of a task which has none, or one of zero.
+// defaultKillTimeout is for a task whose kill_timeout is missing or zero.
 const defaultKillTimeout = 5 * time.Second
 
 // Register adds to a job, on which Canonicalize was called, what a Nomad server
@@ -43,7 +43,7 @@ func Register(job *api.Job) {
 }
 
 func registerServices(services []*api.Service, job, group, task string) {
-	// Whatever else is referred to is known when an allocation is placed.
+	// Other references are resolved when an allocation is placed.
 	names := strings.NewReplacer("${JOB}", job, "${TASKGROUP}", group, "${TASK}", task, "${BASE}", job+"-"+group+"-"+task)
 	for _, s := range services {
 		s.Name = names.Replace(s.Name)

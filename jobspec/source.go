@@ -24,14 +24,14 @@ const (
 	maxWait = time.Minute
 )
 
-// Source is a job file's text and the name that diagnostics give for it.
+// Source is the text of a job file and its name in diagnostics.
 type Source struct {
 	Name string
 	Text []byte
 }
 
-// Read reads a job file: a path, "-" for stdin, or an http or https URL. An
-// error of it that the user can do something about is a Diagnostic with a Remedy.
+// Read reads a job file: a path, "-" for stdin, or an http or https URL. An error
+// that the user can fix is a Diagnostic with a Remedy.
 func Read(ctx context.Context, arg string, stdin io.Reader) (Source, error) {
 	src := Source{Name: arg}
 	var err error
@@ -90,7 +90,7 @@ func readPath(path string) ([]byte, error) {
 	return text, bare(err)
 }
 
-// bare takes the path off an error that will be told with it.
+// bare removes the path from an error that is shown with it.
 func bare(err error) error {
 	var withPath *fs.PathError
 	if errors.As(err, &withPath) {
@@ -99,7 +99,7 @@ func bare(err error) error {
 	return err
 }
 
-// similarFile says which file may have been meant.
+// similarFile returns a remedy that names a file with a similar name, or "".
 func similarFile(path string) string {
 	dir, name := filepath.Split(path)
 	if near := diagnostic.Nearest(name, namesIn(filepath.Clean(dir))); near != "" {
@@ -108,7 +108,7 @@ func similarFile(path string) string {
 	return ""
 }
 
-// jobFileIn says which file in a directory may have been meant.
+// jobFileIn returns a remedy that names a job file in a directory.
 func jobFileIn(dir string) string {
 	for _, name := range namesIn(dir) {
 		if strings.HasSuffix(name, ".nomad.hcl") || strings.HasSuffix(name, ".nomad") {
@@ -145,7 +145,7 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	return readAll(response.Body)
 }
 
-// unreadable says what a text is that can be no job file.
+// unreadable returns a diagnostic for a text that cannot be a job file.
 func unreadable(text []byte) (Diagnostic, bool) {
 	switch {
 	case isBlank(string(text)):

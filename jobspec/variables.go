@@ -30,14 +30,14 @@ type variable struct {
 	value       cty.Value // NilVal: not set
 	origin      string    // what set the value, in words
 	at          hcl.Range // of the value
-	broken      bool      // already reported, say no more
+	broken      bool      // reported already
 	validations []validation
 }
 
 // variables are those of a file by name.
 type variables map[string]*variable
 
-// names returns the names, or none if there are too many to be told.
+// names returns the names, or none if there are too many to list.
 func (vs variables) names() []string { return fewNames(vs) }
 
 // fewNames returns the sorted keys of a map, or none if there are too many to
@@ -118,7 +118,7 @@ func (p *parser) read(v *variable, form *variableForm) hcl.Diagnostics {
 	return diags
 }
 
-// explainType adds what to write to the faults of a type expression.
+// explainType adds a remedy to the errors of a type expression.
 func explainType(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, diag := range diags {
 		diagnostic.SetRemedy(diag, "write string, number, bool, list(string), set(string), map(string), object({…}) or tuple([…])")
@@ -158,8 +158,8 @@ func (v *variable) set(value cty.Value, origin string, at hcl.Range) hcl.Diagnos
 	return nil
 }
 
-// typeHint tells how to widen a type that came from a default such as ["a"],
-// which is a list of exactly one.
+// typeHint returns a remedy for a type that came from a default such as ["a"],
+// which is a list of exactly one element.
 func (v *variable) typeHint() string {
 	switch {
 	case v.inferred && v.typ.IsTupleType():
@@ -185,7 +185,7 @@ func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Dia
 	return value.AsString(), nil
 }
 
-// explainConstant says where it is that nothing may be referred to.
+// explainConstant adds the place to errors about references and calls.
 func explainConstant(diags hcl.Diagnostics, where string) hcl.Diagnostics {
 	for _, diag := range diags {
 		switch diag.Summary {

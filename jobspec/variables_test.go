@@ -116,7 +116,7 @@ func TestFaultsOfVariables(t *testing.T) {
 			[]string{`x:1,10: "1v" cannot be the name of a variable`},
 			"",
 		},
-		"a misspelt argument": {
+		"a misspelled argument": {
 			`variable "version" { default = 1 }` + "\nvariable \"v\" { default = 1 }",
 			jobspec.Options{Vars: []string{"verison=1"}},
 			[]string{`--var verison:1,1: the job file does not declare a variable "verison"`},

@@ -49,7 +49,7 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 		names = []string{name}
 	}
 	if stdin := slices.Index(names, "-"); stdin >= 0 && slices.Contains(names[stdin+1:], "-") {
-		return nil, nil, &CallError{Text: "stdin can be read once, but - is there twice"}
+		return nil, nil, &CallError{Text: "stdin can be read once, but - is given twice"}
 	}
 	stubs, diagnostics, err := opts.stubs(names)
 	if err != nil {

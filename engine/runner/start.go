@@ -108,8 +108,8 @@ func faults(err error) string {
 		return err.Error()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d errors occurred:\n\t* failed to parse config: ", len(config.Faults)+1)
-	for _, f := range config.Faults {
+	fmt.Fprintf(&b, "%d errors occurred:\n\t* failed to parse config: ", len(config.Diagnostics)+1)
+	for _, f := range config.Diagnostics {
 		b.WriteString("\n\t* " + f.String())
 	}
 	b.WriteString("\n\n")

@@ -1,4 +1,4 @@
-// Package artifact tells where the source of an artifact leads.
+// Package artifact classifies the sources of artifacts.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/artifact.
 package artifact
 
@@ -30,7 +30,7 @@ func Forced(source string) (kind, rest string) {
 }
 
 // Kind is what a source needs to be downloaded: one of the constants, or the
-// name that Nomad has for it ("s3", "gcs", "hg"), or a scheme that nobody knows.
+// name that Nomad has for it ("s3", "gcs", "hg"), or an unknown scheme.
 func Kind(source string) string {
 	kind, rest := Forced(source)
 	if kind == "" {
@@ -63,8 +63,8 @@ func guess(source string) string {
 	return File
 }
 
-// Unsupported reports whether a source can never be downloaded here. One whose
-// kind is not known before the task runs can, as far as one knows.
+// Unsupported reports whether a source can never be downloaded here, which is
+// false for one whose kind is known only when the task runs.
 func Unsupported(source string) (kind string, yes bool) {
 	if strings.HasPrefix(source, "${") {
 		return "", false

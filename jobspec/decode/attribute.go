@@ -51,8 +51,8 @@ func (d *Decoder) value(name string, expr hclsyntax.Expression, target reflect.V
 	return true
 }
 
-// evaluate returns the value of an expression, if it has one. Nothing is said
-// of a value that is unknown: that has been reported where it is missing.
+// evaluate returns the value of an expression, if it has one. An unknown value is
+// not reported: its cause has been.
 func (d *Decoder) evaluate(expr hclsyntax.Expression, ctx *hcl.EvalContext) (cty.Value, bool) {
 	v, diags := d.Scope.Value(expr, ctx)
 	d.report(diags...)

@@ -86,7 +86,7 @@ func to(t cty.Type, v cty.Value) (cty.Value, bool) {
 	return converted, err == nil && !converted.IsNull()
 }
 
-// assignInteger stores a whole number, or says why it cannot.
+// assignInteger stores a whole number, or returns why it cannot.
 func assignInteger(target reflect.Value, n *big.Float) string {
 	bits := target.Type().Bits()
 	switch {

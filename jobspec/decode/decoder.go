@@ -22,8 +22,8 @@ import (
 type Decoder struct {
 	// Scope evaluates the expressions.
 	Scope *evaluate.Scope
-	// Form may return a pointer to another struct to decode in the stead of
-	// target, which is a pointer to a struct; or nil for target itself. The
+	// Form may return a pointer to another struct to decode in place of target,
+	// which is a pointer to a struct; or nil for target itself. The
 	// form usually embeds target and adds what can be written but not stored.
 	Form func(target any) any
 	// Static makes "dynamic" a block type like any other.
@@ -38,16 +38,16 @@ type Decoder struct {
 	schemas  map[reflect.Type]*schema
 }
 
-// A Finisher is a struct that has more to do once its block is decoded: checks
-// between attributes, or moving what it got to where it belongs.
+// A Finisher is a struct that does more once its block is decoded: it checks
+// attributes against each other, or moves values to other fields.
 type Finisher interface {
 	Finish(Block) hcl.Diagnostics
 }
 
-// A Tolerant struct is one whose faults do not count: they become warnings.
+// A Tolerant struct turns the errors in its block into warnings.
 type Tolerant interface{ Tolerate() }
 
-// A Block tells a Finisher how its block was written.
+// A Block describes to a Finisher how its block was written.
 type Block struct {
 	Header hcl.Range // type and labels
 	Label  hcl.Range // the first label, or the header without one
@@ -80,7 +80,7 @@ func (p *Placed) Finish(b Block) hcl.Diagnostics {
 }
 
 // Decode fills target, a pointer to a struct, from the body of a block called
-// name. All faults are returned, and whatever is sound is stored.
+// name. It returns all errors and stores all valid values.
 func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {
 	d.diags = nil
 	if d.schemas == nil {
@@ -91,8 +91,8 @@ func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target an
 	return d.diags
 }
 
-// maxDiagnostics is beyond what anybody reads; it spares the memory. Warnings
-// leave room for as many errors, so that none passes unseen.
+// maxDiagnostics limits the memory for diagnostics. As many errors fit beside the
+// warnings, so that an error is never dropped because of them.
 const maxDiagnostics = 10_000
 
 func (d *Decoder) report(diags ...*hcl.Diagnostic) {
@@ -172,7 +172,7 @@ func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Pla
 	return c.attributes
 }
 
-// tolerate turns the faults found since the n-th diagnostic into warnings.
+// tolerate turns the errors found since the n-th diagnostic into warnings.
 func (d *Decoder) tolerate(n int) {
 	d.tolerant--
 	for _, diag := range d.diags[n:] {

@@ -43,8 +43,7 @@ func assignDuration(target reflect.Value, v cty.Value) *mismatch {
 	}
 }
 
-// explainDuration says what is wrong with a text that is no duration, and what
-// to write instead.
+// explainDuration returns why a text is not a duration, and the remedy.
 func explainDuration(text string) (reason, remedy string) {
 	if isNumber(text) {
 		return "it has no unit", fmt.Sprintf(`write "%ss" for seconds; the units are ns, us, ms, s, m and h`, text)
@@ -63,8 +62,8 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// warnOfNanoseconds warns of a number without a unit that was meant to be
-// seconds: Nomad takes it for nanoseconds.
+// warnOfNanoseconds warns of a number without a unit that was meant as seconds:
+// Nomad reads nanoseconds.
 func (d *Decoder) warnOfNanoseconds(name string, expr hclsyntax.Expression, v cty.Value) {
 	if v.IsNull() || v.Type() != cty.Number {
 		return

@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// isDynamic reports whether a block stands for others.
+// isDynamic reports whether a block generates others.
 func (d *Decoder) isDynamic(b block) bool { return b.name == "dynamic" && !d.Static }
 
 // expand returns the blocks by type, with every dynamic block replaced by what
@@ -33,8 +33,8 @@ func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[st
 	return found
 }
 
-// generate returns the blocks that a dynamic block stands for, as far as they
-// can be told; ok: that is all of them.
+// generate returns the blocks of a dynamic block, as far as they are known; ok:
+// these are all.
 //
 // See https://developer.hashicorp.com/nomad/docs/reference/hcl2/expressions#dynamic-blocks.
 func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) (out []instance, ok bool) {

@@ -75,7 +75,7 @@ func (d *Decoder) freeFormBlocks(found []instance, place Place) []any {
 	return list
 }
 
-// mark tells place where the parts of a literal object or list are.
+// mark records in place where the parts of a literal object or list are.
 func (d *Decoder) mark(name string, expr hclsyntax.Expression, place Place) {
 	switch expr := expr.(type) {
 	case *hclsyntax.ObjectConsExpr:

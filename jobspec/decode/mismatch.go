@@ -13,8 +13,8 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// diagnose says that the attribute called name cannot take the value of expr,
-// pointing at the element at fault where expr has it in plain sight.
+// diagnose returns the error that the attribute called name cannot take the value
+// of expr. It points at the wrong element if expr is a literal list or object.
 func (m *mismatch) diagnose(name string, expr hclsyntax.Expression) *hcl.Diagnostic {
 	at, subject := expr.Range(), strconv.Quote(name)
 	for _, key := range m.keys {
@@ -82,8 +82,8 @@ func (m *mismatch) whatToDo() string {
 	return m.remedy
 }
 
-// isReference reports whether the value is a text that was meant to become
-// something else at run time.
+// isReference reports whether the value is a reference that is resolved at run
+// time.
 func (m *mismatch) isReference() bool {
 	if m.value.IsNull() || m.value.Type() != cty.String {
 		return false

@@ -2,11 +2,11 @@ package decode
 
 import "github.com/hashicorp/hcl/v2"
 
-// A Place is told where the parts of a block were found. Its methods that
-// return a Place are about a block below, whose parts that Place is told.
+// A Place records where the parts of a block are in the source. Methods that
+// return a Place record a block below; the Place they return records its parts.
 type Place interface {
-	// Lost is an attribute whose value could not be had, so that nothing is
-	// stored; without a name something of the block itself.
+	// Lost is an attribute whose value is invalid or missing, so that nothing is
+	// stored; without a name, a part of the block itself.
 	Lost(name string)
 	// Attr is an attribute, or a key of a map, with the range of its value.
 	Attr(name string, at hcl.Range)
@@ -19,7 +19,7 @@ type Place interface {
 	Keyed(name, label string, at hcl.Range) Place
 }
 
-// Nowhere is a Place that forgets what it is told.
+// Nowhere is a Place that records nothing.
 type Nowhere struct{}
 
 // Attr does nothing.

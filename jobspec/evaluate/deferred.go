@@ -20,8 +20,7 @@ func (s *Scope) prepare(expr hclsyntax.Expression, ctx *hcl.EvalContext) {
 	_ = hclsyntax.Walk(expr, &preparer{scope: s, ctx: ctx})
 }
 
-// prepareStrict is prepare for an expression in which a name without a value is
-// a fault.
+// prepareStrict is prepare for an expression in which an unknown name is an error.
 func (s *Scope) prepareStrict(expr hclsyntax.Expression) {
 	_ = hclsyntax.Walk(expr, &preparer{scope: s, strict: true})
 }

@@ -1,6 +1,6 @@
 // Package evaluate gives the expressions of a job file their values. It adds
 // three things to what HCL does: references to what is known only at run time
-// stand for their own text, JSON strings are the templates they hold, and an
+// have their own text as value, JSON strings are the templates they hold, and an
 // evaluation that grows without bound ends in an error.
 package evaluate
 
@@ -26,7 +26,7 @@ type Scope struct {
 // A Reference is one mention of a name that has no value yet.
 type Reference struct {
 	Root  string // first part of the name: "attr" of "attr.kernel.name"
-	Text  string // the value it stands for: "${attr.kernel.name}"
+	Text  string // its value: "${attr.kernel.name}"
 	Bare  bool   // it is written without ${ and }
 	Range hcl.Range
 }
@@ -78,8 +78,8 @@ func (s *Scope) Value(expr hclsyntax.Expression, ctx *hcl.EvalContext) (v cty.Va
 // SpendBlock takes the price of one generated block from the budget.
 func (s *Scope) SpendBlock(at hcl.Range) hcl.Diagnostics { return s.budget.chargeBlock(at) }
 
-// Strict evaluates an expression that may refer to nothing but what ctx holds,
-// and with a nil ctx to nothing at all, as the default of a variable may.
+// Strict evaluates an expression that may refer only to the variables of ctx; with
+// a nil ctx it may refer to nothing, as in the default of a variable.
 func (s *Scope) Strict(expr hcl.Expression, ctx *hcl.EvalContext) (v cty.Value, diags hcl.Diagnostics) {
 	s.budget.run()
 	defer s.budget.recover(expr, &v, &diags)

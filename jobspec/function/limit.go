@@ -155,7 +155,7 @@ func limitProduct(what string, most, a, b int) error {
 }
 
 // nestingLimit counts brackets without regard to strings, which can only count
-// too many: no document for people nests that deep, in strings or out.
+// too many: no real document nests that deep.
 func nestingLimit(args []cty.Value) error {
 	depth := 0
 	for _, c := range []byte(text(args[0])) {

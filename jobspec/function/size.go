@@ -4,16 +4,15 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// elementCost stands for what a list or map spends on one element.
+// elementCost is the cost of one element of a list or map, in bytes.
 const elementCost = 16
 
 // comparisonsPerByte weighs time against memory.
 const comparisonsPerByte = 32
 
 // Size estimates what it costs to do something with all of v, in bytes as if v
-// were written out. Values share their parts, so a value of a few kilobytes can
-// stand for gigabytes: the count ends, with more than most, as soon as it
-// exceeds most.
+// were written out. Values share their parts, so a value of a few kilobytes may
+// take gigabytes when written out: the count ends as soon as it exceeds most.
 func Size(v cty.Value, most int) int {
 	if v.IsNull() || !v.IsKnown() {
 		return 1

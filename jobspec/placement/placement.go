@@ -1,5 +1,5 @@
-// Package placement tells where a job could not be placed on a node: which of
-// its constraints the node fails.
+// Package placement checks whether a job could be placed on a node: which of its
+// constraints the node fails.
 // See https://developer.hashicorp.com/nomad/docs/job-specification/constraint.
 package placement
 
@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Check returns a warning for each constraint of a canonicalised job that the
+// Check returns a warning for each constraint of a canonicalized job that the
 // node fails, as of its groups and tasks. Constraints that compare several
 // nodes (distinct_hosts, distinct_property) hold on a single one as long as
 // nothing else runs there, and are left out.
@@ -30,9 +30,9 @@ func Check(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	return diagnostics
 }
 
-// Unknown returns an error for each constraint that the node fails because
-// nobody says what it asks for: whether a node of a cluster would pass cannot
-// be told.
+// Unknown returns an error for each constraint that the node fails because a value
+// is neither measured nor stubbed: whether a node of a cluster would pass is
+// unknown.
 func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics) {
 	failed(job, node, func(c *api.Constraint, _ string, at jobspec.Path) {
 		for _, target := range []string{c.LTarget, c.RTarget} {
@@ -41,7 +41,7 @@ func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics)
 			}
 			diagnostics = append(diagnostics, jobspec.Diagnostic{
 				Summary: fmt.Sprintf("the constraint %s needs %q, which is not set: no stub defines it", describe(c), target),
-				Remedy:  "add to taskrun.hcl: " + lend(target),
+				Remedy:  "add to taskrun.hcl: " + nodeStub(target),
 				Path:    at,
 			})
 			return
@@ -50,8 +50,8 @@ func Unknown(job *api.Job, node *taskenv.Node) (diagnostics jobspec.Diagnostics)
 	return diagnostics
 }
 
-// lend shows how a stubs file describes a node.
-func lend(target string) string {
+// nodeStub returns the block of a stubs file that gives a node a value.
+func nodeStub(target string) string {
 	name := strings.TrimSuffix(strings.TrimPrefix(target, "${"), "}")
 	if key, ok := strings.CutPrefix(name, "meta."); ok {
 		return fmt.Sprintf("node { meta = { %q = \"…\" } }", key)
@@ -81,7 +81,7 @@ func failed(job *api.Job, node *taskenv.Node, f func(c *api.Constraint, reason s
 	}
 }
 
-// describe returns the constraint as one would say it.
+// describe returns the constraint as text.
 func describe(c *api.Constraint) string {
 	switch c.Operand {
 	case api.ConstraintAttributeIsSet, api.ConstraintAttributeIsNotSet:
@@ -91,7 +91,7 @@ func describe(c *api.Constraint) string {
 	}
 }
 
-// failure says why the node fails a constraint; empty: it does not.
+// failure returns why the node fails a constraint, or "".
 func failure(c *api.Constraint, node *taskenv.Node) string {
 	if c.Operand == api.ConstraintDistinctHosts || c.Operand == api.ConstraintDistinctProperty {
 		return ""

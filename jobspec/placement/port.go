@@ -11,10 +11,10 @@ import (
 // StaticPorts finds static ports that several allocations of jobs ask for: on a
 // cluster they would be placed on different nodes.
 type StaticPorts struct {
-	taken map[int]string // who has it
+	taken map[int]string // its owner
 }
 
-// Check returns the errors of a canonicalised job, given those that were
+// Check returns the errors of a canonicalized job, given those that were
 // checked before. Ports that may collide (ignore_collision) do.
 func (s *StaticPorts) Check(job *api.Job) (diagnostics jobspec.Diagnostics) {
 	for i, g := range job.TaskGroups {

@@ -4,7 +4,7 @@ package redact
 
 import "strings"
 
-// Hidden stands for what is hidden, as in package net/url.
+// Hidden replaces credentials, as in package net/url.
 const Hidden = "xxxxx"
 
 // URL returns a URL, or the source of an artifact, without credentials. Unlike

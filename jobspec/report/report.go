@@ -1,5 +1,5 @@
-// Package report writes diagnostics of a job file for people: what is wrong, where,
-// the line of the source with the place underlined, why, and what to do.
+// Package report writes diagnostics of a job file as text: what is wrong, the place,
+// the line of the source with the place underlined, the detail, and the remedy.
 package report
 
 import (

@@ -15,10 +15,10 @@ func (p *parser) services(forms []*serviceForm) {
 		switch f.Provider {
 		case "", "nomad", "consul":
 		default:
-			p.fault(f.Block.At("provider"), fmt.Sprintf("unknown provider %q", f.Provider), "", `write "nomad" or "consul", or leave it out for both`)
+			p.refuse(f.Block.At("provider"), fmt.Sprintf("unknown provider %q", f.Provider), "", `write "nomad" or "consul", or leave it out for both`)
 		}
 		if f.Block.Has("port") && (f.Port < 0 || f.Port > 65535) {
-			p.fault(f.Block.At("port"), "this is no port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
+			p.refuse(f.Block.At("port"), "invalid port", fmt.Sprintf("%d is not between 0 and 65535", f.Port), "")
 		}
 		p.set.Services = append(p.set.Services, Service{
 			Name: f.Name, Provider: f.Provider, Namespace: f.Namespace,
@@ -42,7 +42,7 @@ func (p *parser) volumes(forms []*volumeForm) {
 	}
 }
 
-// overrides reads what is different for tasks.
+// overrides reads the task blocks.
 func (p *parser) overrides(forms []*taskForm) {
 	for _, f := range forms {
 		p.set.Tasks = append(p.set.Tasks, Task{
@@ -52,7 +52,7 @@ func (p *parser) overrides(forms []*taskForm) {
 	}
 }
 
-// rehearsal reads what a task does in a rehearsal.
+// rehearsal reads a rehearse block.
 func (p *parser) rehearsal(f *rehearseForm) *Rehearsal {
 	if f == nil {
 		return nil
@@ -61,11 +61,11 @@ func (p *parser) rehearsal(f *rehearseForm) *Rehearsal {
 	if f.Block.Has("run_for") {
 		var err error
 		if r.RunFor, err = time.ParseDuration(f.RunFor); err != nil || r.RunFor < 0 {
-			p.fault(f.Block.At("run_for"), "this is no duration", "", `write one such as "2s" or "1m30s"`)
+			p.refuse(f.Block.At("run_for"), "invalid duration", "", `write one such as "2s" or "1m30s"`)
 		}
 	}
 	if f.ExitCode < 0 || f.ExitCode > 255 {
-		p.fault(f.Block.At("exit_code"), "this is no exit code", fmt.Sprintf("%d is not between 0 and 255", f.ExitCode), "")
+		p.refuse(f.Block.At("exit_code"), "invalid exit code", fmt.Sprintf("%d is not between 0 and 255", f.ExitCode), "")
 	}
 	return r
 }

@@ -6,7 +6,7 @@ import (
 	"text/template/parse"
 )
 
-// Call is a call in a template of a function that asks for what a cluster has.
+// Call is a call in a template of a function whose answer a stub provides.
 type Call struct {
 	Need
 	Function string
@@ -16,11 +16,11 @@ type Call struct {
 	Line     int // in the text, from 1
 	// Items are the keys that the template takes out of the answer.
 	Items []string
-	// Optional: the template goes on without an answer.
+	// Optional: the template works without an answer.
 	Optional bool
 }
 
-// asked are the functions that ask for what stubs define.
+// asked are the functions whose answers stubs provide.
 var asked = map[string]struct {
 	kind     string
 	optional bool
@@ -33,8 +33,8 @@ var asked = map[string]struct {
 	"service": {ServiceBlock, true}, "nomadService": {ServiceBlock, true},
 }
 
-// Calls finds the calls in the text of a template, with its delimiters. What
-// cannot be parsed has none; the run tells why.
+// Calls finds the calls in the text of a template, with its delimiters. It returns
+// none if the text cannot be parsed, which preflight reports.
 func Calls(text, left, right string) []Call {
 	tree := parse.New("template")
 	tree.Mode = parse.SkipFuncCheck
@@ -57,8 +57,8 @@ func Calls(text, left, right string) []Call {
 	return found
 }
 
-// scanner walks a template. The dot, where it stands for the answer to a call,
-// is that call.
+// scanner walks a template. The dot, where its value is the answer to a call, is
+// that call.
 type scanner struct {
 	text  string
 	calls []*Call
@@ -155,7 +155,7 @@ func (s *scanner) call(f *parse.IdentifierNode, args []parse.Node, piped bool) *
 	return c
 }
 
-// takes notes what a template takes out of the answer.
+// takes records the keys that a template reads from the answer.
 func (c *Call) takes(fields []string) {
 	if c == nil || len(fields) == 0 {
 		return

@@ -8,24 +8,24 @@ import (
 
 // fileForm is the outermost level of a stubs file.
 type fileForm struct {
-	Values      []*bodyForm     `hcl:"variables,block"`
-	Variables   []*labelledForm `hcl:"nomad_variable,block"`
-	Keys        []*keyForm      `hcl:"consul_key,block"`
-	Secrets     []*labelledForm `hcl:"vault_secret,block"`
-	Services    []*serviceForm  `hcl:"service,block"`
-	HostVolumes []*volumeForm   `hcl:"host_volume,block"`
-	Node        *nodeForm       `hcl:"node,block"`
-	Vault       *tokenForm      `hcl:"vault,block"`
-	Consul      *tokenForm      `hcl:"consul,block"`
-	Tasks       []*taskForm     `hcl:"task,block"`
+	Values      []*bodyForm    `hcl:"variables,block"`
+	Variables   []*labeledForm `hcl:"nomad_variable,block"`
+	Keys        []*keyForm     `hcl:"consul_key,block"`
+	Secrets     []*labeledForm `hcl:"vault_secret,block"`
+	Services    []*serviceForm `hcl:"service,block"`
+	HostVolumes []*volumeForm  `hcl:"host_volume,block"`
+	Node        *nodeForm      `hcl:"node,block"`
+	Vault       *tokenForm     `hcl:"vault,block"`
+	Consul      *tokenForm     `hcl:"consul,block"`
+	Tasks       []*taskForm    `hcl:"task,block"`
 }
 
 type bodyForm struct {
 	Body hcl.Body `hcl:",body"`
 }
 
-// labelledForm is a block with attributes of any name.
-type labelledForm struct {
+// labeledForm is a block with attributes of any name.
+type labeledForm struct {
 	Label string   `hcl:",label"`
 	Body  hcl.Body `hcl:",body"`
 	decode.Placed

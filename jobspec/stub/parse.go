@@ -22,8 +22,8 @@ import (
 	"taskrun/jobspec/syntax"
 )
 
-// localToken is given to tasks where the file names no token. It opens nothing,
-// and whoever sees it knows where it is from.
+// localToken is the token of tasks if the file defines none. It grants no access,
+// and its text says where it comes from.
 const localToken = "taskrun-local-token"
 
 // maxFile is how large a stubs file may be, in bytes.
@@ -100,17 +100,17 @@ type parser struct {
 	diags hcl.Diagnostics
 }
 
-// hideValues takes out of a diagnostic what could be a secret.
+// hideValues removes whatever could be a secret from a diagnostic.
 func hideValues(diag *hcl.Diagnostic) {
 	diag.Expression, diag.EvalContext = nil, nil
 	call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallDiagExtra](diag)
-	if ok && !strings.HasPrefix(call.CalledFunctionName(), "file") { // whose faults are about paths
+	if ok && !strings.HasPrefix(call.CalledFunctionName(), "file") { // whose errors are about paths
 		diag.Summary = fmt.Sprintf("function %q cannot work with this", call.CalledFunctionName())
 		diag.Detail = ""
 	}
 }
 
-func (p *parser) fault(at hcl.Range, summary, detail, remedy string) {
+func (p *parser) refuse(at hcl.Range, summary, detail, remedy string) {
 	p.diags = append(p.diags, diagnostic.Error(at, summary, detail, remedy))
 }
 
@@ -161,22 +161,22 @@ func (p *parser) read(file *fileForm) {
 }
 
 func (p *parser) twice(b decode.Block, kind, label string) {
-	p.fault(b.Header, fmt.Sprintf("%s %q is there twice", kind, label), "", "remove one of them")
+	p.refuse(b.Header, fmt.Sprintf("%s %q is defined twice", kind, label), "", "remove one of them")
 }
 
-// refuseReferences reports what refers to something outside of a task block:
-// there is nothing that it could be.
+// refuseReferences reports references outside of a task block: nothing is known
+// there.
 func (p *parser) refuseReferences(body hcl.Body) {
 	native, ok := body.(*hclsyntax.Body)
 	if !ok {
-		return // JSON does not tell where a block ends
+		return // in JSON the end of a block is unknown
 	}
 	for _, ref := range p.scope.Deferred() {
 		inTask := slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool {
 			return b.Type == "task" && b.Range().ContainsPos(ref.Range.Start)
 		})
 		if !inTask {
-			p.fault(ref.Range, noReferences, fmt.Sprintf("%s is not known here", ref.Text), instead)
+			p.refuse(ref.Range, noReferences, fmt.Sprintf("%s is not known here", ref.Text), instead)
 		}
 	}
 }
@@ -186,7 +186,7 @@ const (
 	instead      = "write the value, or $${…} for the text itself"
 )
 
-// strict evaluates what may refer to nothing.
+// strict evaluates an expression that may refer to nothing.
 func (p *parser) strict(expr hcl.Expression) (cty.Value, bool) {
 	v, diags := p.scope.Strict(expr, p.scope.Root())
 	for _, diag := range diags {

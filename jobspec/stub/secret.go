@@ -14,7 +14,7 @@ type Secret struct {
 }
 
 // Secret returns the secret at a path of Vault. As with Vault's own clients,
-// "kv/web" finds "kv/data/web" where that is what there is.
+// "kv/web" finds "kv/data/web" if only that exists.
 func (s *Set) Secret(path string) (Secret, bool) {
 	if data, ok := s.secrets[path]; ok {
 		return Secret{path, data, isKV2(path)}, true
@@ -29,8 +29,8 @@ func (s *Set) Secret(path string) (Secret, bool) {
 	return Secret{}, false
 }
 
-// isKV2 tells by a path whether it is read from a KV engine of version 2: one
-// step after the first is "data", and there are more.
+// isKV2 reports whether a path belongs to a KV engine of version 2: a step after
+// the first is "data", and another follows.
 func isKV2(path string) bool {
 	steps := strings.Split(path, "/")
 	i := slices.Index(steps, "data")

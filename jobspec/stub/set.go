@@ -20,13 +20,13 @@ type Set struct {
 	// File is the name of the file, for messages.
 	File string
 
-	// Values are those of variables of job files.
+	// Values are values of variables of job files.
 	Values map[string]jobspec.VariableValue
 
-	// Services run elsewhere.
+	// Services are those that run elsewhere.
 	Services []Service
 
-	// Node is what is added to the description of this machine.
+	// Node adds to the description of this machine.
 	Node Node
 
 	// HostVolumes are directories by the name of a host volume.
@@ -35,10 +35,10 @@ type Set struct {
 	// Tasks are changes to tasks of job files.
 	Tasks []Task
 
-	// VaultToken and ConsulToken are what tasks are given; never empty.
+	// VaultToken and ConsulToken are the tokens of tasks; never empty.
 	VaultToken, ConsulToken string
 
-	// secretive: secrets are written in the file.
+	// secretive reports that the file contains secrets.
 	secretive bool
 
 	variables map[variableKey]map[string]string
@@ -51,7 +51,7 @@ type variableKey struct{ namespace, path string }
 // Service is an instance of a service that runs elsewhere.
 type Service struct {
 	Name      string
-	Provider  string // nomad or consul; empty: both know it
+	Provider  string // nomad or consul; empty: both
 	Namespace string // empty: every one
 	Address   string
 	Port      int
@@ -77,24 +77,24 @@ type HostVolume struct {
 	ReadOnly bool
 }
 
-// Task is how a task of the job file runs here.
+// Task overrides parts of a task of the job file.
 type Task struct {
 	Target    string // JOB/GROUP/TASK, or an end of it
 	Driver    string // empty: that of the job file
 	Config    map[string]any
 	Env       map[string]string // added
 	User      *string           // nil: that of the job file
-	Rehearsal *Rehearsal        // nil: as the lifecycle of the task asks for
+	Rehearsal *Rehearsal        // nil: according to the lifecycle of the task
 	At        jobspec.Range
 }
 
-// Rehearsal is what a task does in a rehearsal.
+// Rehearsal is how a task behaves in a rehearsal.
 type Rehearsal struct {
 	RunFor   time.Duration
 	ExitCode int
 }
 
-// Rehearsal returns what a task does in a rehearsal; nil: nothing is said of it.
+// Rehearsal returns how a task behaves in a rehearsal, or nil if no stub says it.
 func (s *Set) Rehearsal(job, group, task string) (found *Rehearsal) {
 	for _, t := range s.Tasks {
 		if t.Rehearsal != nil && t.isFor(job+"/"+group+"/"+task) {
@@ -124,8 +124,8 @@ func (s *Set) Variables() (found []*api.Variable) {
 	return found
 }
 
-// WithVariables returns a Set that lends these Nomad variables and else what
-// s lends.
+// WithVariables returns a copy of s with these Nomad variables in place of its
+// own.
 func (s *Set) WithVariables(variables []*api.Variable) *Set {
 	with := *s
 	with.variables = make(map[variableKey]map[string]string, len(variables))

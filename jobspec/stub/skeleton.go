@@ -15,9 +15,9 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// Skeleton returns a stubs file with everything that a job file asks a
-// cluster for, to be filled in. The file was parsed with jobspec.Options.Outline
-// and named so; what its own services answer is left out.
+// Skeleton returns a stubs file with everything that a job file needs from a
+// cluster, to be filled in. The file was parsed with jobspec.Options.Outline. The
+// services of the job itself are left out.
 func Skeleton(file *jobspec.File, name string) []byte {
 	k := &skeleton{file: file, name: name, blocks: map[Need]*block{}}
 	j := file.Job
@@ -78,8 +78,8 @@ func (k *skeleton) add(n Need, line int, where string) *block {
 	return b
 }
 
-// line is where something of the job stands in its file, as many lines further;
-// 0 when that is not known.
+// line returns the line of a path in the job file plus some lines, or 0 if it is
+// unknown.
 func (k *skeleton) line(p jobspec.Path, further int) int {
 	at := k.file.Positions.At(p)
 	if at.IsZero() {
@@ -152,7 +152,7 @@ func (k *skeleton) write() []byte {
 	k.writeNode(&b)
 	for i, c := range k.computed {
 		if i == 0 {
-			b.WriteString("\n# What is known only later:\n")
+			b.WriteString("\n# Known only when the task starts:\n")
 		}
 		fmt.Fprintf(&b, "# %s\n", c)
 	}
@@ -175,7 +175,7 @@ func (b *block) write(w *bytes.Buffer) {
 	lines = append(lines, "}")
 	optional := b.optional && b.Kind != ServiceBlock && b.Kind != VolumeBlock
 	if optional {
-		w.WriteString("# It goes on without:\n")
+		w.WriteString("# Optional:\n")
 	}
 	for _, l := range lines {
 		if optional {
@@ -185,8 +185,8 @@ func (b *block) write(w *bytes.Buffer) {
 	}
 }
 
-// writeNode writes what the job wants to know of its node and this machine
-// cannot tell.
+// writeNode writes the values of the node that the job uses and this machine does
+// not have.
 func (k *skeleton) writeNode(w *bytes.Buffer) {
 	text, err := json.Marshal(k.file.Job)
 	if err != nil {

@@ -27,7 +27,7 @@ func (p *parser) values(body hcl.Body) {
 	}
 	for _, a := range p.attributes(body) {
 		if _, again := p.set.Values[a.Name]; again {
-			p.fault(a.NameRange, fmt.Sprintf("variable %q is there twice", a.Name), "", "remove one of them")
+			p.refuse(a.NameRange, fmt.Sprintf("variable %q is defined twice", a.Name), "", "remove one of them")
 		}
 		if v, ok := p.strict(a.Expr); ok {
 			p.set.Values[a.Name] = jobspec.VariableValue{Value: v, At: jobspec.RangeOf(a.Expr.Range())}
@@ -52,7 +52,7 @@ func (p *parser) text(expr hcl.Expression) string {
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil || text.IsNull() || !text.IsKnown() {
-		p.fault(expr.Range(), "the value must be a text", "", `write "…", or jsonencode(…) of what it is`)
+		p.refuse(expr.Range(), "the value must be a string", "", `write "…", or jsonencode(…) of what it is`)
 		return ""
 	}
 	return text.AsString()
@@ -69,7 +69,7 @@ func (p *parser) data(body hcl.Body) map[string]any {
 		}
 		value, err := decode.Plain(v, written)
 		if err != nil {
-			p.fault(a.Expr.Range(), "a secret cannot hold this value", err.Error(), "")
+			p.refuse(a.Expr.Range(), "a secret cannot hold this value", err.Error(), "")
 			continue
 		}
 		data[a.Name] = value

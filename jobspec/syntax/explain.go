@@ -13,12 +13,11 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// maxFaults is beyond what anybody reads.
-const maxFaults = 1000
+// maxDiagnostics limits the diagnostics of one text.
+const maxDiagnostics = 1000
 
-// explain makes the parser's diagnostics more helpful: it recognises input
-// that is meant for another tool, leaves out what only follows from an earlier
-// fault, and says what to write.
+// explain makes the diagnostics of the parser more helpful: it recognizes input
+// for other tools, drops consequences of an earlier error, and adds remedies.
 func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	if !diags.HasErrors() {
 		return diags
@@ -26,7 +25,7 @@ func explain(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	if comment := findOpenComment(text, name); comment != nil {
 		return hcl.Diagnostics{comment}
 	}
-	diags = diags[:min(len(diags), maxFaults)]
+	diags = diags[:min(len(diags), maxDiagnostics)]
 	if template := findTemplate(diags, text, name); template != nil {
 		return hcl.Diagnostics{template}
 	}
@@ -47,8 +46,8 @@ func isOpenString(diag *hcl.Diagnostic) bool {
 	return diag.Summary == "Invalid multi-line string"
 }
 
-// reword says in our words what the parser says in general ones, and what to do
-// about the slips of those who come from older job files.
+// reword replaces general words of the parser by specific ones, and adds remedies
+// for mistakes that are common in older job files.
 func reword(diag *hcl.Diagnostic, text []byte) {
 	say := func(summary, detail, remedy string) {
 		diag.Summary, diag.Detail = summary, detail
@@ -136,7 +135,7 @@ func subject(diag *hcl.Diagnostic, text []byte) []byte {
 	return diag.Subject.SliceBytes(text)
 }
 
-// withoutEchoes drops the second fault found at one place.
+// withoutEchoes keeps the first error at each place.
 func withoutEchoes(diags hcl.Diagnostics) hcl.Diagnostics {
 	seen := map[hcl.Range]bool{}
 	kept := diags[:0]
@@ -152,8 +151,8 @@ func withoutEchoes(diags hcl.Diagnostics) hcl.Diagnostics {
 	return kept
 }
 
-// explainJSON leaves out what only follows from an earlier fault: an object in
-// which something is wrong seems to be unclosed, and so do those around it.
+// explainJSON drops consequences of an earlier error: an invalid object seems to be
+// unclosed, and so do those around it.
 func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostics {
 	kept := diags[:0]
 	for i, diag := range diags {
@@ -176,7 +175,7 @@ func explainJSON(diags hcl.Diagnostics, text []byte, name string) hcl.Diagnostic
 	return kept
 }
 
-// findTemplate returns a diagnostic if a fault is on a line that another tool
+// findTemplate returns a diagnostic if an error is on a line that another tool
 // has to fill in before Nomad reads the file. Elsewhere, [[ … ]] and {{ … }}
 // belong to scripts and templates of tasks.
 func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnostic {
@@ -184,7 +183,7 @@ func findTemplate(diags hcl.Diagnostics, text []byte, name string) *hcl.Diagnost
 	// never begins like that.
 	levant := regexp.MustCompile(`\[\[-?\s*(/\*|[.$]|(if|else|end|range|with|define|template|var|include|file\w*|env|key)\b)`)
 	braces := regexp.MustCompile(`\{\{.*\}\}`)
-	const few, short = 20, 4096 // a template fails early, on lines for people
+	const few, short = 20, 4096 // a template fails early, on short lines
 	for _, diag := range diags[:min(len(diags), few)] {
 		if diag.Subject == nil || diag.Subject.Start.Byte > len(text) {
 			continue

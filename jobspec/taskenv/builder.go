@@ -45,10 +45,10 @@ type Builder struct {
 	template map[string]string
 }
 
-// dirs are the directories that a task is told of.
+// dirs are the directories in the environment of a task.
 type dirs struct{ alloc, task, secrets string }
 
-// hookEnv is what one hook wants in the environment.
+// hookEnv holds the variables of one hook.
 type hookEnv struct {
 	hook string
 	env  map[string]string

@@ -22,7 +22,7 @@ import (
 func (e *Env) DecodeConfig(config map[string]any, schema hcldec.Spec) (cty.Value, error) {
 	text, err := json.Marshal(normalBody(config, schema))
 	if err != nil {
-		return cty.NilVal, &ConfigError{Faults: []ConfigFault{{Summary: "Unusable value", Detail: err.Error()}}}
+		return cty.NilVal, &ConfigError{Diagnostics: []ConfigDiagnostic{{Summary: "Unusable value", Detail: err.Error()}}}
 	}
 	file, diags := hcljson.Parse(text, "config")
 	if diags.HasErrors() {
@@ -54,22 +54,22 @@ func isTemplate(text []byte) bool {
 	return bytes.Contains(text, []byte("${")) || bytes.Contains(text, []byte("%{"))
 }
 
-// ConfigError is all that is wrong with the config block of a task.
+// ConfigError holds everything that is wrong with the config block of a task.
 type ConfigError struct {
-	Faults []ConfigFault // at least one, in the order of the options
+	Diagnostics []ConfigDiagnostic // at least one, in the order of the options
 }
 
-// ConfigFault is one fault in a config block, in the words of HCL.
-type ConfigFault struct {
-	Option  string // at the top of the block; empty if the fault lies in none
+// ConfigDiagnostic is one error in a config block, in the words of HCL.
+type ConfigDiagnostic struct {
+	Option  string // at the top of the block; empty if it concerns none
 	Summary string // e.g. "Unknown variable"
 	Detail  string // one or more sentences
 }
 
-// Error returns the faults in one line.
+// Error returns the errors in one line.
 func (e *ConfigError) Error() string {
-	texts := make([]string, len(e.Faults))
-	for i, f := range e.Faults {
+	texts := make([]string, len(e.Diagnostics))
+	for i, f := range e.Diagnostics {
 		texts[i] = strings.TrimSuffix(f.String(), ".")
 		if f.Option != "" && !strings.Contains(f.Detail, strconv.Quote(f.Option)) {
 			texts[i] = f.Option + ": " + texts[i]
@@ -78,11 +78,11 @@ func (e *ConfigError) Error() string {
 	return "failed to parse config: " + strings.Join(texts, "; ")
 }
 
-// String returns the fault as Nomad writes it, without the option.
-func (f ConfigFault) String() string { return f.Summary + ": " + f.Detail }
+// String returns the error as Nomad writes it, without the option.
+func (f ConfigDiagnostic) String() string { return f.Summary + ": " + f.Detail }
 
-// configError sorts the faults, which HCL finds in random order, by where they
-// lie, and names the options they lie in.
+// configError sorts the errors, which HCL reports in random order, by their place,
+// and names their options.
 func configError(body hcl.Body, diags hcl.Diagnostics) *ConfigError {
 	slices.SortFunc(diags, func(a, b *hcl.Diagnostic) int {
 		return cmp.Or(cmp.Compare(offset(a), offset(b)), cmp.Compare(a.Detail, b.Detail))
@@ -92,12 +92,12 @@ func configError(body hcl.Body, diags hcl.Diagnostics) *ConfigError {
 		if d.Severity != hcl.DiagError {
 			continue
 		}
-		f := ConfigFault{Option: optionAt(body, d), Summary: d.Summary, Detail: oneLine(d.Detail)}
+		f := ConfigDiagnostic{Option: optionAt(body, d), Summary: d.Summary, Detail: oneLine(d.Detail)}
 		if f.Summary == "Extraneous JSON object property" {
-			f.Summary = "Invalid label" // Nomad's words; nobody wrote JSON
+			f.Summary = "Invalid label" // Nomad's words: the JSON is internal
 		}
-		if !slices.Contains(e.Faults, f) {
-			e.Faults = append(e.Faults, f)
+		if !slices.Contains(e.Diagnostics, f) {
+			e.Diagnostics = append(e.Diagnostics, f)
 		}
 	}
 	return e

@@ -70,7 +70,7 @@ func TestDecodeConfigEvaluatesStrings(t *testing.T) {
 	}
 }
 
-func TestDecodeConfigFaults(t *testing.T) {
+func TestDecodeConfigDiagnostics(t *testing.T) {
 	t.Parallel()
 	e := configEnv()
 	for _, tc := range []struct {
@@ -265,7 +265,7 @@ func FuzzDecodeConfig(f *testing.F) {
 			config := map[string]any{"command": "x", option: value}
 			got, err := e.DecodeConfig(config, scriptSchema)
 			if err != nil {
-				if fault, ok := errors.AsType[*ConfigError](err); !ok || len(fault.Faults) == 0 || strings.Contains(err.Error(), "\n") {
+				if fault, ok := errors.AsType[*ConfigError](err); !ok || len(fault.Diagnostics) == 0 || strings.Contains(err.Error(), "\n") {
 					t.Errorf("%q: not a proper error: %v", config, err)
 				}
 				continue

@@ -28,7 +28,7 @@ var functions = map[string]function.Function{
 	"upper":      stdlib.UpperFunc,
 }
 
-// names is what an evaluation needs. In both sets "" stands for all.
+// names are those that an evaluation needs. In both sets "" means all.
 type names struct {
 	roots map[string]bool // first steps of names
 	attrs map[string]bool // first steps below attr and node.attr

@@ -29,9 +29,9 @@ var (
 //		Rest    cty.Value           `cty:"rest"`         // whatever it is
 //	}
 //
-// What the task left out keeps the value that the field had, so defaults can
-// be set before; a pointer tells it from zero. An option that has no field is
-// an error, for it would be ignored in silence.
+// A missing option leaves its field as it was, so defaults can be set before; a
+// pointer tells a missing option from zero. An option without a field is an error,
+// since it would be ignored.
 func Decode(config cty.Value, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {

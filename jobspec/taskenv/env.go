@@ -41,7 +41,7 @@ func (e *Env) All() map[string]string {
 	return all
 }
 
-// Lookup returns the value that ${name} stands for.
+// Lookup returns the value of ${name}.
 func (e *Env) Lookup(name string) (string, bool) { return e.lookup(e.vars, name) }
 
 // LookupOpen is Lookup without secrets.
@@ -93,7 +93,7 @@ func (e *Env) ReplaceMap(m map[string]string) map[string]string {
 	return replaced
 }
 
-// Warnings returns the doubtful references in the env and meta blocks.
+// Warnings returns the warnings about references in the env and meta blocks.
 func (e *Env) Warnings() []Warning { return slices.Clone(e.warnings) }
 
 // ClientPath replaces the references in the path of a template or artifact,

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// NomadVersion is the version of Nomad whose behaviour is followed, and the
+// NomadVersion is the version of Nomad whose behavior taskrun follows, and the
 // value of attr.nomad.version.
 const NomadVersion = "2.0.6"
 
@@ -108,7 +108,7 @@ func (m *machine) collect(dst map[string]string, step, dataDir string) {
 	}
 }
 
-// nomadAttributes are those of the client that taskrun stands for.
+// nomadAttributes are those of the Nomad client that taskrun replaces.
 func nomadAttributes(*host, string) map[string]string {
 	return map[string]string{
 		"nomad.version":           NomadVersion,

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host has nothing to it here: attributes come from the kernel, sysctl(3).
+// host is empty here: attributes come from the kernel, sysctl(3).
 type host struct{}
 
 func thisHost() *host { return &host{} }
@@ -47,8 +47,8 @@ func osAttributes(*host, string) map[string]string {
 // usableCores returns none: no task can be kept on some cores.
 func (*host) usableCores() []Core { return nil }
 
-// cpuAttributes counts with 1000 MHz a core where the speed is not told, as on
-// Apple's own chips. Cores cannot be reserved here, as in Nomad.
+// cpuAttributes assumes 1000 MHz a core where the speed is unknown, as on Apple's
+// own chips. Cores cannot be reserved here, as in Nomad.
 func cpuAttributes(*host, string) map[string]string {
 	cores, _ := unix.SysctlUint32("hw.ncpu")
 	hz, _ := unix.SysctlUint64("hw.cpufrequency")

@@ -120,9 +120,9 @@ func TestRecordedConfigEvaluation(t *testing.T) {
 	}
 }
 
-// TestRecordedConfigFault compares with Nomad's text, a list of the heading
+// TestRecordedConfigDiagnostic compares with Nomad's text, a list of the heading
 // and the faults.
-func TestRecordedConfigFault(t *testing.T) {
+func TestRecordedConfigDiagnostic(t *testing.T) {
 	t.Parallel()
 	_, err := configEnv().DecodeConfig(map[string]any{
 		"command": "/bin/sh",
@@ -133,7 +133,7 @@ func TestRecordedConfigFault(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	lines := []string{"failed to parse config: "}
-	for _, f := range fault.Faults {
+	for _, f := range fault.Diagnostics {
 		lines = append(lines, f.String())
 	}
 	got := "2 errors occurred:\n\t* " + strings.Join(lines, "\n\t* ") + "\n\n"

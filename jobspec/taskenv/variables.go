@@ -60,11 +60,11 @@ func (v *variables) setHost(host map[string]string) {
 	v.setBlock(referring, scope{})
 }
 
-// scope tells what the values of a block may do besides referring to values of
-// the node and to variables.
+// scope is what the values of a block may do besides referring to values of the
+// node and to variables.
 type scope struct {
 	secrets map[string]string // to which they may refer
-	lint    bool              // whether doubtful references are noted
+	lint    bool              // whether references are checked
 }
 
 // setBlock sets the variables of a block, which win over those before and may

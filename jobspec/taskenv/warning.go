@@ -2,8 +2,7 @@ package taskenv
 
 import "fmt"
 
-// WarningKind tells what is doubtful about a reference in an env or meta
-// block.
+// WarningKind is what is wrong with a reference in an env or meta block.
 type WarningKind int
 
 const (
@@ -17,7 +16,7 @@ const (
 	UnknownReference
 )
 
-// Warning is a doubtful reference in the env or meta block of a task.
+// Warning is about a reference in the env or meta block of a task.
 type Warning struct {
 	Variable  string // that holds the reference, under its cleaned name
 	Reference string // without ${ and }

@@ -19,7 +19,7 @@ type checker struct {
 	written     jobspec.Positions
 	kind        string // the job's type
 	diagnostics jobspec.Diagnostics
-	seen        map[jobspec.Diagnostic]bool // a fault of a job's block shows in every group that inherits it
+	seen        map[jobspec.Diagnostic]bool // an error in a block of the job recurs in every group that inherits it
 }
 
 func (c *checker) refuse(at jobspec.Path, summary, detail, remedy string) {
@@ -100,7 +100,7 @@ func jobTypes() []string {
 }
 
 // mayBe reports whether the job is of one of the types. A job of unknown type
-// may be any: one misspelt word should not make every block of the job wrong.
+// may be any: one misspelled word should not make every block of the job wrong.
 func (c *checker) mayBe(types ...string) bool {
 	return slices.Contains(types, c.kind) || !slices.Contains(jobTypes(), c.kind)
 }

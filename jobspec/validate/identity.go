@@ -16,8 +16,8 @@ const (
 )
 
 // identities checks the workload identities of a task. One of them, the unnamed
-// one or "default", is the one for Nomad itself. Of two such Nomad takes the
-// second without a word, of which the parser warns; it refuses a third.
+// one or "default", is the one for Nomad itself. Of two such Nomad silently takes
+// the second, of which the parser warns; it refuses a third.
 func (t *task) identities() {
 	defaults := 0
 	if t.t.Identity != nil {
@@ -66,7 +66,7 @@ func (c *checker) identity(id *api.WorkloadIdentity, at jobspec.Path) {
 func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
 	switch n := len(id.Audience); {
 	case n == 0:
-		c.hint(at, "identity has no audience", "whoever gets the token can use it anywhere", `add aud = ["NAME"]`)
+		c.hint(at, "identity has no audience", "any service accepts the token", `add aud = ["NAME"]`)
 	case n > 1:
 		c.hint(at.Attr("aud"), "identity has several audiences", "each of them can use the token with the others", "write an identity for each")
 	}
@@ -78,7 +78,7 @@ func (c *checker) identityAdvice(id *api.WorkloadIdentity, at jobspec.Path) {
 	}
 }
 
-// isIdentifier tells whether a name has 1 to 128 letters, digits and characters
+// isIdentifier reports whether a name has 1 to 128 letters, digits and characters
 // of extra.
 func isIdentifier(name, extra string) bool {
 	for _, r := range name {

@@ -106,7 +106,7 @@ func (c *checker) ignoredNetwork(n *api.NetworkResource, at jobspec.Path) {
 	}
 }
 
-// portClaims remembers who has which label and which static port.
+// portClaims are the labels and static ports that are taken.
 type portClaims struct {
 	labels map[string]bool
 	static map[hostPort]string // label of the first port with it

@@ -48,7 +48,7 @@ func (t *task) unset(variable string, at jobspec.Path, detail, remedy string) {
 	})
 }
 
-// isInjected tells whether a port may be one that Nomad adds for a proxy of
+// isInjected reports whether a port may be one that Nomad adds for a proxy of
 // Consul or for a check that goes through it.
 func isInjected(name string) bool {
 	name = cleanName(name)

@@ -20,8 +20,8 @@ func (g *group) groupRestart() {
 	}
 }
 
-// taskRestart checks a policy of a task's own. Nomad does not look at those
-// before it acts by them, so their faults are warnings.
+// taskRestart checks a policy that the task does not inherit. Nomad does not
+// validate those, so their errors are warnings.
 func (t *task) taskRestart() {
 	own, inherited := t.t.RestartPolicy, t.g.tg.RestartPolicy
 	if own != nil && !sameRestart(own, inherited) {

@@ -93,7 +93,7 @@ func appendLabels(labels []string, n *api.NetworkResource) []string {
 }
 
 // merged is a block of a group into which Canonicalize merged the job's block of
-// that name. A fault belongs where its value was written: when the job has the
+// that name. An error belongs where its value was written: if the job has the
 // same value, that is the job's block.
 type merged struct{ job, group jobspec.Path }
 

@@ -133,7 +133,7 @@ func (g *group) oneProvider() {
 	})
 }
 
-// isServiceName tells whether a name can be a DNS label.
+// isServiceName reports whether a name can be a DNS label.
 func isServiceName(name string) bool {
 	if len(name) < 1 || len(name) > 63 || name[0] == '-' || name[len(name)-1] == '-' {
 		return false

@@ -45,7 +45,7 @@ func (t *template) check() {
 		t.task.refuse(t.at, "source and data exclude each other", "Nomad accepts both, and the task fails at its start", "keep one of them")
 	case path.IsAbs(source) || leavesTask(t.task.t.Name, source):
 		t.task.warn(t.at.Attr("source"), "source lies outside of the task", fmt.Sprintf("%q", source), "write a path below ${NOMAD_TASK_DIR} or ${NOMAD_ALLOC_DIR}")
-	case source != "" && t.nobodyBrings():
+	case source != "" && t.nothingBrings():
 		t.task.warn(t.at.Attr("source"), "nothing brings the source",
 			fmt.Sprintf("%q is looked for in the task's directory, which is new", source),
 			fmt.Sprintf("add an artifact that brings it, or read it from here: data = file(%q)", path.Base(source)))
@@ -66,9 +66,9 @@ func (t *template) check() {
 	}
 }
 
-// nobodyBrings reports whether the source of a template cannot be in the task's
+// nothingBrings reports whether the source of a template cannot be in the task's
 // own directory when it is rendered. What another task may do is not known.
-func (t *template) nobodyBrings() bool {
+func (t *template) nothingBrings() bool {
 	source := ownDirs.Replace(*t.SourcePath)
 	disk := t.task.g.tg.EphemeralDisk
 	switch {

@@ -1,7 +1,6 @@
 // Package validate checks a decoded job against the rules that Nomad applies
-// when a job is registered, and says everything that breaks them at once. It
-// looks at the job alone: not at the machine, not at files, and not at what the
-// drivers make of their config blocks.
+// when a job is registered, and reports all violations at once. It looks at the job
+// alone: not at the machine, not at files, and not at the config blocks of drivers.
 //
 // The rules are those of the job specification,
 // https://developer.hashicorp.com/nomad/docs/job-specification.
@@ -15,9 +14,9 @@ import (
 	"taskrun/jobspec"
 )
 
-// Job checks a job on which Canonicalize was called and returns every fault in
-// the order of the job, each with its Path and without a Range, which
-// File.Place adds. The job is not changed.
+// Job checks a job on which Canonicalize was called and returns its diagnostics in
+// the order of the job, each with its Path and without a Range, which File.Place
+// adds. The job is not changed.
 //
 // An Error is what a Nomad server refuses, or what it accepts and what is then
 // certain to fail. A Warning is what it accepts and drops, ignores or resolves

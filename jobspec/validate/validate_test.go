@@ -99,7 +99,7 @@ func TestRemediesNameWhatWasMeant(t *testing.T) {
 		}, `did you mean "http"?`},
 		{"signal in lower case", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "sigterm" }, `write "SIGTERM"`},
 		{"signal without SIG", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "hup" }, `write "SIGHUP"`},
-		{"signal misspelt", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "SIGTREM" }, `did you mean "SIGTERM"?`},
+		{"signal misspelled", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) { t.KillSignal = "SIGTREM" }, `did you mean "SIGTERM"?`},
 		{"reference to a port", func(_ *api.Job, _ *api.TaskGroup, t *api.Task) {
 			t.Env = map[string]string{"A": "${NOMAD_ADDR_htp}"}
 		}, `did you mean "NOMAD_ADDR_http"?`},

@@ -1,5 +1,5 @@
-// Package visible writes text that somebody else may have chosen, such as names
-// in a job file or what a server answers, so that a terminal only shows it.
+// Package visible escapes untrusted text, such as names in a job file or the answer
+// of a server, so that it cannot control a terminal.
 //
 // Control characters, characters that change the direction of writing, line
 // breaks and invisible characters are written as Go escapes them in a string:
