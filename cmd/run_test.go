@@ -79,7 +79,7 @@ func TestRunEndsWhenItShould(t *testing.T) {
 		{"when all have run long enough", "service", `run_for = "1h"`, verdict.Policy{Until: 10 * time.Second}, nil, nil, 0, 10 * time.Second, "every task has run for 10s: stopping"},
 		{"with the first failure before that", "service", "run_for = \"5s\"\nexit_code = 3", verdict.Policy{Until: 10 * time.Second}, nil, nil, 1, 5 * time.Second, "j.g[0] failed: stopping"},
 		{"with the first failure", "service", "run_for = \"5s\"\nexit_code = 3", verdict.Policy{FailFast: true}, nil, nil, 1, 5 * time.Second, ""},
-		{"by a signal", "service", "run_for = \"1h\"\nkill_after = \"3s\"", verdict.Policy{}, []time.Duration{time.Minute}, nil, 130, time.Minute + 3*time.Second, "stopping, again to kill"},
+		{"by a signal", "service", "run_for = \"1h\"\nkill_after = \"3s\"", verdict.Policy{}, []time.Duration{time.Minute}, nil, 130, time.Minute + 3*time.Second, "stopping; press Ctrl-C again to kill"},
 		{"at once by the second signal", "service", "run_for = \"1h\"\nkill_after = \"15s\"", verdict.Policy{}, []time.Duration{time.Minute, time.Minute + time.Second}, nil, 130, time.Minute + time.Second, "killing"},
 		{"when stdout is closed", "batch", "run_for = \"1h\"\nstdout_string = \"text\\n\"", verdict.Policy{}, nil, closedWriter{}, 141, 0, "stdout was closed: stopping"},
 	} {

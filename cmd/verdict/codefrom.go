@@ -12,25 +12,25 @@ import (
 // CodeFrom is the task that --exit-code-from names.
 type CodeFrom struct{ job, group, task string }
 
-// String returns the task as the user may have named it.
+// String returns the name of the task.
 func (c *CodeFrom) String() string { return c.task }
 
-// TaskError says that --exit-code-from names no task, or several.
+// TaskError says that --exit-code-from matches no task, or several.
 type TaskError struct {
 	Name    string
-	Matches []string // the tasks that it may be, as JOB/GROUP/TASK
-	Tasks   []string // those that there are
+	Matches []string // the tasks that it matches, as JOB/GROUP/TASK
+	Tasks   []string // all tasks
 }
 
-// Error says what is wrong with the name.
 func (e *TaskError) Error() string {
 	if len(e.Matches) == 0 {
 		return fmt.Sprintf("cannot take the exit code from task %q: no job has it", e.Name)
 	}
-	return fmt.Sprintf("cannot take the exit code from task %q: it may be %s", e.Name, strings.Join(e.Matches, " or "))
+	return fmt.Sprintf("cannot take the exit code from task %q: it is ambiguous: %s", e.Name, strings.Join(e.Matches, ", "))
 }
 
-// FindCodeFrom looks a task up by [JOB/][GROUP/]TASK. The error is a *TaskError.
+// FindCodeFrom returns the task with the name [JOB/][GROUP/]TASK. The error is a
+// *TaskError.
 func FindCodeFrom(name string, jobs []*api.Job) (*CodeFrom, error) {
 	var found *CodeFrom
 	wrong := &TaskError{Name: name}
@@ -52,8 +52,8 @@ func FindCodeFrom(name string, jobs []*api.Job) (*CodeFrom, error) {
 	return found, nil
 }
 
-// code returns the exit code of the task when all its instances have ended for
-// good: the worst of them.
+// code returns the worst exit code of the task's instances when all have ended for
+// good.
 func (c *CodeFrom) code(run *fold.Run) (worst int, ended bool) {
 	left := 0
 	for _, j := range run.Jobs {
@@ -75,8 +75,8 @@ func (c *CodeFrom) code(run *fold.Run) (worst int, ended bool) {
 	return worst, left <= 0
 }
 
-// codeIn returns the exit code of the task in an allocation when it has ended
-// for good there: it will not run again in another one.
+// codeIn returns the exit code of the task in an allocation, when the task has ended
+// there and the allocation will not be replaced.
 func (c *CodeFrom) codeIn(a *fold.Alloc) (code int, ended bool) {
 	failed := a.Status == api.AllocClientStatusFailed
 	for _, t := range a.Tasks {
@@ -91,7 +91,7 @@ func (c *CodeFrom) codeIn(a *fold.Alloc) (code int, ended bool) {
 		case t.Failed, failed:
 			code = Failed
 		}
-		if code < 0 || code > 255 { // what a process cannot return
+		if code < 0 || code > 255 { // no process can return this
 			code = 255
 		}
 		if code == 0 && t.Failed {

@@ -1,11 +1,11 @@
 package verdict
 
-// Exit codes. A run with --exit-code-from, and commands that run another
-// command, pass that one's own code on.
+// Exit codes. A run with --exit-code-from, and commands that run another command,
+// return the exit code of the task or the command.
 const (
 	OK        = 0
 	Failed    = 1   // a task or an allocation failed
-	Usage     = 2   // the job file or the call is wrong; nothing was started
+	Usage     = 2   // the job file or the command line is wrong; nothing was started
 	Timeout   = 124 // --timeout passed
 	Internal  = 125 // taskrun itself failed
 	Hangup    = 129 // stopped by SIGHUP

@@ -11,22 +11,22 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Ready decides when a run that is followed from outside is ready: the
-// deployments are successful and, of jobs without one, every task has run for a
-// while or ended well. It leaves the run then, or when that can no longer be.
+// Ready decides when a run in the background or in a cluster is ready: deployments
+// are successful and, in jobs without one, every task has run for a while or ended
+// well. It leaves the run then, or when the run can no longer become ready.
 type Ready struct {
 	Verdict            // of the run as a whole
 	parts   []*Verdict // of the jobs with a deployment, and of the others
 }
 
-// NewReady returns what decides whether jobs are ready after the events of
-// their past, which cause nothing. Since is that of the policy.
+// NewReady returns the verdict on the readiness of jobs after the events of their
+// past, which cause no decision. Since is that of the policy.
 func NewReady(jobs []*api.Job, u Until, since time.Time, past ...event.Event) *Ready {
 	r := &Ready{Verdict: *New(Policy{Outlives: true}, jobs, past...)}
 	var healthy, running []*api.Job
 	for _, j := range jobs {
 		switch {
-		case j.IsPeriodic() || j.IsParameterized(): // the jobs they launch come later
+		case j.IsPeriodic() || j.IsParameterized(): // the jobs that they launch come later
 		case health.NewDeployment(j, time.Time{}) != nil && health.ByHand(j) == "" && u.Running == 0:
 			healthy = append(healthy, j)
 		default:
@@ -52,7 +52,7 @@ func NewReady(jobs []*api.Job, u Until, since time.Time, past ...event.Event) *R
 	return r
 }
 
-// Observe takes in an event.
+// Observe handles an event.
 func (r *Ready) Observe(e event.Event) Decision {
 	for _, v := range r.parts {
 		if v.concerns(e) {
@@ -62,8 +62,7 @@ func (r *Ready) Observe(e event.Event) Decision {
 	return r.decide()
 }
 
-// Due returns when the tasks of jobs without a deployment will have run for long
-// enough.
+// Due returns when the tasks of jobs without a deployment will have run long enough.
 func (r *Ready) Due() (at time.Time, ok bool) {
 	for _, v := range r.parts {
 		if at, ok := v.Due(); ok {
@@ -73,7 +72,7 @@ func (r *Ready) Due() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// Tick takes in that time has passed.
+// Tick handles that time has passed.
 func (r *Ready) Tick(now time.Time) Decision {
 	for _, v := range r.parts {
 		v.Tick(now)
@@ -88,8 +87,8 @@ func (r *Ready) decide() Decision {
 	return Decision{}
 }
 
-// Decided reports whether it is decided that the run is ready or, with an error
-// that says why, never will be.
+// Decided reports whether the run is ready or, with an error that says why, never
+// will be.
 func (r *Ready) Decided() (failure error, decided bool) {
 	decided = true
 	for _, v := range r.parts {
@@ -103,7 +102,7 @@ func (r *Ready) Decided() (failure error, decided bool) {
 	return nil, decided
 }
 
-// Failed reports whether a job has failed, when nothing runs any more.
+// Failed reports whether a job has failed, after the end of the run.
 func (r *Ready) Failed() bool { return slices.ContainsFunc(r.parts, (*Verdict).Failed) }
 
 // concerns reports whether an event is about one of the jobs.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// untilRunning is how long --until waits unless it says otherwise, as Nomad's
-// min_healthy_time does.
+// untilRunning is how long tasks must run for --until running, like Nomad's
+// min_healthy_time.
 const untilRunning = 10 * time.Second
 
 // Until is the value of --until: running, running=<duration>, or healthy.
@@ -16,7 +16,7 @@ type Until struct {
 	Healthy bool
 }
 
-// String, Set and Type make it the value of a flag.
+// String returns the value of the flag.
 func (u *Until) String() string {
 	switch {
 	case u.Healthy:
@@ -27,7 +27,7 @@ func (u *Until) String() string {
 	return "running=" + u.Running.String()
 }
 
-// Set accepts running, running=<duration> and healthy.
+// Set parses running, running=<duration> and healthy.
 func (u *Until) Set(s string) error {
 	*u = Until{}
 	if s == "healthy" {
@@ -45,12 +45,12 @@ func (u *Until) Set(s string) error {
 			return err
 		}
 		if d <= 0 {
-			return fmt.Errorf("%v is no time to run", d)
+			return fmt.Errorf("%v is not a positive duration", d)
 		}
 	}
 	u.Running = d
 	return nil
 }
 
-// Type names the value in help texts.
+// Type returns the name of the value in help texts.
 func (u *Until) Type() string { return "running[=10s]|healthy" }

@@ -1,6 +1,6 @@
-// Package verdict decides when a run is to end before its time, and which exit
-// code it gets. It is pure: events, signals and the time come in as values, and
-// an action comes out.
+// Package verdict decides whether a run is stopped before its end, and which exit
+// code it has. It is pure: events, signals and the time come in as values, and an
+// action comes out.
 package verdict
 
 import (
@@ -19,45 +19,45 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Policy is what the user wants of the end of a run.
+// Policy is what the user wants to happen at the end of a run.
 type Policy struct {
-	Until    time.Duration // > 0: stop well once every task has run this long
-	Healthy  bool          // stop well once every deployment is successful
-	Timeout  time.Duration // for the message about it
+	Until    time.Duration // > 0: stop with success once every task has run this long
+	Healthy  bool          // stop with success once every deployment is successful
+	Timeout  time.Duration // for its message
 	FailFast bool          // the first failed allocation ends the run
 	CodeFrom *CodeFrom     // nil: the exit code is that of the run
-	Stage    Stage         // of a rehearsal; nil for a run that is none
-	// Since is when jobs were changed that ran before: what they did until then
-	// does not count for Until. Zero: they are new.
+	Stage    Stage         // of a rehearsal; nil for a run
+	// Since is when running jobs were changed: the time until then does not count
+	// for Until. Zero: they are new.
 	Since time.Time
-	// Outlives means that the run does not end with taskrun, as in a cluster: a
-	// signal and a closed stdout leave it. First is what the first signal does
-	// instead: Ask, if it is Ctrl-C, or Kill.
+	// Outlives means that the run does not end with this process, as in a
+	// cluster: a signal and a closed stdout leave the run. First is the action of
+	// the first signal instead: Ask, if it is Ctrl-C, or Kill.
 	Outlives bool
 	First    Action
 }
 
-// Stage says how far a rehearsal has come.
+// Stage is the progress of a rehearsal.
 type Stage interface {
-	// Observe takes in an event and says why the rehearsal has failed, or "".
+	// Observe handles an event and returns why the rehearsal has failed, or "".
 	Observe(e event.Event) (failure string)
-	// Complete reports whether all that should run has been rehearsed.
+	// Complete reports whether every task was rehearsed.
 	Complete(final []*fold.Alloc) bool
 }
 
-// Action is what is to be done with the run now.
+// Action is what to do with the run.
 type Action int
 
-// The actions, from the mildest on.
+// The actions, the mildest first.
 const (
 	CarryOn Action = iota
-	Ask            // the user what to do, see Answer
-	Leave          // follow the run no longer; it goes on
-	Stop           // gracefully
-	Kill           // at once
+	Ask            // ask the user what to do, see Answer
+	Leave          // stop following the run; it continues
+	Stop           // stop it gracefully
+	Kill           // stop it at once
 )
 
-// Decision is an action, and what to tell the user about it.
+// Decision is an action with a message to the user.
 type Decision struct {
 	Action
 	Say string // may be empty
@@ -65,14 +65,13 @@ type Decision struct {
 
 // Cause is why a run is stopped.
 type Cause struct {
-	Text string // empty: it is not
+	Text string // empty: it is not stopped
 	Code int
-	Own  bool // no failure changes the code
-	User bool // the user stops it, which is no failure
+	Own  bool // failures do not change the code
+	User bool // the user stopped it, which is no failure
 }
 
-// Verdict decides about a run. It sees what happens in the order in which it
-// happens.
+// Verdict decides about a run, in the order of its events.
 //
 //	running ──failure, --exit-code-from, --until, timeout, signal, stdout──▶ stopping ──signal──▶ killed
 //	   └───────────────────────────── by itself ────────────────────────────────▶ ended ◀───────────┘
@@ -89,13 +88,13 @@ type Verdict struct {
 	successes map[string]bool // jobs whose deployments were successful
 }
 
-// New returns the verdict on a run of jobs after the events of its past, which
-// cause nothing.
+// New returns the verdict on a run of jobs after the events of its past, which cause
+// no decision.
 func New(p Policy, jobs []*api.Job, past ...event.Event) *Verdict {
 	return &Verdict{Policy: p, Run: fold.New(jobs, past...), successes: map[string]bool{}}
 }
 
-// Observe takes in an event. Like the methods below it returns what to do now.
+// Observe handles an event. Like the methods below it returns what to do.
 func (v *Verdict) Observe(e event.Event) Decision {
 	v.Run.Apply(e)
 	if v.Stopping() {
@@ -119,13 +118,13 @@ func (v *Verdict) Observe(e event.Event) Decision {
 	}
 	if v.Stage != nil {
 		if final := v.Run.Final(); len(final) >= v.Run.Expected() && v.Stage.Complete(final) {
-			return v.stop(Cause{Text: "all that should run has been rehearsed"})
+			return v.stop(Cause{Text: "every task was rehearsed"})
 		}
 	}
 	return Decision{}
 }
 
-// deployed takes in the state of a job's deployment.
+// deployed handles the state of a job's deployment.
 func (v *Verdict) deployed(d event.Deployment) Decision {
 	switch d.Status {
 	case health.DeploymentSuccessful:
@@ -139,7 +138,7 @@ func (v *Verdict) deployed(d event.Deployment) Decision {
 	return Decision{}
 }
 
-// Due returns when --until is fulfilled if nothing happens before.
+// Due returns when --until will be fulfilled if nothing else happens.
 func (v *Verdict) Due() (at time.Time, ok bool) {
 	if v.Until <= 0 || v.Stopping() {
 		return time.Time{}, false
@@ -163,20 +162,20 @@ func (v *Verdict) Due() (at time.Time, ok bool) {
 	return at.Add(v.Until), !at.IsZero()
 }
 
-// changing reports whether allocations of an earlier version are yet to be
+// changing reports whether allocations of an earlier version are still to be
 // replaced.
 func (v *Verdict) changing() bool {
 	if v.Since.IsZero() {
 		return false
 	}
-	// Of an earlier deployment a cluster does not say how it ended.
+	// A cluster does not publish the end of an earlier deployment.
 	return slices.ContainsFunc(v.Run.Jobs, func(j *api.Job) bool {
 		d := v.Run.Deployment(*j.ID)
 		return d != nil && d.Status == health.DeploymentRunning
 	})
 }
 
-// Tick takes in that time has passed.
+// Tick handles that time has passed.
 func (v *Verdict) Tick(now time.Time) Decision {
 	if at, ok := v.Due(); ok && !now.Before(at) {
 		return v.stop(Cause{Text: fmt.Sprintf("every task has run for %v", v.Until)})
@@ -184,7 +183,7 @@ func (v *Verdict) Tick(now time.Time) Decision {
 	return Decision{}
 }
 
-// Overdue takes in that --timeout has passed.
+// Overdue handles that --timeout has passed.
 func (v *Verdict) Overdue() Decision {
 	text := fmt.Sprintf("the timeout of %v has passed", v.Timeout)
 	if tasks := v.unfinished(); tasks != "" {
@@ -193,7 +192,7 @@ func (v *Verdict) Overdue() Decision {
 	return v.stop(Cause{Text: text, Code: Timeout})
 }
 
-// Signal takes in a signal to taskrun, which leads to an exit code.
+// Signal handles a signal to taskrun with the exit code that it leads to.
 func (v *Verdict) Signal(sig os.Signal, code int) Decision {
 	v.signals++
 	switch {
@@ -201,18 +200,17 @@ func (v *Verdict) Signal(sig os.Signal, code int) Decision {
 		v.asked = true
 		return Decision{Action: Ask}
 	case v.Outlives && v.First == Kill && v.signals == 1:
-		return Decision{Kill, "killing, again to leave it"}
+		return Decision{Kill, "killing; press Ctrl-C again to leave the run"}
 	case v.Outlives:
 		return v.leave(code)
 	case v.signals > 1:
 		return Decision{Kill, "killing"}
 	}
 	v.stop(Cause{Text: sig.String(), Code: code, User: true})
-	return Decision{Stop, "stopping, again to kill"}
+	return Decision{Stop, "stopping; press Ctrl-C again to kill"}
 }
 
-// Answer takes in what the user was asked for by Ask: to stop the run, to leave
-// it, or else to carry on.
+// Answer handles the user's answer to Ask: stop the run, leave it, or else carry on.
 func (v *Verdict) Answer(answer string) Decision {
 	if !v.asked || v.left != 0 {
 		return Decision{}
@@ -221,7 +219,7 @@ func (v *Verdict) Answer(answer string) Decision {
 	switch strings.ToLower(answer) {
 	case "s", "stop":
 		v.stop(Cause{Text: "interrupt", Code: Interrupt, User: true})
-		return Decision{Stop, "stopping, Ctrl-C to leave"}
+		return Decision{Stop, "stopping; press Ctrl-C to leave the run"}
 	case "l", "leave":
 		return v.leave(Interrupt)
 	}
@@ -235,43 +233,43 @@ func (v *Verdict) leave(code int) Decision {
 	return Decision{Action: Leave}
 }
 
-// Left is the exit code of taskrun when it was to leave the run, which goes on;
-// 0 when it was not.
+// Left returns the exit code of taskrun after the decision to leave the run, and 0
+// without one.
 func (v *Verdict) Left() int { return v.left }
 
-// Ordered takes in that a client stops the run, or kills it.
+// Ordered handles that a client stops or kills the run.
 func (v *Verdict) Ordered(kill bool) Decision {
-	v.stop(Cause{Text: "it was told to stop", User: true})
+	v.stop(Cause{Text: "a client stopped it", User: true})
 	if kill {
-		return Decision{Kill, "killing: a client wants it"}
+		return Decision{Kill, "killing: a client requested it"}
 	}
-	return Decision{Stop, "stopping: a client wants it"}
+	return Decision{Stop, "stopping: a client requested it"}
 }
 
-// Impatient reports whether the user wants taskrun to end at once.
+// Impatient reports whether the user wants this process to end at once.
 func (v *Verdict) Impatient() bool { return v.signals > 1 || v.left != 0 }
 
 // Stopping reports whether there is a cause to stop the run.
 func (v *Verdict) Stopping() bool { return v.Cause.Text != "" }
 
-// Closed takes in that stdout cannot be written to any more.
+// Closed handles that stdout can no longer be written to.
 func (v *Verdict) Closed(err error) Decision {
 	c := Cause{Text: fmt.Sprintf("cannot write to stdout: %v", err), Code: Internal, Own: true}
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		c = Cause{Text: "stdout was closed", Code: Pipe, Own: true}
-	case errors.Is(err, syscall.EIO): // SIGHUP says the same, a little later
+	case errors.Is(err, syscall.EIO): // SIGHUP follows
 		c = Cause{Text: "the terminal was closed", Code: Hangup}
 	}
 	stop := v.stop(c)
-	if v.Outlives { // the user no longer looks at it, which is no reason to stop it
+	if v.Outlives { // it goes on without a reader
 		return v.leave(v.Cause.Code)
 	}
 	return stop
 }
 
-// Broke takes in that taskrun itself failed, when all is over, and reports
-// whether that counts: a failure of a task is the greater news.
+// Broke handles that taskrun itself has failed, after the end of the run, and reports
+// whether that decides the exit code: a failure of the run takes precedence.
 func (v *Verdict) Broke(err error) (counts bool) {
 	if v.Code() != OK {
 		return false
@@ -288,7 +286,7 @@ func (v *Verdict) stop(c Cause) Decision {
 	return Decision{Stop, c.Text + ": stopping"}
 }
 
-// Code is the exit code, when nothing more will happen.
+// Code returns the exit code, after the end of the run.
 func (v *Verdict) Code() int {
 	if v.Cause.Own {
 		return v.Cause.Code
@@ -299,9 +297,8 @@ func (v *Verdict) Code() int {
 	return v.Cause.Code
 }
 
-// Failed reports whether the run failed: an allocation did and was not
-// replaced by one that completed, or the run ended without all of them having
-// completed.
+// Failed reports whether the run failed: an allocation failed and was not replaced by
+// one that completed, or the run ended before all of them had completed.
 func (v *Verdict) Failed() bool {
 	final := v.Run.Final()
 	if !v.Stopping() && len(final) < v.Run.Expected() {
@@ -321,7 +318,7 @@ func (v *Verdict) Failed() bool {
 	return v.Cause.Code == Failed
 }
 
-// unfinished names some tasks that have not ended, with their states.
+// unfinished returns the names and states of some tasks that have not ended.
 func (v *Verdict) unfinished() string {
 	const shown = 3
 	var names []string

@@ -319,7 +319,7 @@ func TestTaskOfExitCodeFromMustBeOne(t *testing.T) {
 		{"side", ""},
 		{"app/main", ""},
 		{"j/other/main", ""},
-		{"main", `cannot take the exit code from task "main": it may be j/app/main or j/other/main`},
+		{"main", `cannot take the exit code from task "main": it is ambiguous: j/app/main, j/other/main`},
 		{"man", `cannot take the exit code from task "man": no job has it`},
 		{"", `cannot take the exit code from task "": no job has it`},
 	} {

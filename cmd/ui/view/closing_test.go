@@ -34,7 +34,7 @@ func TestVerdict(t *testing.T) {
 		{[]string{"a"}, false, Result{ExitCode: 2}, "✗ job a ended after 5s, exit code 2"},
 		{[]string{"a"}, true, Result{}, "✓ job a complete after 5s"},
 		{[]string{"a"}, false, Result{Cause: "interrupt", ExitCode: 130, User: true}, "■ job a stopped after 5s: interrupt, exit code 130"},
-		{[]string{"a"}, false, Result{Cause: "it was told to stop", User: true}, "■ job a stopped after 5s: it was told to stop"},
+		{[]string{"a"}, false, Result{Cause: "a client stopped it", User: true}, "■ job a stopped after 5s: a client stopped it"},
 		{[]string{"a"}, true, Result{Cause: "interrupt", ExitCode: 1, User: true}, "✗ job a stopped after 5s: interrupt, exit code 1"},
 		{[]string{"a"}, false, Result{Cause: "the timeout of 1s has passed", ExitCode: 124}, "✗ job a stopped after 5s: the timeout of 1s has passed, exit code 124"},
 	} {

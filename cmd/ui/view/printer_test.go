@@ -314,11 +314,11 @@ func TestSayIsHeardWhileStdoutIsBlocked(t *testing.T) {
 		s.d.Run(t.Context(), s.sub)
 	}()
 	<-w.begun
-	s.d.Say("stopping, again to kill")
+	s.d.Say("stopping; press Ctrl-C again to kill")
 	said := s.err.String()
 	close(w.free)
 	<-done
-	if !strings.Contains(said, "stopping, again to kill") {
+	if !strings.Contains(said, "stopping; press Ctrl-C again to kill") {
 		t.Errorf("stderr says %q", said)
 	}
 }
