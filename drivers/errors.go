@@ -15,6 +15,14 @@ var (
 	ErrUnwanted = errors.New("the task was to be stopped before it had started")
 )
 
+// NoCommandError says that there is no such command, or no directory to start it
+// in.
+type NoCommandError struct{ Err error }
+
+func (e *NoCommandError) Error() string { return e.Err.Error() }
+
+func (e *NoCommandError) Unwrap() error { return e.Err }
+
 // recoverableError marks an error after which a start may be retried.
 type recoverableError struct{ error }
 

@@ -36,7 +36,7 @@ func checks() []check {
 
 		// Drivers.
 		{"driver and its config", jobs, perTask(driver)},
-		{"health of the driver", runs | Dispatch, withStubs(perTask(health))},
+		{"health of the driver", runs | Dispatch, withStubs(perJob(health))},
 		{"blocks without effect", notices, perJob(gaps)},
 		{"network of a group", notices &^ Rehearse, perJob(networks)},
 		{"folders in place of volumes", notices &^ Rehearse, withStubs(volumes)},

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -51,15 +53,29 @@ func (h *Health) Of(name string) drivers.Fingerprint {
 	return f
 }
 
-// health finds a driver that cannot be used on this machine.
-func health(c *Case, t taskOf) jobspec.Diagnostics {
-	if c.Drivers[t.Driver] == nil {
-		return nil // another check says so
+// health finds drivers that cannot be used on this machine, each once a job.
+func health(c *Case, f File) (found jobspec.Diagnostics) {
+	var names []string             // of those drivers
+	tasks := map[string][]string{} // by driver
+	forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
+		if c.Drivers[t.Driver] == nil {
+			return // another check says so
+		}
+		is := c.Health.Of(t.Driver)
+		if is.Health == drivers.HealthHealthy {
+			return
+		}
+		if tasks[t.Driver] == nil {
+			names, found = append(names, t.Driver), append(found, unusableDriver(t.Driver, is, at))
+		}
+		tasks[t.Driver] = append(tasks[t.Driver], strconv.Quote(t.Name))
+	})
+	for i, name := range names {
+		if users := tasks[name]; len(users) > 1 {
+			found[i].Detail += fmt.Sprintf("; %d tasks need it: %s", len(users), strings.Join(users, ", "))
+		}
 	}
-	if f := c.Health.Of(t.Driver); f.Health != drivers.HealthHealthy {
-		return jobspec.Diagnostics{unusableDriver(t.Driver, f, t.at)}
-	}
-	return nil
+	return found
 }
 
 func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Diagnostic {

@@ -3,6 +3,7 @@ package preflight
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,30 @@ func TestHealthOfADriver(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestHealthOnce reports a driver that cannot be used once, with all tasks that
+// need it.
+func TestHealthOnce(t *testing.T) {
+	t.Parallel()
+	task := func(name, driver string) string {
+		return fmt.Sprintf("task %q {\n driver = %q\n config {\n command = \"true\"\n }\n}\n", name, driver)
+	}
+	cs := caseOf(t, Up, "", job(plain, task("a", "exec")+task("b", "raw_exec")))
+	for driver := range cs.Drivers {
+		cs.Health.known[driver] = drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "ill"}
+	}
+	var got []string
+	for _, d := range health(cs, cs.Files[0]) {
+		got = append(got, d.Summary+": "+d.Detail)
+	}
+	want := []string{
+		`driver "exec" cannot be used on this machine: ill`,
+		`driver "raw_exec" cannot be used on this machine: ill; 2 tasks need it: "b", "t"`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -43,10 +43,10 @@ func (d *Driver) launch(cfg *drivers.TaskConfig, c *TaskConfig, as *account) (t 
 	spec.Kept = true
 	spec.Args, spec.OnExit = c.Args, t.ended
 	if err := checkDir(spec.Dir); err != nil {
-		return nil, err
+		return nil, &drivers.NoCommandError{Err: err}
 	}
 	if spec.Path, err = lookup(cfg.TaskDir(), c.Command, as.uids()...); err != nil {
-		return nil, err
+		return nil, &drivers.NoCommandError{Err: err}
 	}
 	if err := makeExecutable(cfg.AllocDir, spec.Path); err != nil {
 		return nil, err

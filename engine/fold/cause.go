@@ -50,6 +50,7 @@ const (
 	Untold         Reason = iota // no event says why
 	Exited                       // its process ended with a code or by a signal
 	NotStarted                   // its driver could not start it
+	NoCommand                    // there is no such command, or no directory to start it in
 	NoImage                      // its driver could not get its image
 	NotValid                     // its driver does not take its config block
 	NotDownloaded                // an artifact could not be downloaded
@@ -82,6 +83,8 @@ func (t *Task) Cause() Cause {
 			return c
 		case reason == NotStarted && i > 0 && t.Events[i-1].Type == api.TaskDriverMessage && t.Events[i-1].Details["image"] != "":
 			return Cause{Reason: NoImage, Message: e.DisplayMessage}
+		case reason == NotStarted && e.Details[event.NoCommand] != "":
+			return Cause{Reason: NoCommand, Message: e.DisplayMessage}
 		case reason != Untold:
 			return Cause{Reason: reason, Message: e.DisplayMessage}
 		case e.Type != api.TaskNotRestarting && (event.Fails(e.TaskEvent) || weights[e.Type] == Trouble):

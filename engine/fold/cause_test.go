@@ -15,6 +15,8 @@ import (
 func TestCause(t *testing.T) {
 	t.Parallel()
 	failed, pulling := errors.New("no"), event.Driver("Downloading image", map[string]string{"image": "x"})
+	noCommand := event.DriverFailure(failed)
+	noCommand.Details[event.NoCommand] = "true"
 	for name, c := range map[string]struct {
 		events []*api.TaskEvent
 		want   Cause
@@ -24,6 +26,7 @@ func TestCause(t *testing.T) {
 		"an exit code":         {[]*api.TaskEvent{event.Terminated(3, 0, false, failed), event.NotRestarting("x")}, Cause{Reason: Exited, Code: 3, Message: "no"}},
 		"a signal":             {[]*api.TaskEvent{event.Terminated(137, 9, true, nil)}, Cause{Reason: Exited, Code: 137, Signal: 9, OutOfMemory: true}},
 		"no start":             {[]*api.TaskEvent{event.Terminated(3, 0, false, nil), event.DriverFailure(failed)}, Cause{Reason: NotStarted, Message: "no"}},
+		"no command":           {[]*api.TaskEvent{noCommand}, Cause{Reason: NoCommand, Message: "no"}},
 		"no image":             {[]*api.TaskEvent{pulling, event.DriverFailure(failed)}, Cause{Reason: NoImage, Message: "no"}},
 		"an image before":      {[]*api.TaskEvent{pulling, event.Started(), event.DriverFailure(failed)}, Cause{Reason: NotStarted, Message: "no"}},
 		"a wrong config block": {[]*api.TaskEvent{event.FailedValidation("odd")}, Cause{Reason: NotValid, Message: "odd"}},

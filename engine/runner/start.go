@@ -35,7 +35,11 @@ func (t *task) start() *startFailure {
 		return nil
 	}
 	if err != nil {
-		return failed(err, event.DriverFailure(err))
+		why := event.DriverFailure(err)
+		if _, ok := errors.AsType[*drivers.NoCommandError](err); ok {
+			why.Details[event.NoCommand] = "true"
+		}
+		return failed(err, why)
 	}
 	t.begun(handle, network)
 	return nil

@@ -13,7 +13,7 @@ func reason(c fold.Cause) string {
 	switch {
 	case c.Reason == fold.Untold:
 		return "for a reason it did not tell"
-	case c.Reason == fold.NotStarted, c.Reason == fold.NoImage:
+	case c.Reason == fold.NotStarted, c.Reason == fold.NoCommand, c.Reason == fold.NoImage:
 		return "its driver could not start it: " + text
 	case c.Reason != fold.Exited:
 		return text
@@ -29,7 +29,7 @@ func reason(c fold.Cause) string {
 // tell.
 func hint(c fold.Cause) string {
 	switch c.Reason {
-	case fold.NotStarted:
+	case fold.NoCommand:
 		return "check \"command\", \"args\" and \"work_dir\" in its config block: a relative command is looked up in PATH, not in the task's directory"
 	case fold.NoImage:
 		return "check the name of its image, and whether this machine can reach the registry and has the credentials (docker login)"
@@ -39,7 +39,7 @@ func hint(c fold.Cause) string {
 		return "check the source of its artifact block and whether this machine can reach it"
 	case fold.Exited:
 		return exitHint(c)
-	case fold.Untold, fold.OtherwiseFails:
+	case fold.Untold, fold.NotStarted, fold.OtherwiseFails:
 	}
 	return ""
 }

@@ -43,8 +43,7 @@ func (c *closing) table() []string {
 		heads[3], heads[4] = "RST", "TIME"
 	}
 	var tasks []*fold.Task
-	final := c.run.Final()
-	slices.SortStableFunc(final, func(a, b *fold.Alloc) int { return c.labels.compare(a.Alloc, b.Alloc) })
+	final := c.final()
 	for _, a := range final {
 		tasks = append(tasks, a.Tasks...)
 	}
@@ -69,6 +68,14 @@ func (c *closing) table() []string {
 		lines = append(lines, c.errStyle.Quiet(fmt.Sprintf("and %s that did not fail", ui.Count(left, "task"))))
 	}
 	return lines
+}
+
+// final returns the allocations that nothing has replaced, in the order of their
+// jobs.
+func (c *closing) final() []*fold.Alloc {
+	final := c.run.Final()
+	slices.SortStableFunc(final, func(a, b *fold.Alloc) int { return c.labels.compare(a.Alloc, b.Alloc) })
+	return final
 }
 
 func (c *closing) row(t *fold.Task) (paint func(string) string, cells []string) {

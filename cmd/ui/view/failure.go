@@ -158,7 +158,7 @@ func (c *closing) failed(first *fold.Task) (same []string, others string) {
 		}
 	}
 	add(first)
-	for _, a := range c.run.Final() {
+	for _, a := range c.final() {
 		for _, t := range a.Tasks {
 			if t.Failed {
 				add(t)

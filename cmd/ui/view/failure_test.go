@@ -56,6 +56,8 @@ func TestLastScreenFitsIntoTwentyLines(t *testing.T) {
 
 func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 	t.Parallel()
+	noCommand := event.DriverFailure(errNoCommand)
+	noCommand.Details[event.NoCommand] = "true"
 	for _, c := range []struct {
 		name         string
 		events       []*api.TaskEvent
@@ -68,7 +70,8 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 		{"crash", []*api.TaskEvent{event.Terminated(139, 11, false, nil)}, "killed by signal 11", "crash"},
 		{"not executable", []*api.TaskEvent{event.Terminated(126, 0, false, nil)}, "exit code 126", "chmod"},
 		{"not found by a shell", []*api.TaskEvent{event.Terminated(127, 0, false, nil)}, "exit code 127", "did not find a command"},
-		{"not started", []*api.TaskEvent{event.DriverFailure(errNoCommand), event.NotRestarting("Error was unrecoverable")}, "could not start it: failed to launch", "work_dir"},
+		{"no command", []*api.TaskEvent{noCommand, event.NotRestarting("Error was unrecoverable")}, "could not start it: failed to launch", "work_dir"},
+		{"not started", []*api.TaskEvent{event.DriverFailure(textError("the engine is busy")), event.NotRestarting("x")}, "could not start it: the engine is busy", ""},
 		{"no image", []*api.TaskEvent{event.Driver("Downloading image", map[string]string{"image": "x"}), event.DriverFailure(textError("Failed to pull"))}, "Failed to pull", "docker login"},
 		{"wrong config", []*api.TaskEvent{event.FailedValidation("no such option"), event.NotRestarting("x")}, "no such option", "config block"},
 		{"no artifact", []*api.TaskEvent{event.ArtifactDownloadFailed(textError("404"))}, "404", "artifact block"},

@@ -21,6 +21,10 @@ const (
 // failsTask is the detail by which an event tells that it fails its task.
 const failsTask = "fails_task"
 
+// NoCommand is the detail by which a driver failure tells that there is no such
+// command, or no directory to start it in.
+const NoCommand = "no_command"
+
 // Fails reports whether the event fails the task it happens to.
 func Fails(e *api.TaskEvent) bool { return e.Details[failsTask] == "true" }
 
