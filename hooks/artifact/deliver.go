@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/hooks"
 )
 
 // deliver moves what was downloaded, at the path from in the stage, to its
@@ -22,16 +23,16 @@ import (
 //
 // What remains is harmless: a task that moves a directory of its own away
 // during a delivery finds the rest of the artifact where it moved it.
-func (h *hook) deliver(o *order, stage *os.Root, from string, isDir bool) error {
+func deliver(task hooks.Task, o *order, stage *os.Root, from string, isDir bool) error {
 	m := mover{}
 	var err error
 	if o.chown {
-		if m.owner, err = allocdir.OwnerOf(h.task.Task.User); err != nil {
+		if m.owner, err = allocdir.OwnerOf(task.Task.User); err != nil {
 			return err
 		}
 	}
 	if err := m.give(stage, from); err != nil {
-		return fmt.Errorf("cannot give it to user %q: %w", h.task.Task.User, err)
+		return fmt.Errorf("cannot give it to user %q: %w", task.Task.User, err)
 	}
 	parentOfFrom, err := stage.Open(filepath.Dir(from))
 	if err != nil {
@@ -39,7 +40,7 @@ func (h *hook) deliver(o *order, stage *os.Root, from string, isDir bool) error 
 	}
 	defer func() { _ = parentOfFrom.Close() }()
 	m.stage = dir{parentOfFrom}
-	to, err := filepath.Rel(h.task.AllocDir, o.dest)
+	to, err := filepath.Rel(task.AllocDir, o.dest)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (h *hook) deliver(o *order, stage *os.Root, from string, isDir bool) error 
 	if !isDir {
 		parent = filepath.Dir(to)
 	}
-	alloc, err := openDir(h.task.AllocDir)
+	alloc, err := openDir(task.AllocDir)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (m mover) move(from dir, name string, to dir, toName string) error {
 	if err := from.rename(name, to, toName); !errors.Is(err, unix.EXDEV) {
 		return err
 	}
-	return from.copyFile(name, to, toName)
+	return from.copyTo(name, to, toName)
 }
 
 // moveDir moves a directory to where there is none.

@@ -57,9 +57,9 @@ func (d dir) rename(name string, to dir, toName string) error {
 	return to.fail("rename", toName, unix.Renameat(d.fd(), name, to.fd(), toName))
 }
 
-// copyFile copies a file or a link to another directory, in place of a file
+// copyTo copies a file or a link to another directory, in place of a file
 // that is there, which may be on another file system.
-func (d dir) copyFile(name string, to dir, toName string) error {
+func (d dir) copyTo(name string, to dir, toName string) error {
 	temp := ".artifact-" + rand.Text()
 	if err := d.copyNew(name, to, temp); err != nil {
 		return err

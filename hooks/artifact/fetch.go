@@ -7,19 +7,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/hooks"
 	"taskrun/hooks/artifact/unpack"
 	source "taskrun/jobspec/artifact"
 )
 
+// fetcher fetches the artifacts of a task.
+type fetcher struct {
+	cfg    Config
+	task   hooks.Task
+	moving sync.Mutex // held while a result is moved to its place
+}
+
 // fetch carries out an order: it downloads into a directory that only the
 // engine can enter, unpacks, looks for links that lead out, and moves the
 // result to its place. Nothing of a download that fails gets there.
-func (h *hook) fetch(ctx context.Context, o *order, m *meter) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.cfg.deadline(), fmt.Errorf("it took longer than %v", h.cfg.deadline()))
+func (f *fetcher) fetch(ctx context.Context, o *order, m *meter) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.cfg.deadline(), fmt.Errorf("it took longer than %v", f.cfg.deadline()))
 	defer cancel()
-	staging, err := allocdir.Staging(h.task.AllocDir)
+	staging, err := allocdir.Staging(f.task.AllocDir)
 	if err != nil {
 		return err
 	}
@@ -33,7 +42,7 @@ func (h *hook) fetch(ctx context.Context, o *order, m *meter) error {
 		return err
 	}
 	defer func() { _ = stage.Close() }()
-	isDir, err := h.download(ctx, o, stage, m)
+	isDir, err := f.download(ctx, o, stage, m)
 	if err != nil {
 		return err
 	}
@@ -49,22 +58,22 @@ func (h *hook) fetch(ctx context.Context, o *order, m *meter) error {
 	if err := inspect(stage, name); err != nil {
 		return err
 	}
-	h.moving.Lock()
-	defer h.moving.Unlock()
-	return h.deliver(o, stage, name, isDir)
+	f.moving.Lock()
+	defer f.moving.Unlock()
+	return deliver(f.task, o, stage, name, isDir)
 }
 
 // download gets an artifact and unpacks it, to "got" in the stage.
-func (h *hook) download(ctx context.Context, o *order, stage *os.Root, m *meter) (isDir bool, err error) {
+func (f *fetcher) download(ctx context.Context, o *order, stage *os.Root, m *meter) (isDir bool, err error) {
 	file := "got"
 	if o.archive != "" {
 		file = "packed"
 	}
 	switch o.kind {
 	case source.Git:
-		return h.downloadGit(ctx, o, stage)
+		return f.downloadGit(ctx, o, stage)
 	case source.HTTP:
-		err = o.getHTTP(ctx, h.cfg, filepath.Join(stage.Name(), file), m)
+		err = o.getHTTP(ctx, f.cfg, filepath.Join(stage.Name(), file), m)
 	default:
 		isDir, err = o.getLocal(ctx, stage, file, m)
 	}
@@ -79,7 +88,7 @@ func (h *hook) download(ctx context.Context, o *order, stage *os.Root, m *meter)
 		return false, err
 	}
 	defer func() { _ = packed.Close() }()
-	limits := unpack.Limits{Size: h.cfg.UnpackedSize, Entries: h.cfg.UnpackedFiles}
+	limits := unpack.Limits{Size: f.cfg.UnpackedSize, Entries: f.cfg.UnpackedFiles}
 	if o.mode == "file" {
 		return false, unpack.File(ctx, o.archive, packed, stage, "got", limits)
 	}
@@ -88,13 +97,13 @@ func (h *hook) download(ctx context.Context, o *order, stage *os.Root, m *meter)
 
 // downloadGit clones a repository. In mode file the last step of the path is a
 // file in it.
-func (h *hook) downloadGit(ctx context.Context, o *order, stage *os.Root) (isDir bool, err error) {
+func (f *fetcher) downloadGit(ctx context.Context, o *order, stage *os.Root) (isDir bool, err error) {
 	if o.mode != "file" {
-		return true, o.getGit(ctx, h.cfg, stage, "got")
+		return true, o.getGit(ctx, f.cfg, stage, "got")
 	}
 	name := filepath.Base(o.url.Path)
 	o.url.Path, o.url.RawPath = filepath.Dir(o.url.Path), ""
-	if err := o.getGit(ctx, h.cfg, stage, "repository"); err != nil {
+	if err := o.getGit(ctx, f.cfg, stage, "repository"); err != nil {
 		return false, err
 	}
 	from := filepath.Join("repository", name)

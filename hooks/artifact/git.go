@@ -32,7 +32,7 @@ func (o *order) getGit(ctx context.Context, cfg Config, stage *os.Root, name str
 	if strings.HasPrefix(ref, "-") {
 		return fmt.Errorf("%q is no ref", ref)
 	}
-	g := repository{stage: stage, name: name, env: newGitEnv(os.Environ())}
+	g := checkout{stage: stage, name: name, env: newGitEnv(os.Environ())}
 	if key != "" {
 		if err := g.useKey(key); err != nil {
 			return fmt.Errorf("cannot use sshkey: %w", err)
@@ -68,8 +68,8 @@ func (o *order) getGit(ctx context.Context, cfg Config, stage *os.Root, name str
 	return err
 }
 
-// A repository is one that was cloned to name in the stage.
-type repository struct {
+// A checkout is a repository that was cloned to name in the stage.
+type checkout struct {
 	stage   *os.Root
 	name    string
 	env     *gitEnv
@@ -77,12 +77,12 @@ type repository struct {
 	parents int      // repositories that it is a submodule of
 }
 
-func (g repository) git(ctx context.Context, args ...string) (string, error) {
+func (g checkout) git(ctx context.Context, args ...string) (string, error) {
 	return g.env.git(ctx, filepath.Join(g.stage.Name(), g.name), args...)
 }
 
 // useKey has ssh use a key, in base64.
-func (g repository) useKey(key string) error {
+func (g checkout) useKey(key string) error {
 	text, err := base64.StdEncoding.DecodeString(key)
 	if err == nil {
 		err = g.stage.WriteFile("sshkey", text, 0o600)
@@ -102,7 +102,7 @@ const maxDepth = 32
 // submodules clones the submodules, and theirs. Each repository is looked at
 // before git does: it would hand credentials in .gitmodules to its helpers as
 // arguments.
-func (g repository) submodules(ctx context.Context) error {
+func (g checkout) submodules(ctx context.Context) error {
 	if info, err := g.stage.Lstat(filepath.Join(g.name, ".gitmodules")); err != nil || !info.Mode().IsRegular() {
 		return nil // git follows no link there either
 	}
@@ -153,7 +153,7 @@ func (g repository) submodules(ctx context.Context) error {
 // A module is what .gitmodules says about a submodule.
 type module struct{ name, value string }
 
-func (g repository) modules(ctx context.Context, key string) (found []module, err error) {
+func (g checkout) modules(ctx context.Context, key string) (found []module, err error) {
 	list, err := g.git(ctx, "config", "--file", ".gitmodules", "--null", "--list")
 	for entry := range strings.SplitSeq(list, "\x00") {
 		name, value, _ := strings.Cut(entry, "\n")

@@ -34,7 +34,7 @@ type order struct {
 	mode     string // any, file or dir
 	name     string // of the file, in mode any
 	dest     string // absolute: the file in mode file, else a directory
-	secrets  []string
+	secrets  secrets
 }
 
 // detectors turn sources without a scheme into URLs of git.
@@ -47,7 +47,7 @@ var detectors = []getter.Detector{
 func newOrder(a *api.TaskArtifact, env *taskenv.Env) (*order, error) {
 	o := &order{mode: *a.GetterMode, insecure: deref(a.GetterInsecure), chown: a.Chown, headers: map[string]string{}}
 	text := env.Replace(*a.GetterSource)
-	o.hide(a, env, text)
+	o.secrets = secretsOf(a, env, text)
 	o.shown = redact.URL(*a.GetterSource)
 	if kind, not := source.Unsupported(text); not {
 		return o, fmt.Errorf("sources of kind %q are not supported here", kind)

@@ -14,12 +14,16 @@ import (
 // public are the options whose values may be shown.
 var public = map[string]bool{"archive": true, "checksum": true, "depth": true, "filename": true, "ref": true}
 
-// hide remembers what must appear in no event, also outside of a URL:
-// passwords, tokens, keys, headers.
-func (o *order) hide(a *api.TaskArtifact, env *taskenv.Env, text string) {
+// secrets is what must appear in no event, also outside of a URL: passwords,
+// tokens, keys, headers.
+type secrets []string
+
+// secretsOf returns the secrets of an artifact block, and of its source with the
+// references replaced.
+func secretsOf(a *api.TaskArtifact, env *taskenv.Env, text string) (all secrets) {
 	add := func(secret string) {
 		if len(secret) > 3 { // else it would hide half of every text
-			o.secrets = append(o.secrets, secret, url.QueryEscape(secret), url.PathEscape(secret))
+			all = append(all, secret, url.QueryEscape(secret), url.PathEscape(secret))
 		}
 	}
 	for name, value := range a.GetterOptions {
@@ -56,12 +60,13 @@ func (o *order) hide(a *api.TaskArtifact, env *taskenv.Env, text string) {
 			}
 		}
 	}
+	return all
 }
 
 // clean returns a text without secrets.
-func (o *order) clean(text string) string {
+func (s secrets) clean(text string) string {
 	text = redact.Text(text)
-	for _, secret := range o.secrets {
+	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, redact.Hidden)
 	}
 	return text

@@ -35,10 +35,9 @@ func TestSecretsOfASource(t *testing.T) {
 			want: []string{"c2VjcmV0", "c2VjcmV0", "c2VjcmV0", "from the env", "from+the+env", "from%20the%20env"},
 		},
 	} {
-		o := &order{}
-		o.hide(&api.TaskArtifact{GetterSource: new(""), GetterOptions: c.options, GetterHeaders: c.headers}, env, c.source)
-		if !slices.Equal(o.secrets, c.want) {
-			t.Errorf("%s: %q, want %q", c.source, o.secrets, c.want)
+		got := secretsOf(&api.TaskArtifact{GetterSource: new(""), GetterOptions: c.options, GetterHeaders: c.headers}, env, c.source)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", c.source, got, c.want)
 		}
 	}
 }

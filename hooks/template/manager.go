@@ -81,7 +81,7 @@ func (m *manager) renderAll(ctx context.Context) bool {
 	quiet := time.NewTimer(missingTime)
 	defer quiet.Stop()
 	for {
-		used := m.used(left) // before looking, so that no change is missed
+		used := m.dependencies(left) // before looking, so that no change is missed
 		changed, services, poll := m.set.follow(used)
 		missing := map[string]dep.Dependency{}
 		var err error
@@ -127,8 +127,8 @@ func never(poll time.Duration) time.Duration {
 	return poll
 }
 
-// used are the dependencies of templates.
-func (m *manager) used(list []*tracked) map[string]dep.Dependency {
+// dependencies returns those of templates, by what they call themselves.
+func (m *manager) dependencies(list []*tracked) map[string]dep.Dependency {
 	all := map[string]dep.Dependency{}
 	for _, t := range list {
 		for _, d := range t.used {

@@ -44,7 +44,7 @@ func Preview(task hooks.Task, envs [2]*taskenv.Env, cfg Config) []Lack {
 // lacksIn returns what the templates of a task lack in one environment.
 func lacksIn(task hooks.Task, env *taskenv.Env, cfg Config) (lacks []Lack) {
 	for i, t := range task.Task.Templates {
-		if t.EmbeddedTmpl == nil || !asks(*t.EmbeddedTmpl) {
+		if t.EmbeddedTmpl == nil || !mayAsk(*t.EmbeddedTmpl) {
 			continue
 		}
 		sp, err := newSpec(t, task, env)
@@ -89,7 +89,7 @@ var askers = []string{
 	"key", "ls", "tree", "ecret", "pkiCert", "nomadVar", "ervice", "connect", "node", "Tree", "Ls",
 }
 
-func asks(text string) bool {
+func mayAsk(text string) bool {
 	return slices.ContainsFunc(askers, func(a string) bool { return strings.Contains(text, a) })
 }
 

@@ -33,7 +33,7 @@ func (m *manager) follow(ctx context.Context) {
 // task know.
 func (m *manager) watch(ctx context.Context) {
 	for {
-		changed, services, poll := m.set.follow(m.used(m.watched))
+		changed, services, poll := m.set.follow(m.dependencies(m.watched))
 		if !m.look(ctx, time.Now()) {
 			return
 		}
