@@ -139,10 +139,10 @@ func TestVariablesThatAreRefused(t *testing.T) {
 	}{
 		"missing":         {"GET", "/v1/var/none", "", 404, "variable not found"},
 		"in all":          {"GET", "/v1/var/a?namespace=*", "", 400, "a variable is in one namespace, not in all"},
-		"without items":   {"PUT", "/v1/var/a", `{"Path":"a"}`, 400, "variable missing required Items object"},
+		"without items":   {"PUT", "/v1/var/a", `{"Path":"a"}`, 400, "the variable has no Items"},
 		"another path":    {"PUT", "/v1/var/a", `{"Path":"b","Items":{}}`, 400, `the variable's path "b" is not that of the request, "a"`},
-		"reserved path":   {"PUT", "/v1/var/nomad/other", `{"Items":{}}`, 400, `only paths at "nomad/jobs" or "nomad/job-templates" and below are valid paths under the top-level directory "nomad", not "nomad/other"`},
-		"odd path":        {"PUT", "/v1/var/a%20b", `{"Items":{}}`, 400, `invalid path "a b": it has 1 to 128 letters, digits and characters of -_~/`},
+		"reserved path":   {"PUT", "/v1/var/nomad/other", `{"Items":{}}`, 400, `cannot store a variable at "nomad/other": below nomad there are the paths nomad/jobs and nomad/job-templates only`},
+		"odd path":        {"PUT", "/v1/var/a%20b", `{"Items":{}}`, 400, `cannot store a variable at "a b": a path is 1 to 128 letters, digits, and characters of -_~/`},
 		"too large":       {"PUT", "/v1/var/a", `{"Items":{"k":"` + strings.Repeat("x", 64<<10) + `"}}`, 400, "variables are limited to 64KiB in total size: this one has 65537 bytes"},
 		"no index":        {"PUT", "/v1/var/a?cas=x", `{"Items":{}}`, 400, `cannot parse cas: strconv.ParseUint: parsing "x": invalid syntax`},
 		"a lock":          {"PUT", "/v1/var/a?lock-acquire", `{"Items":{}}`, 501, `cannot lock variable "a": taskrun has no locks of variables`},

@@ -3,49 +3,47 @@ package variable
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/nomad/api"
 )
 
-// maxItems is how large the items of a variable may be together, in bytes, as
-// in Nomad.
-const maxItems = 64 << 10
+// What a variable may have, as in Nomad.
+const (
+	maxItems = 64 << 10 // bytes of all names and values
+	maxPath  = 128      // characters
+)
 
-// validPath is what Nomad's variables may be called.
-var validPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9-_~/]{1,128}$`) })
-
-// Check says what is wrong with a variable that somebody wants to put.
+// Check returns why a variable cannot be stored; nil if it can.
 func Check(v *api.Variable) error {
 	if err := checkPath(v.Path); err != nil {
-		return err
+		return fmt.Errorf("cannot store a variable at %q: %w", v.Path, err)
 	}
 	if v.Items == nil {
-		return errors.New("variable missing required Items object")
+		return errors.New("the variable has no Items")
 	}
 	size := 0
 	for name, value := range v.Items {
 		size += len(name) + len(value)
 	}
 	if size > maxItems {
-		return fmt.Errorf("variables are limited to 64KiB in total size: this one has %d bytes", size)
+		return fmt.Errorf("the Items of the variable have %d bytes: %d KiB are the most", size, maxItems>>10)
 	}
 	return nil
 }
 
+// checkPath checks the characters of a path, and that what is reserved for Nomad
+// itself is used as Nomad uses it.
 func checkPath(path string) error {
-	if !validPath().MatchString(path) {
-		return fmt.Errorf("invalid path %q: it has 1 to 128 letters, digits and characters of -_~/", path)
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_~/", r)
 	}
-	first, rest, _ := strings.Cut(path, "/")
-	if first != "nomad" {
-		return nil
+	if path == "" || len(path) > maxPath || strings.ContainsFunc(path, odd) {
+		return fmt.Errorf("a path is 1 to %d letters, digits, and characters of -_~/", maxPath)
 	}
-	switch second, _, _ := strings.Cut(rest, "/"); second {
-	case "jobs", "job-templates":
-		return nil
+	parts := strings.Split(path, "/")
+	if parts[0] == "nomad" && (len(parts) == 1 || parts[1] != "jobs" && parts[1] != "job-templates") {
+		return errors.New("below nomad there are the paths nomad/jobs and nomad/job-templates only")
 	}
-	return fmt.Errorf("only paths at \"nomad/jobs\" or \"nomad/job-templates\" and below are valid paths under the top-level directory \"nomad\", not %q", path)
+	return nil
 }
