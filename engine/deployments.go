@@ -19,16 +19,12 @@ var errNoDeployment = errors.New("deployment not found")
 // Deployments returns the deployments of a job that are known, oldest first;
 // none for a job that is not known.
 func (e *Engine) Deployments(job string) []Deployment {
-	r, err := e.runs.find(job)
-	if err != nil {
-		return nil
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	list := make([]Deployment, 0, len(r.deployments))
-	for _, d := range r.deployments {
-		list = append(list, r.snapshot(d))
-	}
+	list, _ := withJob(e, job, func(r *jobRun) (list []Deployment, _ error) {
+		for _, d := range r.deployments {
+			list = append(list, r.snapshot(d))
+		}
+		return list, nil
+	})
 	return list
 }
 

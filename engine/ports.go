@@ -75,26 +75,6 @@ func given(p api.Port, value int) taskenv.Port {
 	return taskenv.Port{Label: p.Label, Value: value, To: p.To, HostIP: port.Address}
 }
 
-// adopt claims again the ports that an allocation has since an earlier engine.
-func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
-	for _, ports := range append(slices.Collect(maps.Values(cfg.TaskPorts)), cfg.Ports) {
-		for _, had := range ports {
-			if !slices.Contains(p.static, had.Value) && p.adoptPort(had.Value, cfg.Alloc.Name) {
-				claimed = append(claimed, had.Value)
-			}
-		}
-	}
-	return claimed
-}
-
-func (p *jobPorts) adoptPort(number int, alloc string) bool {
-	err := p.claims.Adopt(number, alloc)
-	if err != nil {
-		p.notice("%s: %v", alloc, err)
-	}
-	return err == nil
-}
-
 // dynamic claims the port that the slot had last, if it is free. Where a
 // network of its own would forward a port to the one that the task listens on,
 // and there is no such network, both are the same if possible.
@@ -126,8 +106,86 @@ func lacksNetwork(cfg *runner.Config, n *api.NetworkResource) bool {
 	})
 }
 
+// adopt claims again the ports that an allocation has since an earlier engine.
+func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
+	for _, ports := range append(slices.Collect(maps.Values(cfg.TaskPorts)), cfg.Ports) {
+		for _, had := range ports {
+			if !slices.Contains(p.static, had.Value) && p.adoptPort(had.Value, cfg.Alloc.Name) {
+				claimed = append(claimed, had.Value)
+			}
+		}
+	}
+	return claimed
+}
+
+func (p *jobPorts) adoptPort(number int, alloc string) bool {
+	err := p.claims.Adopt(number, alloc)
+	if err != nil {
+		p.notice("%s: %v", alloc, err)
+	}
+	return err == nil
+}
+
+// reserve claims the static ports of all allocations that a version of the job
+// will have, in addition to those that are claimed already. If it fails nothing
+// has changed.
+func (p *jobPorts) reserve(job *api.Job) error {
+	wanted, had := map[int]string{}, len(p.static)
+	for s := range staticPorts(job) {
+		err := error(nil)
+		name := s.alloc(p.job)
+		if other, twice := wanted[s.Value]; twice && !p.shared {
+			err = fmt.Errorf("port %d is in use by %s", s.Value, other)
+		} else if wanted[s.Value] = name; !slices.Contains(p.static[:had], s.Value) {
+			err = p.claims.Static(s.Value, name)
+		}
+		if err != nil {
+			p.releaseStatic(had)
+			return s.error(err)
+		}
+		if !slices.Contains(p.static, s.Value) {
+			p.static = append(p.static, s.Value)
+		}
+	}
+	p.reserved = true
+	return nil
+}
+
+// adoptStatic does what reserve does, for a job that runs since an earlier
+// engine.
+func (p *jobPorts) adoptStatic(job *api.Job) {
+	for s := range staticPorts(job) {
+		if p.adoptPort(s.Value, s.alloc(p.job)) {
+			p.static = append(p.static, s.Value)
+		}
+	}
+	p.reserved = true
+}
+
+// keepStatic gives back the static ports that a version does not need.
+func (p *jobPorts) keepStatic(job *api.Job) {
+	p.excess = false
+	needed := map[int]bool{}
+	for s := range staticPorts(job) {
+		needed[s.Value] = true
+	}
+	p.static = slices.DeleteFunc(p.static, func(number int) bool {
+		if !needed[number] {
+			p.claims.Release(number)
+		}
+		return !needed[number]
+	})
+}
+
 func (p *jobPorts) release(claimed []int) {
 	for _, number := range claimed {
 		p.claims.Release(number)
 	}
+}
+
+// releaseStatic gives back the static ports that were claimed after the first
+// had ones.
+func (p *jobPorts) releaseStatic(had int) {
+	p.release(p.static[had:])
+	p.static = p.static[:had]
 }

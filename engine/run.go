@@ -51,12 +51,16 @@ func (r *jobRun) run() {
 
 // close gives back what the run has, however far it came.
 func (r *jobRun) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ports.releaseStatic(0)
 	return errors.Join(r.ports.memory.Close(), r.dir.Close())
 }
 
 // leave closes what is kept of a run that another engine takes up.
 func (r *jobRun) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ports.releaseStatic(0)
 	if err := errors.Join(r.recorder.Close(), r.ports.memory.Close(), r.dir.Leave()); err != nil {
 		r.engine.notice("job %q: %v", *r.job.ID, err)

@@ -32,6 +32,18 @@ func (l *jobRuns) find(id string) (*jobRun, error) {
 	return nil, fmt.Errorf("job not found: %q", id)
 }
 
+// withJob returns what f returns of a job, once it is known how an earlier
+// engine has left it. f is called with the job's lock held.
+func withJob[T any](e *Engine, id string, f func(*jobRun) (T, error)) (answer T, err error) {
+	r, err := e.runs.find(id)
+	if err != nil {
+		return answer, err
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	return f(r)
+}
+
 // find returns a child by its ID; nil if there is none.
 func (c *children) find(id string) *jobRun {
 	c.parent.mu.Lock()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,37 +35,33 @@ type Scaling struct {
 // Scale gives a group of a job another count, as another version of the job.
 // The plan is nil when it is only noted. Errors: a ScaleError, and those of Update.
 func (e *Engine) Scale(id string, order Scaling) (*update.Plan, error) {
-	r, err := e.runs.find(id)
-	if err != nil {
-		return nil, err
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	job := r.newest.Load()
-	g := job.LookupTaskGroup(order.Group)
-	if err := checkScaling(job, g, r.deployment(), order); err != nil {
-		return nil, err
-	}
-	noted := api.ScalingEvent{
-		Count: order.Count, PreviousCount: int64(*g.Count), Error: order.Error, Message: order.Message, Meta: order.Meta,
-		Time: uint64(time.Now().UnixNano()), //nolint:gosec // after 1970
-	}
-	if order.Count == nil || order.Error {
-		r.note(order.Group, noted)
-		return nil, nil
-	}
-	next, group := *job, *g
-	group.Count = new(int(*order.Count))
-	next.TaskGroups = slices.Clone(job.TaskGroups)
-	next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
-	if err := r.engine.cfg.checkSize(&next); err != nil {
-		return nil, badScale("%v", err)
-	}
-	plan, err := r.update(&next)
-	if err == nil {
-		r.note(order.Group, noted)
-	}
-	return plan, err
+	return withJob(e, id, func(r *jobRun) (*update.Plan, error) {
+		job := r.newest.Load()
+		g := job.LookupTaskGroup(order.Group)
+		if err := checkScaling(job, g, r.deployment(), order); err != nil {
+			return nil, err
+		}
+		noted := api.ScalingEvent{
+			Count: order.Count, PreviousCount: int64(*g.Count), Error: order.Error, Message: order.Message, Meta: order.Meta,
+			Time: uint64(time.Now().UnixNano()), //nolint:gosec // after 1970
+		}
+		if order.Count == nil || order.Error {
+			r.note(order.Group, noted)
+			return nil, nil
+		}
+		next, group := *job, *g
+		group.Count = new(int(*order.Count))
+		next.TaskGroups = slices.Clone(job.TaskGroups)
+		next.TaskGroups[slices.Index(job.TaskGroups, g)] = &group
+		if err := r.engine.cfg.checkSize(&next); err != nil {
+			return nil, badScale("%v", err)
+		}
+		plan, err := r.update(&next)
+		if err == nil {
+			r.note(order.Group, noted)
+		}
+		return plan, err
+	})
 }
 
 func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Scaling) error {
@@ -107,15 +104,6 @@ func (r *jobRun) note(group string, e api.ScalingEvent) {
 // Scalings returns the scaling events of a job that are kept, by group, the
 // newest first.
 func (e *Engine) Scalings(id string) map[string][]api.ScalingEvent {
-	r, err := e.runs.find(id)
-	if err != nil {
-		return nil
-	}
-	r.lock()
-	defer r.mu.Unlock()
-	events := map[string][]api.ScalingEvent{}
-	for group, list := range r.scalings {
-		events[group] = slices.Clone(list)
-	}
+	events, _ := withJob(e, id, func(r *jobRun) (map[string][]api.ScalingEvent, error) { return maps.Clone(r.scalings), nil })
 	return events
 }

@@ -56,6 +56,26 @@ func New(cfg Config) *Engine {
 	return e
 }
 
+// newRecorder returns what publishes, and perhaps stores, what happens in a new
+// run.
+func newRecorder(e *Engine, job *api.Job, dir *allocdir.Run) (*store.Recorder, error) {
+	if !e.cfg.Durable {
+		return store.NewRecorder(&e.bus), nil
+	}
+	what := runRecord{Job: *job.ID, Began: time.Now()}
+	for _, v := range e.cfg.HostEnv {
+		what.HostEnv = append(what.HostEnv, store.Text(v))
+	}
+	var c store.Change
+	c.Put(store.KeyOf(runKey), what)
+	c.Put(store.KeyOf(jobKey, *job.ID), job)
+	recorder, err := store.Create(&e.bus, dir.Dir, c)
+	if err == nil && e.onRecorder != nil {
+		e.onRecorder(recorder)
+	}
+	return recorder, err
+}
+
 // Subscribe returns every event from now on; without output the tasks' own
 // output is left out. Subscribe before Submit to miss nothing.
 func (e *Engine) Subscribe(output bool) *event.Subscription { return e.bus.Subscribe(output) }

@@ -1,0 +1,161 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/leaf/event"
+	"taskrun/engine/store"
+	"taskrun/engine/update"
+)
+
+// Plan tells what another version of a job, canonicalised, would mean for what
+// runs: what would be done at once. A job that does not run would be placed as
+// a whole. Nothing is done. A version that Update would refuse is the same
+// error.
+func (e *Engine) Plan(job *api.Job) (*update.Plan, error) {
+	r, err := e.runs.find(*job.ID)
+	if err != nil { // it does not run
+		if err := e.cfg.checkSize(job); err != nil {
+			return nil, err
+		}
+		return update.New(nil, job, nil, nil), nil
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	had := len(r.ports.static)
+	plan, err := r.plan(job)
+	r.ports.releaseStatic(had)
+	return plan, err
+}
+
+// Update makes another version of a job, canonicalised and valid, the newest
+// one: what that means is the plan. It returns at once; how it goes on the
+// job's deployment tells, if it has one. The same version again changes
+// nothing. The job belongs to the engine from then on.
+func (e *Engine) Update(job *api.Job) (*update.Plan, error) {
+	return withJob(e, *job.ID, func(r *jobRun) (*update.Plan, error) {
+		return r.update(job)
+	})
+}
+
+// Versions returns the versions of a job that are kept, the newest first. They
+// are read only.
+func (e *Engine) Versions(id string) ([]*api.Job, error) {
+	return withJob(e, id, func(r *jobRun) ([]*api.Job, error) {
+		kept := r.versions.kept()
+		slices.Reverse(kept)
+		return kept, nil
+	})
+}
+
+// Revert makes an earlier version of a job the newest one again. With prior the
+// present one must be of that number. The errors are Nomad's.
+func (e *Engine) Revert(id string, to uint64, prior *uint64) (*update.Plan, error) {
+	return withJob(e, id, func(r *jobRun) (*update.Plan, error) {
+		now := *r.newest.Load().Version
+		kept := r.versions.kept()
+		i := kept.index(to)
+		switch {
+		case prior != nil && *prior != now:
+			return nil, fmt.Errorf("Current job has version %d; enforcing version %d", now, *prior) //nolint:staticcheck // Nomad's words
+		case to == now:
+			return nil, fmt.Errorf("can't revert to current version")
+		case i < 0:
+			return nil, fmt.Errorf("job %q in namespace %q at version %d not found", id, *r.job.Namespace, to)
+		}
+		job := *kept[i]
+		return r.update(&job)
+	})
+}
+
+// The errors of tags.
+var (
+	ErrNoVersion = errors.New("there is no such version")
+	ErrTagged    = errors.New("another version has that tag")
+)
+
+// Tag names a version of a job, which is kept then, however many come after it.
+// nil is the newest one. A version has one tag: the latest. The error is
+// ErrNoVersion or ErrTagged, or the job is not known.
+func (e *Engine) Tag(id string, number *uint64, name, description string) error {
+	r, err := e.runs.find(id)
+	if err != nil {
+		return err
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	if number == nil {
+		number = r.newest.Load().Version
+	}
+	if i := r.versions.tagged(name); i >= 0 && *r.versions[i].Version != *number {
+		return fmt.Errorf("tag %q of job %q: %w: version %d", name, id, ErrTagged, *r.versions[i].Version)
+	}
+	i := r.versions.index(*number)
+	if i < 0 {
+		return fmt.Errorf("version %d of job %q: %w", *number, id, ErrNoVersion)
+	}
+	r.tag(i, &api.JobVersionTag{Name: name, Description: description, TaggedTime: time.Now().UnixNano()})
+	return nil
+}
+
+// Untag takes the name from a version of a job. The error is ErrNoVersion, or
+// the job is not known.
+func (e *Engine) Untag(id, name string) error {
+	r, err := e.runs.find(id)
+	if err != nil {
+		return err
+	}
+	r.lock()
+	defer r.mu.Unlock()
+	i := r.versions.tagged(name)
+	if i < 0 {
+		return fmt.Errorf("tag %q of job %q: %w", name, id, ErrNoVersion)
+	}
+	r.tag(i, nil)
+	return nil
+}
+
+func (r *jobRun) tag(i int, tag *api.JobVersionTag) {
+	var c store.Change
+	r.amend(i, &c, func(job *api.Job) { job.VersionTag = tag })
+	r.recorder.Commit(c)
+}
+
+// Evaluate creates an evaluation of a job and returns its ID. With reschedule
+// the failed allocations are replaced now, whatever the reschedule blocks of
+// the job say: those that wait to be replaced, and those that were given up.
+func (e *Engine) Evaluate(id string, reschedule bool) (evaluation string, err error) {
+	return withJob(e, id, func(r *jobRun) (evaluation string, err error) {
+		var c store.Change
+		evaluation = r.evaluate(event.JobRegister, "", &c)
+		r.recorder.Commit(c)
+		if reschedule {
+			err = r.reschedule()
+		}
+		return evaluation, err
+	})
+}
+
+// reschedule replaces the failed allocations. The lock is held.
+func (r *jobRun) reschedule() error {
+	over := r.ended || r.stopped || r.isEnding()
+	for _, s := range r.slots {
+		if s.Gone || len(s.Placed) == 0 {
+			continue
+		}
+		if a := r.engine.allocs.find(s.last().ID); a == nil || a.State().Status != api.AllocClientStatusFailed {
+			continue
+		}
+		if over {
+			return fmt.Errorf("cannot reschedule job %q: it has ended, or is being stopped", *r.job.ID)
+		}
+		s.again = s.living // else it places one anyway
+		s.begin()
+	}
+	return nil
+}
