@@ -1,5 +1,4 @@
-// Package neighbors follows the other runs of a user, and the services that they
-// offer.
+// Package neighbors follows the services of a user's other runs.
 package neighbors
 
 import (
@@ -18,16 +17,16 @@ import (
 	"taskrun/engine/leaf/service"
 )
 
-// newRunTime is how often it is looked whether there are other runs, where that
-// is not told.
+// newRunTime is the time between two looks for other runs, if their directory cannot
+// be watched.
 const newRunTime = time.Second
 
-// Neighbors are the other runs of a user, with the services that they offer.
-// They are first asked when somebody wants to know.
+// Neighbors are the other runs of a user and their services. They are asked when
+// Instances is called for the first time.
 type Neighbors struct {
 	dir  string // of sockets
-	self int    // ID of the process whose socket is this run's own
-	wake func() // called when they offer others
+	self int    // process ID of this run's engine
+	wake func() // called when their services change
 
 	begin   sync.Once
 	ctx     context.Context
@@ -39,16 +38,16 @@ type Neighbors struct {
 	offered map[string][]*service.Instance // by socket
 }
 
-// New returns the neighbors of the run of a process, whose sockets are in a
-// directory; an empty one has none. Wake is called when they offer other
-// services. They must be closed.
+// New returns the neighbors of the run of a process, whose sockets are in a directory;
+// none if dir is empty. It calls wake when their services change. They must be closed.
 func New(dir string, self int, wake func()) *Neighbors {
 	n := &Neighbors{dir: dir, self: self, wake: wake, offered: map[string][]*service.Instance{}}
 	n.ctx, n.end = context.WithCancel(context.Background())
 	return n
 }
 
-// Instances returns what the other runs offer now, and follows it from then on.
+// Instances returns the service instances of the other runs, and follows them from
+// then on.
 func (n *Neighbors) Instances() []*service.Instance {
 	n.begin.Do(func() {
 		n.look()
@@ -63,15 +62,15 @@ func (n *Neighbors) Instances() []*service.Instance {
 	return all
 }
 
-// Close ends the following.
+// Close stops following them.
 func (n *Neighbors) Close() {
-	n.begin.Do(func() {}) // it will not begin any more
+	n.begin.Do(func() {}) // it will not begin
 	n.end()
 	n.running.Wait()
 }
 
-// follow looks for new runs: when the directory of their sockets changes or,
-// where a user may not watch any more of them, every second.
+// follow looks for new runs when the directory of their sockets changes. It looks every
+// second if the user has reached the limit of watched directories.
 func (n *Neighbors) follow() {
 	var poll <-chan time.Time
 	watcher, err := fsnotify.NewWatcher()
@@ -84,11 +83,11 @@ func (n *Neighbors) follow() {
 		defer ticker.Stop()
 		poll, watcher = ticker.C, &fsnotify.Watcher{}
 	}
-	n.look() // who came between the first look and the watch
+	n.look() // for runs since the first look
 	for {
 		select {
 		case <-watcher.Events:
-		case <-watcher.Errors: //nolint:errcheck // some changes were lost: it is looked for them
+		case <-watcher.Errors: //nolint:errcheck // some changes may be lost
 		case <-poll:
 		case <-n.ctx.Done():
 			return
@@ -97,11 +96,11 @@ func (n *Neighbors) follow() {
 	}
 }
 
-// look asks the runs that were not there the last time, and follows them.
+// look begins to follow runs that are new.
 func (n *Neighbors) look() {
 	entries, err := os.ReadDir(n.dir)
 	if err != nil {
-		return // there is none
+		return // there are no runs
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
@@ -116,7 +115,7 @@ func (n *Neighbors) look() {
 	}
 	sockets, err := httpapi.Find(n.dir)
 	if err != nil {
-		return // whoever asks for the runs is told
+		return // commands that list runs report the error
 	}
 	var asking sync.WaitGroup
 	for _, socket := range sockets {
@@ -135,7 +134,7 @@ func (n *Neighbors) look() {
 	asking.Wait()
 }
 
-// meet asks a run for the first time.
+// meet asks a new run for its services, and follows them.
 func (n *Neighbors) meet(s *client.Server) {
 	list, index, err := s.Services(n.ctx, 0)
 	if err != nil {
@@ -162,7 +161,7 @@ func (n *Neighbors) meet(s *client.Server) {
 func (n *Neighbors) offer(socket string, list []*api.ServiceRegistration) {
 	instances := make([]*service.Instance, len(list))
 	for i, r := range list {
-		instances[i] = &service.Instance{ServiceRegistration: *r} // of which provider, it does not say
+		instances[i] = &service.Instance{ServiceRegistration: *r} // without the provider
 	}
 	n.mu.Lock()
 	n.offered[socket] = instances

@@ -13,8 +13,8 @@ import (
 	"taskrun/engine/httpapi"
 )
 
-// How long an engine that has died may take to come back, and the pause between
-// two looks for it.
+// How long an engine that has died may take to come back, and the pause between two
+// looks for it.
 const (
 	backTime  = 15 * time.Second
 	backPause = 20 * time.Millisecond
@@ -30,22 +30,22 @@ func Local(socket string) (*client.Server, error) {
 	return s, err
 }
 
-// comesBack waits until an engine answers at a socket, and reports whether one
-// does: not when the run is over, or its keeper cannot help.
+// comesBack waits until an engine answers at a socket, and reports whether one does.
+// None does when the run is over or its keeper has failed.
 func comesBack(ctx context.Context, socket string) bool {
-	live, _ := engines(ctx, filepath.Dir(socket), func(path string) bool { return path == socket }) // of an error there is none
+	live, _ := engines(ctx, filepath.Dir(socket), func(path string) bool { return path == socket }) // none, if there is an error
 	return slices.Contains(live, socket)
 }
 
-// busy reports whether an error is that an engine did not answer in time, as on
-// a machine with much to do. It may the next time.
+// busy reports whether an error is a timeout, as on a busy machine: the engine may
+// answer next time.
 func busy(err error) bool {
 	var slow net.Error
 	return errors.As(err, &slow) && slow.Timeout()
 }
 
-// Servers returns the engines that answer at sockets in a directory, and waits for
-// those that a keeper is about to start again.
+// Servers returns the engines that answer at sockets in a directory. It waits for
+// those that a keeper is restarting.
 func Servers(ctx context.Context, dir string) ([]*client.Server, error) {
 	live, err := engines(ctx, dir, func(string) bool { return true })
 	if err != nil {
@@ -60,10 +60,10 @@ func Servers(ctx context.Context, dir string) ([]*client.Server, error) {
 	return servers, nil
 }
 
-// engines returns the sockets in a directory at which an engine answers. It waits
-// for the wanted ones that have a keeper. It looks again and again, since neither
-// an engine that begins to listen at its socket nor a keeper that lets go of its
-// lock changes anything in the directory that could be watched.
+// engines returns the sockets in a directory at which an engine answers, and waits
+// for wanted ones that have a keeper. It polls because there is no event to wait for:
+// neither an engine that begins to listen at its socket nor a keeper that releases
+// its lock changes a file in the directory.
 func engines(ctx context.Context, dir string, wanted func(socket string) bool) ([]string, error) {
 	for deadline := time.Now().Add(backTime); ; {
 		kept := keeper.Sockets(dir)

@@ -20,16 +20,16 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Files in the directory of a run, beside what the engine keeps there.
+// Files in the directory of a run, beside those of the engine.
 const (
 	SummaryFile = "summary.json" // how the run ended
 	LogFile     = "taskrun.log"  // of a run in the background: messages of taskrun
 )
 
-// Detail is how much of a run Follow publishes.
+// Detail is what Follow publishes of a run.
 type Detail int
 
-// The details, from the most on.
+// The details.
 const (
 	All     Detail = iota
 	Events         // no output
@@ -37,35 +37,35 @@ const (
 	End            // nothing
 )
 
-// Directory is a run of another process of this machine. Events come from the
-// history in its directories and output from its files, which both outlive an
-// engine; the engine only tells when there is more of them.
+// Directory is a run of another process of this machine. It reads events and output
+// from the files of the run, which outlive an engine. The engine only announces when
+// there are more.
 type Directory struct {
 	Server *client.Server
 	Self   *client.Self
 	IDs    []string // of its jobs, sorted
 
 	Detail Detail
-	// Only are the jobs that Stop stops and whose end Follow awaits, while others
-	// of the run go on; nil: all.
+	// Only are the jobs that Stop stops and for whose end Follow waits while other
+	// jobs of the run continue; nil: all.
 	Only []string
-	// Want says which outputs are wanted of those that exist, and Tail from which
-	// of their last lines on; negative: all. They are for Detail Outputs.
+	// Want selects outputs; nil: all. Tail is the number of their last lines with
+	// which Detail Outputs begins; negative: all.
 	Want func(t *client.Task, stream event.Stream) bool
 	Tail int
 
 	bus       event.Bus
 	histories []*history
-	past      []event.Event // that is still to be published
-	mu        sync.Mutex    // over the map of outputs
+	past      []event.Event // loaded and not published yet
+	mu        sync.Mutex    // guards outputs
 	outputs   map[outputKey]*output
 	wake      chan struct{}
-	atEnd     bool // outputs begin with what is still to come
+	atEnd     bool // outputs begin at their present end
 	pieces    *event.Pieces
 	stopped   <-chan struct{}
 }
 
-// NewDirectory returns the run that an engine serves. Nothing is opened yet.
+// NewDirectory returns the run that an engine serves. It opens no files.
 func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	return &Directory{
 		Server: s, Self: self, IDs: slices.Sorted(maps.Keys(self.Runs)),
@@ -73,12 +73,12 @@ func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	}
 }
 
-// Log is the file with messages of taskrun about a run in the background.
+// Log returns the path of the file with messages about a run in the background.
 func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[job], LogFile) }
 
-// logs is the directory with the output of an allocation.
+// logs returns the directory with the output of an allocation.
 func (d *Directory) logs(job, alloc string) string {
-	if d.Self.Runs[job] == "" { // it runs in the name of another one
+	if d.Self.Runs[job] == "" { // another job has launched it
 		for _, parent := range d.IDs {
 			if strings.HasPrefix(job, parent+"/") {
 				job = parent
@@ -100,8 +100,7 @@ func (d *Directory) Jobs(ctx context.Context) (jobs []*api.Job, err error) {
 	return jobs, nil
 }
 
-// Ended reports whether the run has ended: how it did is in its directories
-// then.
+// Ended reports whether the run has ended and its summary is complete.
 func (d *Directory) Ended() (bool, error) {
 	for _, dir := range d.Self.Runs {
 		_, err := os.Stat(filepath.Join(dir, SummaryFile))
@@ -115,7 +114,7 @@ func (d *Directory) Ended() (bool, error) {
 	return true, nil
 }
 
-// Stop stops or kills the jobs. One that ends meanwhile is no error.
+// Stop stops or kills the jobs, unless they end meanwhile.
 func (d *Directory) Stop(ctx context.Context, kill bool) error {
 	for _, job := range d.concerned() {
 		var err error
@@ -141,10 +140,10 @@ func (d *Directory) concerned() []string {
 	return d.IDs
 }
 
-// Subscribe returns what Follow publishes.
+// Subscribe returns the events that Follow publishes.
 func (d *Directory) Subscribe(output bool) *event.Subscription { return d.bus.Subscribe(output) }
 
-// Began returns the time of the first event, and now when there is none yet.
+// Began returns the time of the first event, or now if there is none yet.
 func (d *Directory) Began() (time.Time, error) {
 	err := d.load()
 	if err != nil || len(d.past) == 0 {
@@ -153,20 +152,19 @@ func (d *Directory) Began() (time.Time, error) {
 	return d.past[0].Time, nil
 }
 
-// Past returns what has happened until now; of output, Follow publishes what
-// comes from now on.
+// Past returns the past events. Follow publishes output from now on.
 func (d *Directory) Past(context.Context) ([]event.Event, error) {
 	err := d.load()
 	past := d.past
 	d.past, d.atEnd = nil, true
 	for _, e := range past {
-		d.look(e)
+		d.prepare(e)
 	}
 	d.atEnd = false
 	return past, err
 }
 
-// load reads what has happened since the last call, to be published.
+// load reads the events since the last call, to be published.
 func (d *Directory) load() (err error) {
 	if d.Detail > Events {
 		return nil
@@ -190,18 +188,18 @@ func (d *Directory) load() (err error) {
 	return err
 }
 
-// publish passes on what was loaded, each event behind what its task has written
-// before.
+// publish publishes the loaded events, each after the output that its task has
+// written before.
 func (d *Directory) publish() {
 	for _, e := range d.past {
-		d.look(e)
+		d.prepare(e)
 		d.bus.PublishAt(e.Time, e.Alloc, e.Task, e.Body)
 	}
 	d.past = nil
 }
 
-// Follow publishes what happens until the run has ended. An engine that was
-// killed and does not come back is the error client.ErrGone.
+// Follow publishes events until the run has ended. If the engine was killed and does
+// not come back, the error is client.ErrGone.
 func (d *Directory) Follow(ctx context.Context) error {
 	defer d.bus.Close()
 	ctx, cancel := context.WithCancel(ctx)
@@ -211,17 +209,17 @@ func (d *Directory) Follow(ctx context.Context) error {
 		return err
 	}
 	d.publish()
-	watching := make(chan error, 1)
-	go func() { watching <- d.watch(ctx) }()
+	following := make(chan error, 1)
+	go func() { following <- d.followEngines(ctx) }()
 	for {
 		select {
 		case <-d.wake:
 			if err := d.pump(); err != nil {
 				cancel()
-				<-watching //nolint:errcheck // the other error is the first
+				<-following //nolint:errcheck // the other error came first
 				return err
 			}
-		case err := <-watching:
+		case err := <-following:
 			if err != nil {
 				return err
 			}
@@ -230,7 +228,7 @@ func (d *Directory) Follow(ctx context.Context) error {
 	}
 }
 
-// Close closes all files. It must be called in the end.
+// Close closes all files.
 func (d *Directory) Close() {
 	for _, h := range d.histories {
 		h.file.Close()
@@ -240,7 +238,8 @@ func (d *Directory) Close() {
 	}
 }
 
-// pump publishes what is new: of no output so much that others have to wait.
+// pump publishes new events and output: a limited piece of each output, so that
+// none delays the others.
 func (d *Directory) pump() error {
 	d.mu.Lock()
 	keys := slices.SortedFunc(maps.Keys(d.outputs), outputKey.compare)
@@ -259,7 +258,7 @@ func (d *Directory) pump() error {
 	return err
 }
 
-// pumpAll publishes the rest when nothing is written any more.
+// pumpAll publishes the rest after the end of the run.
 func (d *Directory) pumpAll() error {
 	for {
 		if err := d.pump(); err != nil {
@@ -273,19 +272,19 @@ func (d *Directory) pumpAll() error {
 	}
 }
 
-// alert has Follow look for what is new.
+// alert wakes Follow to look for events and output.
 func (d *Directory) alert() {
 	select {
 	case d.wake <- struct{}{}:
-	default: // it will already
+	default: // it is awake
 	}
 }
 
-// watch alerts until the run has ended, through as many engines as it has. Of a
-// run that was killed it returns client.ErrGone.
-func (d *Directory) watch(ctx context.Context) error {
+// followEngines alerts until the run has ended, also when one engine replaces
+// another. If the run was killed, it returns client.ErrGone.
+func (d *Directory) followEngines(ctx context.Context) error {
 	for {
-		if d.watchEngine(ctx) {
+		if d.followEngine(ctx) {
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -301,32 +300,32 @@ func (d *Directory) watch(ctx context.Context) error {
 		case !back:
 			return client.ErrGone
 		}
-		d.hold() // the last engine may not have announced everything
+		d.hold() // the dead engine may not have announced all output
 		d.alert()
 	}
 }
 
-// endTime is how long an engine may keep the question whether jobs have ended. The
-// end of a job that had no tasks is no change of anything that it waits for.
+// endTime is how often the engine is asked whether the jobs of Only have ended. The
+// end of a job that had no tasks changes nothing for which a query could wait.
 const endTime = time.Second
 
-// watchEngine alerts as long as the engine answers, and reports whether the jobs
-// of Only have ended while others go on.
-func (d *Directory) watchEngine(ctx context.Context) (ended bool) {
+// followEngine alerts as long as the engine answers, and reports whether the jobs of
+// Only have ended while others continue.
+func (d *Directory) followEngine(ctx context.Context) (ended bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	defer watching.Wait()
+	var following sync.WaitGroup
+	defer following.Wait()
 	defer cancel()
 	often := time.Duration(0)
 	if d.Only != nil {
 		often = endTime
 	}
-	heard := map[outputKey]bool{}
-	watching.Go(func() {
+	followed := map[outputKey]bool{}
+	following.Go(func() {
 		defer cancel()
 		d.Server.FollowTasks(ctx, func(tasks []*client.Task) {
 			if d.Detail == All || d.Detail == Outputs {
-				d.listen(ctx, &watching, tasks, heard)
+				d.followOutputs(ctx, &following, tasks, followed)
 			}
 			d.alert()
 		})
@@ -341,7 +340,7 @@ func (d *Directory) watchEngine(ctx context.Context) (ended bool) {
 	return ended
 }
 
-// onlyEnded reports whether the jobs of Only have ended while others go on.
+// onlyEnded reports whether the jobs of Only have ended while others continue.
 func (d *Directory) onlyEnded(jobs []*api.JobListStub) bool {
 	others := false
 	for _, j := range jobs {

@@ -404,7 +404,7 @@ func TestDirectoryThatIsIncomplete(t *testing.T) {
 	if err := os.Remove(filepath.Join(e.dir, eventsFile)); err != nil {
 		t.Fatal(err)
 	}
-	const want = "cannot read what happened in a run"
+	const want = "cannot read the events of a run"
 	d := e.directory(t)
 	_, beganErr := d.Began()
 	_, pastErr := d.Past(t.Context())

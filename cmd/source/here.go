@@ -10,17 +10,17 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// SweepTime is how long the engine may look for what tasks left behind.
+// SweepTime is how long the engine may look for processes that tasks left behind.
 const SweepTime = 10 * time.Second
 
-// GiveUpTime is how long a run that is killed may take to end. What has not
-// ended by then is left to the keeper, which kills it from outside.
+// GiveUpTime is how long a killed run may take to end. After that its keeper kills
+// the remaining processes.
 const GiveUpTime = 15 * time.Second
 
-// ErrGivenUp is why a run ends that was killed and did not end.
-var ErrGivenUp = fmt.Errorf("the engine has not ended %v after the kill; what is left of the run is killed from outside", GiveUpTime)
+// ErrGivenUp says that a killed run has not ended in time.
+var ErrGivenUp = fmt.Errorf("the engine has not ended %v after the kill; its keeper kills the remaining processes", GiveUpTime)
 
-// Here is the run of an engine in this process, which ends with the run.
+// Here is the run of an engine in this process. The engine ends with the run.
 type Here struct {
 	engine *engine.Engine
 	subs   []*event.Subscription
@@ -31,19 +31,18 @@ type Here struct {
 // NewHere returns the run of an engine that has no jobs yet.
 func NewHere(e *engine.Engine) *Here { return &Here{engine: e, killed: make(chan struct{})} }
 
-// Past returns nothing: the run has not begun.
+// Past returns no events: the run has not begun.
 func (h *Here) Past(context.Context) ([]event.Event, error) { return nil, nil }
 
-// Subscribe returns what happens in the run. It must not be called beside
-// Follow.
+// Subscribe returns the events of the run. It must not be called during Follow.
 func (h *Here) Subscribe(output bool) *event.Subscription {
 	sub := h.engine.Subscribe(output)
 	h.subs = append(h.subs, sub)
 	return sub
 }
 
-// Follow waits until all jobs have ended, and closes the engine. The error says
-// what it could not clean up, which its keeper does then.
+// Follow waits until all jobs have ended, and closes the engine. The error is about
+// processes that it could not kill; the keeper kills them.
 func (h *Here) Follow(ctx context.Context) error {
 	closed := make(chan error, 1)
 	go func() {

@@ -14,22 +14,22 @@ import (
 // eventsFile is the history of a run in its directory, see package engine/store.
 const eventsFile = "events.json"
 
-// history reads the events of a run from its directory as they come.
+// history reads the events of a run from its directory, also while it grows.
 type history struct {
 	file   *os.File
-	begun  []byte // a line whose end has not come
+	begun  []byte // an incomplete line
 	allocs map[string]*event.Alloc
 }
 
 func openHistory(dir string) (*history, error) {
 	f, err := os.Open(filepath.Join(dir, eventsFile))
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what happened in a run: %w", err)
+		return nil, fmt.Errorf("cannot read the events of a run: %w", err)
 	}
 	return &history{file: f, allocs: map[string]*event.Alloc{}}, nil
 }
 
-// History returns the events of the run in a directory until now.
+// History returns the past events of the run in a directory.
 func History(dir string) ([]event.Event, error) {
 	h, err := openHistory(dir)
 	if err != nil {
@@ -39,11 +39,11 @@ func History(dir string) ([]event.Event, error) {
 	return h.next()
 }
 
-// next returns what was written since the last call.
+// next returns the events since the last call.
 func (h *history) next() (events []event.Event, err error) {
 	text, err := io.ReadAll(h.file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what happened in a run: %w", err)
+		return nil, fmt.Errorf("cannot read the events of a run: %w", err)
 	}
 	h.begun = append(h.begun, text...)
 	for {
@@ -57,7 +57,7 @@ func (h *history) next() (events []event.Event, err error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", h.file.Name(), failure))
 			continue
 		}
-		if e.Alloc != nil { // one value for one allocation
+		if e.Alloc != nil { // the same value for all events of an allocation
 			if known := h.allocs[e.Alloc.ID]; known != nil {
 				e.Alloc = known
 			}

@@ -11,23 +11,23 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// ReadTime is how long a reader of stdout may still take when the user wants
-// taskrun to end.
+// ReadTime is how long a reader of stdout may still take when the user wants this
+// process to end.
 const ReadTime = time.Second
 
-// Screen is where a run is shown.
+// Screen shows a run.
 type Screen interface {
-	// Run shows events until there are no more or ctx ends.
+	// Run shows events until the end of the subscription or ctx.
 	Run(ctx context.Context, events *event.Subscription)
-	// Say tells the user something at once.
+	// Say shows a message at once.
 	Say(text string)
-	// SayAfter tells the user something behind the event of a number.
+	// SayAfter shows a message after the event with a sequence number.
 	SayAfter(seq uint64, text string)
-	// Broken gets the error of a stdout that cannot be written to any more.
+	// Broken receives the error when stdout can no longer be written to.
 	Broken() <-chan error
 }
 
-// Decider decides what is to be done about a run, see package verdict.
+// Decider decides what to do with a run, see package verdict.
 type Decider interface {
 	Observe(e event.Event) verdict.Decision
 	Due() (at time.Time, ok bool)
@@ -41,17 +41,17 @@ type Decider interface {
 	Impatient() bool
 }
 
-// Question asks the user what to do about a run.
+// Question asks the user what to do with a run.
 type Question interface {
 	Ask()
 	Answers() <-chan string
-	Close() // the answer does not matter any more, or has come
+	Close() // there is an answer, or none is needed any more
 }
 
-// LeftError says that a run was left, which goes on.
+// LeftError says that this process has left a run, which continues.
 type LeftError struct {
-	Code int   // with which taskrun ends
-	Err  error // of a stdout that cannot be written to; nil if it is not that
+	Code int   // exit code
+	Err  error // of writing to stdout; nil for another reason
 }
 
 func (e *LeftError) Error() string {
@@ -63,19 +63,19 @@ func (e *LeftError) Error() string {
 
 func (e *LeftError) Unwrap() error { return e.Err }
 
-// Loop follows a run until it has ended or is left. What is not needed may be
-// nil.
+// Loop follows a run until it has ended or is left. All fields but Source and Decider
+// may be zero.
 type Loop struct {
 	Source  Source
 	Decider Decider
 	Screen  Screen
-	Output  bool // the screen shows output
+	Output  bool // whether the screen shows output
 	Say     func(text string)
 	Signals <-chan os.Signal
-	Codes   map[os.Signal]int // to which signals lead
-	Orders  <-chan bool       // true is to kill the run
+	Codes   map[os.Signal]int // exit codes of signals
+	Orders  <-chan bool       // true: kill the run
 	Timeout time.Duration     // 0: none
-	// Question is asked when the decider wants that.
+	// Question is asked when the decider says so.
 	Question Question
 	// Seen is called with each event, and Decided before anything is done.
 	Seen    func(e event.Event)
@@ -88,8 +88,8 @@ type Loop struct {
 	left, failure     error
 }
 
-// Begin subscribes to the source: nothing from now on is missed. Run or Close
-// must be called next.
+// Begin subscribes to the source: Run misses no event from now on. Run or Close must
+// be called next.
 func (l *Loop) Begin() {
 	if l.Screen != nil {
 		l.showing = l.Source.Subscribe(l.Output)
@@ -97,7 +97,7 @@ func (l *Loop) Begin() {
 	l.deciding = l.Source.Subscribe(false)
 }
 
-// Close ends what Begin has begun, when there is no run to follow.
+// Close ends the subscriptions of Begin, if Run is not called.
 func (l *Loop) Close() {
 	if l.showing != nil {
 		l.showing.Close()
@@ -105,8 +105,8 @@ func (l *Loop) Close() {
 	l.deciding.Close()
 }
 
-// Run follows the run until it has ended or is left. The error is that of the
-// source, the cause of ctx, or a LeftError. The screen may be behind: see Shown.
+// Run follows the run until it has ended or is left. The error is that of the source,
+// the cause of ctx, or a LeftError. The screen may be behind: see Shown.
 func (l *Loop) Run(ctx context.Context) error {
 	if l.deciding == nil {
 		l.Begin()
@@ -137,8 +137,8 @@ func (l *Loop) Run(ctx context.Context) error {
 	return l.failure
 }
 
-// decide has the decider take in what happens, and carries out its decisions,
-// until the run has ended or was left.
+// decide carries out the decisions about all that happens, until the run has ended or
+// was left.
 func (l *Loop) decide(ctx context.Context, broken, ended <-chan error) (failure error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -211,7 +211,7 @@ func (l *Loop) obeyAfter(ctx context.Context, seq uint64, d verdict.Decision) {
 	case verdict.Leave:
 		l.leaveFor(&LeftError{Code: l.Decider.Left()})
 	case verdict.Stop, verdict.Kill:
-		go l.order(ctx, d.Action == verdict.Kill) // which may take its time, and must not hold up a signal
+		go l.order(ctx, d.Action == verdict.Kill) // it may take long, and must not delay signals
 	}
 	switch {
 	case d.Say == "" || l.Say == nil:
@@ -222,8 +222,8 @@ func (l *Loop) obeyAfter(ctx context.Context, seq uint64, d verdict.Decision) {
 	}
 }
 
-// order gives an order. A run that cannot be stopped is left; of one that cannot
-// be killed the end is awaited.
+// order stops or kills the run. If it cannot be stopped, it is left; if it cannot be
+// killed, the loop waits for its end.
 func (l *Loop) order(ctx context.Context, kill bool) {
 	err := l.Source.Stop(ctx, kill)
 	switch {
@@ -238,12 +238,12 @@ func (l *Loop) order(ctx context.Context, kill bool) {
 	}
 }
 
-// leaveFor leaves the run; the first reason counts.
+// leaveFor leaves the run for a reason; the first one counts.
 func (l *Loop) leaveFor(why error) {
 	if l.left == nil {
 		l.left = why
 	}
-	l.closeQuestion() // which may keep events back
+	l.closeQuestion() // it may hold back events
 	l.leave()
 }
 
@@ -253,8 +253,8 @@ func (l *Loop) closeQuestion() {
 	}
 }
 
-// Shown waits, after Run, until the screen has shown everything, and reports
-// whether it has. It does not wait long when the user wants taskrun to end.
+// Shown waits, after Run, until the screen has shown everything, and reports whether
+// it has. It waits at most for ReadTime if the user wants this process to end.
 func (l *Loop) Shown(ctx context.Context) bool {
 	var patience <-chan time.Time
 	if l.Decider.Impatient() || l.left != nil || errors.Is(l.failure, ErrGivenUp) {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxPieces is how many pieces of output may wait to be shown.
+	// maxPieces is the maximum number of pieces of output that wait to be shown.
 	maxPieces = 64
-	// pieceSize is how much output is read at a time, in bytes.
+	// pieceSize is the size of a read, in bytes.
 	pieceSize = 64 << 10
 )
 
@@ -35,12 +35,12 @@ func (k outputKey) compare(o outputKey) int {
 	return int(k.stream) - int(o.stream)
 }
 
-// output is one output of a task of a directory.
+// output is one output of a task.
 type output struct {
 	alloc  *event.Alloc
-	tail   []byte          // that is published before the files
+	tail   []byte          // published before the files
 	files  *tasklog.Reader // nil: there are none
-	told   int64           // bytes that are left out and were reported
+	gap    int64           // number of skipped bytes that were reported
 	failed error
 }
 
@@ -50,9 +50,9 @@ func (o *output) close() {
 	}
 }
 
-// look opens the output of a task that starts, and publishes that of others
-// before what happens to them.
-func (d *Directory) look(e event.Event) {
+// prepare opens the output of a task that starts, or publishes its output before an
+// event of the task.
+func (d *Directory) prepare(e event.Event) {
 	body, ok := e.Body.(event.TaskEvent)
 	if !ok || d.Detail != All {
 		return
@@ -60,7 +60,7 @@ func (d *Directory) look(e event.Event) {
 	for _, stream := range event.Streams {
 		key := outputKey{e.Alloc.ID, e.Task, stream}
 		switch {
-		case d.outputs[key] != nil && d.atEnd: // what it wrote is past
+		case d.outputs[key] != nil && d.atEnd: // its output is past
 		case d.outputs[key] != nil:
 			_, _ = d.read(key, 0) // pump reports its error
 		case body.Type == api.TaskStarted:
@@ -69,8 +69,8 @@ func (d *Directory) look(e event.Event) {
 	}
 }
 
-// open begins with an output. The files of an allocation that was removed are
-// gone, and a task whose output is kept off the disk has none.
+// open opens an output. There are no files of an allocation that was removed, and of
+// a task whose output is not kept on disk.
 func (d *Directory) open(alloc *event.Alloc, key outputKey) {
 	o := &output{alloc: alloc}
 	dir := d.logs(alloc.Job, alloc.ID)
@@ -96,8 +96,8 @@ func (d *Directory) output(key outputKey) *output {
 	return d.outputs[key]
 }
 
-// read publishes what an output has more, in so many pieces at most, and
-// reports whether there may be yet more; 0 pieces mean all.
+// read publishes new output, at most a number of pieces (0: all), and reports whether
+// there may be more.
 func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	o := d.output(key)
 	if len(o.tail) > 0 {
@@ -110,9 +110,9 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	for i := 1; ; i++ {
 		buf := make([]byte, pieceSize)
 		n, err := o.files.Read(buf)
-		if skipped := o.files.Skipped(); skipped > o.told {
-			d.bus.Publish(o.alloc, key.task, event.Gap{Stream: key.stream, Bytes: skipped - o.told})
-			o.told = skipped
+		if skipped := o.files.Skipped(); skipped > o.gap {
+			d.bus.Publish(o.alloc, key.task, event.Gap{Stream: key.stream, Bytes: skipped - o.gap})
+			o.gap = skipped
 		}
 		if n > 0 {
 			d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, buf[:n], d.stopped)
@@ -129,22 +129,22 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	}
 }
 
-// listen alerts when tasks that have started write, until the engine does not
-// answer or ctx has ended. Of heard are those that it listens to already.
-func (d *Directory) listen(ctx context.Context, listening *sync.WaitGroup, tasks []*client.Task, heard map[outputKey]bool) {
+// followOutputs alerts when started tasks write, until the engine does not answer or
+// ctx ends. It leaves out followed outputs, and adds the others to them.
+func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup, tasks []*client.Task, followed map[outputKey]bool) {
 	for _, t := range tasks {
 		for _, stream := range event.Streams {
 			key := outputKey{t.Alloc.ID, t.Name, stream}
-			if heard[key] || !t.Started() || d.Want != nil && !d.Want(t, stream) {
+			if followed[key] || !t.Started() || d.Want != nil && !d.Want(t, stream) {
 				continue
 			}
-			heard[key] = true
+			followed[key] = true
 			alloc := t.EventAlloc()
 			if d.Detail == Outputs && d.output(key) == nil {
 				d.open(alloc, key)
 			}
 			if !t.Ended() {
-				listening.Go(func() {
+				following.Go(func() {
 					t.FollowOutput(ctx, stream.String(), func(output []byte, missing string) { d.written(alloc, key, output, missing) })
 				})
 			}
@@ -152,7 +152,7 @@ func (d *Directory) listen(ctx context.Context, listening *sync.WaitGroup, tasks
 	}
 }
 
-// hold keeps rotation from taking what is in the files now.
+// hold protects the present files from rotation.
 func (d *Directory) hold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,8 +163,8 @@ func (d *Directory) hold() {
 	}
 }
 
-// written takes in that a task has written: into files or, where the job keeps
-// its output off the disk, the output itself.
+// written handles that a task has written: into files or, if the job keeps its
+// output off the disk, the output itself.
 func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, missing string) {
 	if missing != "" {
 		d.bus.Publish(alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, missing)})
@@ -173,7 +173,7 @@ func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, mi
 		d.pieces.Publish(&d.bus, alloc, key.task, key.stream, output, d.stopped)
 	}
 	if o := d.output(key); o != nil && o.files != nil {
-		o.files.Hold() // what is announced, rotation does not take
+		o.files.Hold() // protects announced output from rotation
 	}
 	d.alert()
 }

@@ -6,7 +6,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Replay is a run of which only the past is of interest.
+// Replay is the past of a run.
 type Replay struct {
 	events []event.Event
 	bus    event.Bus
@@ -34,5 +34,5 @@ func (r *Replay) Follow(context.Context) error {
 	return nil
 }
 
-// Stop does nothing: it is past.
+// Stop does nothing.
 func (r *Replay) Stop(context.Context, bool) error { return nil }

@@ -1,10 +1,10 @@
-// Package source follows a run, wherever it is: in this process, in directories
-// of this machine that an engine of another process may serve, or in a cluster.
+// Package source follows a run: in this process, or in directories of this machine,
+// which an engine of another process may serve. Package cluster follows those of a
+// Nomad cluster.
 //
-// A Source publishes what happens as events, and takes orders. A Loop shows the
-// events on a screen, and carries out what a verdict decides about them, about
-// signals and about the time. The two do not wait for each other: a slow reader
-// of stdout delays no decision.
+// A Source publishes the events of a run, and stops it. A Loop shows the events on a
+// screen, and carries out what a verdict decides about events, signals and time. The
+// two do not wait for each other: a slow reader of stdout delays no decision.
 package source
 
 import (
@@ -15,21 +15,20 @@ import (
 
 // Source is a run that can be followed.
 type Source interface {
-	// Past returns what has happened until now; Follow does not publish that any
-	// more. Without a call of Past, Follow begins with it.
+	// Past returns the past events, which Follow does not publish then. Without a
+	// call of Past, Follow begins with them.
 	Past(ctx context.Context) ([]event.Event, error)
-	// Subscribe returns what Follow publishes; without output that is left out.
+	// Subscribe returns the events that Follow publishes, with or without output.
 	// One subscription may have output.
 	Subscribe(output bool) *event.Subscription
-	// Follow publishes what happens until the run has ended, ctx has, or no more
-	// can be learned of it. Then it ends the subscriptions.
+	// Follow publishes events until the run has ended, ctx has, or the run is out of
+	// reach. Then it ends the subscriptions.
 	Follow(ctx context.Context) error
-	// Stop stops the run gracefully or, with kill, at once. It does not wait for
-	// the end.
+	// Stop stops the run gracefully or kills it. It does not wait for the end.
 	Stop(ctx context.Context, kill bool) error
 }
 
-// each hands on events until there are no more or ctx ends.
+// each returns a channel of the events until the end of the subscription or ctx.
 func each(ctx context.Context, from *event.Subscription) <-chan event.Event {
 	events := make(chan event.Event)
 	go func() {
