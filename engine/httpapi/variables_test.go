@@ -143,7 +143,7 @@ func TestVariablesThatAreRefused(t *testing.T) {
 		"another path":    {"PUT", "/v1/var/a", `{"Path":"b","Items":{}}`, 400, `the variable's path "b" is not that of the request, "a"`},
 		"reserved path":   {"PUT", "/v1/var/nomad/other", `{"Items":{}}`, 400, `cannot store a variable at "nomad/other": below nomad there are the paths nomad/jobs and nomad/job-templates only`},
 		"odd path":        {"PUT", "/v1/var/a%20b", `{"Items":{}}`, 400, `cannot store a variable at "a b": a path is 1 to 128 letters, digits, and characters of -_~/`},
-		"too large":       {"PUT", "/v1/var/a", `{"Items":{"k":"` + strings.Repeat("x", 64<<10) + `"}}`, 400, "variables are limited to 64KiB in total size: this one has 65537 bytes"},
+		"too large":       {"PUT", "/v1/var/a", `{"Items":{"k":"` + strings.Repeat("x", 64<<10) + `"}}`, 400, "the Items of the variable have 65537 bytes: 64 KiB are the most"},
 		"no index":        {"PUT", "/v1/var/a?cas=x", `{"Items":{}}`, 400, `cannot parse cas: strconv.ParseUint: parsing "x": invalid syntax`},
 		"a lock":          {"PUT", "/v1/var/a?lock-acquire", `{"Items":{}}`, 501, `cannot lock variable "a": taskrun has no locks of variables`},
 		"gone meanwhile":  {"PUT", "/v1/var/a?cas=7", `{"Items":{}}`, 409, `{"Namespace":"default","Path":"a","CreateIndex":0,"ModifyIndex":0,"CreateTime":0,"ModifyTime":0,"Items":null}`},
