@@ -95,5 +95,5 @@ func (p *parser) scalarBefore(end int) hcl.Range {
 // offsets returns a range of the source.
 func (p *parser) offsets(from, to int) hcl.Range {
 	table := newLineTable(p.src.Text)
-	return hcl.Range{Filename: p.src.Name, Start: table.pos(from).hcl(), End: table.pos(to).hcl()}
+	return hcl.Range{Filename: p.src.Name, Start: table.pos(from), End: table.pos(to)}
 }

@@ -80,7 +80,7 @@ func (p *parser) setFromValues() hcl.Diagnostics {
 			diags = append(diags, p.setOutside(v, value.Value, "value from "+value.At.File, value.At.hcl())...)
 			continue
 		}
-		if remedy := diagnostic.DidYouMean(name, p.variables.names()); remedy != "" {
+		if remedy := diagnostic.DidYouMean(name, fewNames(p.variables)); remedy != "" {
 			diags = append(diags, diagnostic.Warning(value.At.hcl(), fmt.Sprintf("the job file does not declare a variable %q", name), "", remedy))
 		}
 	}
@@ -126,7 +126,7 @@ func (p *parser) undeclared() hcl.DiagnosticSeverity {
 
 // declare returns the remedy for a variable that is not declared.
 func (p *parser) declare(name string) string {
-	return cmp.Or(diagnostic.DidYouMean(name, p.variables.names()), fmt.Sprintf(`declare it: variable "%s" {}`, name))
+	return cmp.Or(diagnostic.DidYouMean(name, fewNames(p.variables)), fmt.Sprintf(`declare it: variable "%s" {}`, name))
 }
 
 // setFromText sets a variable from text that comes from the shell: as it is

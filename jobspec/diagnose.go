@@ -123,12 +123,12 @@ func (p *parser) explainMember(diag *hcl.Diagnostic, out *Diagnostic) {
 	if !ok {
 		return
 	}
-	known, what, remedy := p.variables.names(), "variable", `declare it: variable "`+step.Name+`" {}`
+	known, what, remedy := fewNames(p.variables), "variable", `declare it: variable "`+step.Name+`" {}`
 	exists := p.variables[step.Name] != nil
 	switch expr.Traversal.RootName() {
 	case "var":
 	case "local":
-		known, what, remedy = p.locals.names(), "local", "declare it in a locals block"
+		known, what, remedy = fewNames(p.locals), "local", "declare it in a locals block"
 		exists = p.locals[step.Name] != nil
 	default:
 		return

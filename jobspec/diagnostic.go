@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/hashicorp/hcl/v2"
 )
 
 // Severity is how much a Diagnostic matters.
@@ -24,12 +26,9 @@ const (
 // String returns the word used in output: "error", "warning" or "hint".
 func (s Severity) String() string { return [...]string{"error", "warning", "hint"}[s] }
 
-// Pos is a place in a source text.
-type Pos struct {
-	Line   int // counted from 1
-	Column int // in characters, counted from 1
-	Byte   int // offset from the start of the text, counted from 0
-}
+// Pos is a place in a source text: line and column count from 1, the column in
+// characters; the byte counts from 0.
+type Pos = hcl.Pos
 
 // Range is a stretch of a source text: from Start up to, not including, End.
 // The zero Range means "no place known".

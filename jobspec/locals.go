@@ -34,9 +34,6 @@ const (
 // locals are those of a file by name.
 type locals map[string]*local
 
-// names returns the names, or none if there are too many to list.
-func (ls locals) names() []string { return fewNames(ls) }
-
 // inOrder returns the locals by name.
 func (ls locals) inOrder() []*local {
 	return slices.SortedFunc(maps.Values(ls), func(a, b *local) int { return cmp.Compare(a.name, b.name) })

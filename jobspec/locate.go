@@ -139,12 +139,12 @@ func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) ||
 // part returns the range from one offset in the text to another, which are not
 // far from r.
 func (r Range) part(text []byte, from, to int) Range {
-	start := r.Start.move(text, from)
-	return Range{File: r.File, Start: start, End: start.move(text, to)}
+	start := move(r.Start, text, from)
+	return Range{File: r.File, Start: start, End: move(start, text, to)}
 }
 
 // move returns the place of another offset in the text.
-func (p Pos) move(text []byte, to int) Pos {
+func move(p Pos, text []byte, to int) Pos {
 	between := text[min(p.Byte, to):max(p.Byte, to)]
 	lines := bytes.Count(between, []byte("\n"))
 	switch {

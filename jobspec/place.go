@@ -139,17 +139,10 @@ func (a *atlas) moveIdentities(task Path, first, count int) {
 
 // RangeOf converts a range of HCL.
 func RangeOf(r hcl.Range) Range {
-	return Range{
-		File:  r.Filename,
-		Start: Pos{Line: r.Start.Line, Column: r.Start.Column, Byte: r.Start.Byte},
-		End:   Pos{Line: r.End.Line, Column: r.End.Column, Byte: r.End.Byte},
-	}
+	return Range{File: r.Filename, Start: r.Start, End: r.End}
 }
 
 // hcl converts the range to that of HCL.
 func (r Range) hcl() hcl.Range {
-	return hcl.Range{Filename: r.File, Start: r.Start.hcl(), End: r.End.hcl()}
+	return hcl.Range{Filename: r.File, Start: r.Start, End: r.End}
 }
-
-// hcl converts the place to that of HCL.
-func (p Pos) hcl() hcl.Pos { return hcl.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }

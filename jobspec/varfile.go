@@ -20,6 +20,7 @@ type varFile struct {
 // readVarFiles parses the files of values.
 func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 	var files []varFile
+	var sources []Source
 	var diags hcl.Diagnostics
 	for _, path := range p.opts.VarFiles {
 		text, err := readPath(path)
@@ -34,23 +35,16 @@ func (p *parser) readVarFiles() ([]varFile, hcl.Diagnostics) {
 			diags = append(diags, diag)
 			continue
 		}
-		file, moreDiags := p.parseVarFile(Source{path, text})
-		diags = append(diags, moreDiags...)
-		files = append(files, file)
+		sources = append(sources, Source{path, text})
 	}
-	for _, src := range p.opts.VarTexts {
-		file, moreDiags := p.parseVarFile(src)
+	for _, src := range append(sources, p.opts.VarTexts...) {
+		p.file.Sources[src.Name] = src.Text
+		p.conceal.keep(src.Name)
+		body, moreDiags := syntax.Parse(src.Text, src.Name)
 		diags = append(diags, moreDiags...)
-		files = append(files, file)
+		files = append(files, varFile{src.Name, body})
 	}
 	return files, diags
-}
-
-func (p *parser) parseVarFile(src Source) (varFile, hcl.Diagnostics) {
-	p.file.Sources[src.Name] = src.Text
-	p.conceal.keep(src.Name)
-	body, diags := syntax.Parse(src.Text, src.Name)
-	return varFile{src.Name, body}, diags
 }
 
 // setFromFile sets the variables that a file of values names.

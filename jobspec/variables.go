@@ -37,9 +37,6 @@ type variable struct {
 // variables are those of a file by name.
 type variables map[string]*variable
 
-// names returns the names, or none if there are too many to list.
-func (vs variables) names() []string { return fewNames(vs) }
-
 // fewNames returns the sorted keys of a map, or none if there are too many to
 // look for a slip among them.
 func fewNames[V any](named map[string]V) []string {

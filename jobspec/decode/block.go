@@ -1,9 +1,12 @@
 package decode
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 // An instance is a block with the context its expressions are evaluated in;
@@ -87,7 +90,8 @@ func (d *Decoder) keyed(found []instance, f *field, target reflect.Value, place 
 		v := reflect.New(f.element())
 		name := d.setLabel(in, v.Elem())
 		if at, ok := first[name]; ok {
-			d.report(shadowedLabel(in, name, at))
+			d.report(diagnostic.Warning(in.header, fmt.Sprintf("%s %q is given twice", in.name, name),
+				fmt.Sprintf("this one takes the place of the one on line %d", at.Start.Line), "rename one of them, or delete it"))
 		}
 		first[name] = in.header
 		d.body(in, v.Elem(), place.Keyed(f.name, name, in.header))
@@ -112,7 +116,7 @@ func (d *Decoder) plain(in instance, target reflect.Value, place Place) {
 		target.SetMapIndex(reflect.ValueOf(a.name), v)
 	}
 	for _, b := range c.blocks {
-		d.report(blockInMap(b, in.name))
+		d.report(diagnostic.Error(b.header, fmt.Sprintf("unknown block %q in %s", b.name, in.name), fmt.Sprintf("%s holds attributes only", in.name), ""))
 	}
 }
 
@@ -135,9 +139,10 @@ func (d *Decoder) setLabel(in instance, v reflect.Value) string {
 func (d *Decoder) labelsFit(in instance, want int) bool {
 	switch got := len(in.labels); {
 	case got < want:
-		d.report(missingLabel(in.block))
+		d.report(diagnostic.Error(in.open, fmt.Sprintf("this %s has no name", in.name), "", fmt.Sprintf(`write %s "name" {`, in.name)))
 	case got > want:
-		d.report(extraLabel(in.block, want))
+		d.report(diagnostic.Error(in.labels[want].at, fmt.Sprintf("%q is not expected after %s", in.labels[want].text, in.name),
+			fmt.Sprintf("a %s block has %s name", in.name, [...]string{"no", "one"}[want]), "delete it"))
 	default:
 		return true
 	}

@@ -61,7 +61,7 @@ func (d *Decoder) generate(b block, ctx *hcl.EvalContext, s *schema) (out []inst
 		return nil, false
 	}
 	if each.IsNull() || !each.CanIterateElements() {
-		d.report(cannotIterate(each, g.forEach.Range()))
+		d.report(diagnostic.Error(g.forEach.Range(), "for_each must be a list, a set, a map or an object", "it is "+diagnostic.Describe(each), ""))
 		return nil, false
 	}
 

@@ -49,7 +49,8 @@ func (d *Decoder) freeForm(in instance, place Place, top bool) map[string]any {
 	for name, found := range d.expand(c.blocks, in.ctx, nil) {
 		for _, a := range c.attributes {
 			if a.name == name {
-				d.report(shadowedAttribute(a, found[0].header))
+				d.report(diagnostic.Warning(a.at, fmt.Sprintf("%q is given as an attribute and as a block", a.name),
+					fmt.Sprintf("the block on line %d takes its place", found[0].header.Start.Line), "delete one of them"))
 			}
 		}
 		values[name] = d.freeFormBlocks(found, place)

@@ -10,6 +10,15 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
+func missingAttribute(name, where string, at hcl.Range) *hcl.Diagnostic {
+	return diagnostic.Error(at, fmt.Sprintf("%q is missing in %s", name, where), "", fmt.Sprintf("add %s = …", name))
+}
+
+func duplicateBlock(in instance, first hcl.Range) *hcl.Diagnostic {
+	return diagnostic.Error(in.header, fmt.Sprintf("%q is given twice", in.name),
+		fmt.Sprintf("only one is allowed here; the first is on line %d", first.Start.Line), "")
+}
+
 func unknownName(what, name string, at hcl.Range, where string, known []string) *hcl.Diagnostic {
 	detail := ""
 	if len(known) <= 6 { // more would not be read

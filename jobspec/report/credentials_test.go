@@ -21,7 +21,7 @@ func TestASnippetShowsNoCredentials(t *testing.T) {
 			End:   jobspec.Pos{Line: 1, Column: begin + len(marked) + 1, Byte: begin + len(marked)},
 		}}
 		var out strings.Builder
-		if err := report.Render(&out, p, map[string][]byte{"f": []byte(line)}, report.Plain(0)); err != nil {
+		if err := report.Render(&out, p, map[string][]byte{"f": []byte(line)}, plain(0)); err != nil {
 			t.Fatal(err)
 		}
 		if got := out.String(); strings.Contains(got, "SECRET") || !strings.Contains(got, `"s3::https://xxxxx@host/x?token=xxxxx" # the app`) || !strings.Contains(got, "^") {

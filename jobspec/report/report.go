@@ -38,15 +38,6 @@ type Style interface {
 	Paint(kind Kind, text string) string
 }
 
-// Plain is a style without looks, of that many columns.
-type Plain int
-
-// Width returns the columns there are.
-func (p Plain) Width() int { return int(p) }
-
-// Paint returns text as it is.
-func (Plain) Paint(_ Kind, text string) string { return text }
-
 // Render writes one diagnostic. The sources, by file name, give the line to show;
 // without it the report does not show one.
 //

@@ -31,7 +31,7 @@ func TestReportsOfTypicalFaults(t *testing.T) {
 		}
 		file, diagnostics := jobspec.Parse(jobspec.Source{Name: filepath.Base(path), Text: text}, jobspec.Options{})
 		var got bytes.Buffer
-		if err := report.RenderAll(&got, diagnostics, file.Sources, report.Plain(80)); err != nil {
+		if err := report.RenderAll(&got, diagnostics, file.Sources, plain(80)); err != nil {
 			t.Fatal(err)
 		}
 		golden := strings.TrimSuffix(path, ".hcl") + ".golden"
@@ -69,7 +69,7 @@ func mark(t *testing.T, source string, width int) string {
 	}
 	p := jobspec.Diagnostic{Summary: "s", Range: jobspec.Range{File: "f", Start: pos(begin), End: pos(end)}}
 	var b strings.Builder
-	if err := report.Render(&b, p, map[string][]byte{"f": []byte(source)}, report.Plain(width)); err != nil {
+	if err := report.Render(&b, p, map[string][]byte{"f": []byte(source)}, plain(width)); err != nil {
 		t.Fatal(err)
 	}
 	_, snippet, _ := strings.Cut(b.String(), "\n  f:")
@@ -162,7 +162,7 @@ func TestRenderWithoutSourceOrPlace(t *testing.T) {
 		},
 	} {
 		var b strings.Builder
-		if err := report.Render(&b, test.diagnostic, test.sources, report.Plain(20)); err != nil {
+		if err := report.Render(&b, test.diagnostic, test.sources, plain(20)); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(test.want, b.String()); diff != "" {
@@ -171,8 +171,15 @@ func TestRenderWithoutSourceOrPlace(t *testing.T) {
 	}
 }
 
-// brackets shows what is painted how.
-type brackets struct{ report.Plain }
+// plain is a style without looks, of that many columns.
+type plain int
+
+func (p plain) Width() int { return int(p) }
+
+func (plain) Paint(_ report.Kind, text string) string { return text }
+
+// brackets is a style that names the kind of each part.
+type brackets struct{ plain }
 
 func (brackets) Paint(kind report.Kind, text string) string {
 	return "<" + []string{"failure", "caution", "location", "gutter", "mark", "remedy"}[kind] + ">" + text + "</>"
@@ -216,7 +223,7 @@ func FuzzRender(f *testing.F) {
 			},
 		}
 		var b strings.Builder
-		if err := report.Render(&b, p, map[string][]byte{"f": []byte(source)}, report.Plain(width)); err != nil {
+		if err := report.Render(&b, p, map[string][]byte{"f": []byte(source)}, plain(width)); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range b.String() {
