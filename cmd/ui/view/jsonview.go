@@ -59,7 +59,7 @@ func (v *jsonView) begin() {
 
 func (v *jsonView) event(e event.Event) {
 	if ends(e) {
-		v.endTask(e)
+		v.ended(e.Alloc.ID, e.Task)
 	}
 	switch body := e.Body.(type) {
 	case event.Gap:
@@ -125,15 +125,15 @@ func (v *jsonView) log(s *jsonStream, text []byte, whole bool) {
 	_, _ = v.screen.out().Write(b)
 }
 
-// endTask writes what is held back for a task whose process has ended.
-func (v *jsonView) endTask(e event.Event) {
+// ended writes what is held back for a task whose process has ended.
+func (v *jsonView) ended(alloc, task string) {
 	for _, stream := range event.Streams {
-		v.endLine(v.tasks[streamKey{e.Alloc.ID, e.Task, stream}])
+		v.endLine(v.tasks[streamKey{alloc, task, stream}])
 	}
 }
 
-// endAll writes what is held back at all.
-func (v *jsonView) endAll() {
+// close writes what is held back at all.
+func (v *jsonView) close() {
 	for _, s := range v.order {
 		v.endLine(s)
 	}
@@ -157,7 +157,7 @@ func (v *jsonView) said(_ time.Time, text string) string {
 }
 
 func (v *jsonView) end(r Result) {
-	v.endAll()
+	v.close()
 	for _, j := range v.Jobs {
 		_ = ui.WriteJSON(v.screen.out(), Summarize(v.run, *j.ID, v.Begin, r)) // its errors are seen by flush
 	}

@@ -23,10 +23,19 @@ const partTime = 100 * time.Millisecond
 // known any more. Into a file or a pipe, that of a single task goes byte by
 // byte. Its methods may be called from several goroutines at once.
 type Logs struct {
-	mu      sync.Mutex
-	printer *printer
-	json    *jsonView   // in place of lines; nil for those
-	part    *time.Timer // shows lines that have no end yet
+	mu    sync.Mutex
+	view  outputs
+	bytes bool // pieces go as they are
+	*screen
+	part *time.Timer // shows lines that have no end yet
+}
+
+// outputs shows outputs of tasks: as lines or as objects.
+type outputs interface {
+	output(e event.Event, stream event.Stream, piece []byte)
+	idle()
+	ended(alloc, task string)
+	close()
 }
 
 // NewLogs returns what shows the outputs of tasks.
@@ -36,13 +45,14 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 		byTask[labelKey{t.Alloc, t.Task}] = t.Label
 		colors.give(t.Task)
 	}
-	l := &Logs{printer: &printer{
+	p := &printer{
 		common: newCommon(s, Options{}), labels: (&labels{byTask: byTask, columns: s.TableWidth()}).fit(), style: s.OutStyle(color), colors: colors,
-		bare: len(byTask) == 1 || mode == ui.Quiet, whole: len(byTask) == 1, terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
+		bare: len(byTask) == 1 || mode == ui.Quiet, terminal: s.OutTerm, cursor: s.OutTerm && s.Cursor(),
 		tasks: make(map[streamKey]*printed),
-	}}
+	}
+	l := &Logs{view: p, screen: p.screen, bytes: len(byTask) == 1 && !s.OutTerm && mode != ui.JSON}
 	if mode == ui.JSON {
-		l.json = newJSONView(l.printer.common)
+		l.view = newJSONView(p.common)
 	}
 	l.part = time.AfterFunc(partTime, l.showParts)
 	return l
@@ -52,34 +62,28 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 func (l *Logs) Write(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.json != nil:
-		l.json.output(event.Event{Time: time.Now(), Alloc: alloc, Task: task}, stream, piece)
-	case l.printer.whole && !l.printer.terminal:
-		l.printer.screen.out().Write(piece)
-	default:
-		l.printer.output(event.Event{Alloc: alloc, Task: task}, stream, piece)
+	if l.bytes {
+		l.out().Write(piece)
+	} else {
+		l.view.output(event.Event{Time: time.Now(), Alloc: alloc, Task: task}, stream, piece)
 		l.part.Reset(partTime)
 	}
-	return l.printer.screen.flush()
+	return l.flush()
 }
 
 // Ended ends the lines of a stream that has ended.
 func (l *Logs) Ended(alloc *event.Alloc, task string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.printer.ended(alloc.ID, task)
-	if l.json != nil {
-		l.json.endTask(event.Event{Alloc: alloc, Task: task})
-	}
-	return l.printer.screen.flush()
+	l.view.ended(alloc.ID, task)
+	return l.flush()
 }
 
 func (l *Logs) showParts() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.printer.idle()
-	_ = l.printer.screen.flush() // the error stays for the next Write
+	l.view.idle()
+	_ = l.flush() // the error stays for the next Write
 }
 
 // Close ends all lines.
@@ -87,9 +91,6 @@ func (l *Logs) Close() error {
 	l.part.Stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.printer.close()
-	if l.json != nil {
-		l.json.endAll()
-	}
-	return l.printer.screen.flush()
+	l.view.close()
+	return l.flush()
 }

@@ -30,7 +30,6 @@ type printer struct {
 	colors map[string]int // by task name
 	clock  *clock         // nil: no times
 	bare   bool           // no labels either
-	whole  bool           // there is one task: its output goes byte by byte where that can be
 
 	terminal bool // stdout is a terminal
 	cursor   bool // and one that can rewrite a line
