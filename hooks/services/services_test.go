@@ -31,10 +31,12 @@ type fixture struct {
 	quick    bool        // a restart does not take as long as it may
 	checks   chan string // names and states, as they change
 
-	mu     sync.Mutex
-	code   int
-	passes []bool
-	said   []string
+	mu      sync.Mutex
+	code    int
+	text    string // that a check writes
+	passes  []bool
+	said    []string
+	results []event.Check
 }
 
 func newFixture(t *testing.T, group, task []*api.Service) *fixture {
@@ -65,6 +67,7 @@ func newFixtureOf(t *testing.T, hooksOf func(*service.Catalog) *services.Hooks, 
 				f.said = append(f.said, fmt.Sprintf("%s %v", b.Name, b.Registered))
 			case event.Check:
 				f.said = append(f.said, b.Check+" "+b.Status)
+				f.results = append(f.results, b)
 				f.checks <- b.Check + " " + b.Status
 			}
 		},
@@ -103,7 +106,7 @@ func (f *fixture) start() error {
 		Exec: func(context.Context, []string) (*drivers.ExecTaskResult, error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			return &drivers.ExecTaskResult{ExitResult: drivers.ExitResult{ExitCode: f.code}}, nil
+			return &drivers.ExecTaskResult{Stdout: []byte(f.text), ExitResult: drivers.ExitResult{ExitCode: f.code}}, nil
 		},
 	})
 }
@@ -195,6 +198,36 @@ func TestRegistered(t *testing.T) {
 		f.expectPasses()
 		if want := "group-7 true task true task false task true group-7 false task false"; strings.Join(f.said, " ") != want {
 			t.Errorf("it said %q", f.said)
+		}
+	})
+}
+
+// A check is published when its status changes and, if it fails otherwise than
+// that said, at its end.
+func TestLastOutputOfACheck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, nil, []*api.Service{{Name: "b", Checks: []api.ServiceCheck{script("one", nil)}}})
+		f.prerun()
+		f.exitWith(2)
+		f.text = "first"
+		if err := f.start(); err != nil {
+			t.Fatal(err)
+		}
+		f.after(time.Second)
+		for _, text := range []string{"second", "third"} {
+			f.mu.Lock()
+			f.text = text
+			f.mu.Unlock()
+			f.after(10 * time.Second)
+		}
+		f.end()
+		var got []string
+		for _, c := range f.results {
+			got = append(got, c.Status+" "+c.Output+" "+c.Target)
+		}
+		if want := []string{"pending nomad: waiting to run c", "failure first c", "failure third c"}; !slices.Equal(got, want) {
+			t.Errorf("published %q, want %q", got, want)
 		}
 	})
 }

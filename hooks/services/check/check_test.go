@@ -217,6 +217,21 @@ func TestScript(t *testing.T) {
 	expect(t, probe(drivers.ExitResult{}, errors.New("no such command")), check.Failure, 0, "no such command")
 }
 
+// What a check probes is a URL, an address or a command.
+func TestTarget(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]api.ServiceCheck{
+		"http://127.0.0.1:80/health?a=b": {Type: "http", Path: "/health?a=b"},
+		"https://127.0.0.1:80/":          {Type: "http", Protocol: "https"},
+		"127.0.0.1:80":                   {Type: "tcp"},
+		"sh -c true":                     {Type: "script", Command: "sh", Args: []string{"-c", "true"}},
+	} {
+		if got := (&check.Check{ServiceCheck: c, Address: "127.0.0.1", Port: 80}).Target(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestID(t *testing.T) {
 	t.Parallel()
 	id := func(change func(*check.Check)) string {
