@@ -13,6 +13,8 @@ import (
 
 	"taskrun/cmd/client"
 	"taskrun/cmd/source"
+	"taskrun/drivers/process"
+	"taskrun/engine/httpapi"
 )
 
 // targetHelp explains targets in the help of commands.
@@ -141,13 +143,28 @@ func (a *app) servers(ctx context.Context, c connection) ([]*client.Server, erro
 	return []*client.Server{s}, nil
 }
 
-// localServers returns the runs of this user.
+// localServers returns the runs of this user, without those that Ctrl-Z has
+// suspended, which would not answer. If there are no others it returns an error.
 func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 	dir, err := a.sockets()
 	if err != nil {
 		return nil, err
 	}
-	return source.Servers(ctx, dir)
+	servers, err := source.Servers(ctx, dir)
+	var running []*client.Server
+	var suspended error
+	for _, s := range servers {
+		if pid := httpapi.PID(s.Socket); process.Suspended(pid) {
+			suspended = errors.Join(suspended, fmt.Errorf("process %d, an engine, is suspended: continue it with fg in its shell, or with: kill -CONT %d", pid, pid))
+			continue
+		}
+		running = append(running, s)
+	}
+	if suspended != nil && len(running) > 0 {
+		a.warn(suspended)
+		suspended = nil
+	}
+	return running, errors.Join(err, suspended)
 }
 
 // noRun says that there is nothing to look for a task in.

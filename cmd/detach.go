@@ -1,12 +1,16 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -118,11 +122,12 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 		return err
 	}
 	d := source.NewDirectory(server, &run.Self)
+	ports := portsOf(ctx, server, jobs)
 	var runs []ui.Run
 	for _, j := range jobs {
 		runs = append(runs, ui.Run{
 			Job: *j.ID, Version: currentVersion().Version, PID: d.Self.PID, Socket: d.Server.Socket, DataDir: d.Self.DataDir,
-			RunDir: d.Self.Runs[*j.ID], Log: d.Log(*jobs[0].ID),
+			RunDir: d.Self.Runs[*j.ID], Log: d.Log(*jobs[0].ID), Ports: ports[*j.ID],
 		})
 	}
 	if opts.wait {
@@ -131,6 +136,46 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 		}
 	}
 	return answer.WriteDetached(answerTo(a, opts.mode), "", runs)
+}
+
+// portsTime is how long a run may take to give its allocations their ports.
+const portsTime = 2 * time.Second
+
+// portsOf returns the ports of a run by job, once all its allocations have theirs.
+// A run that has ended has none.
+func portsOf(ctx context.Context, s *client.Server, jobs []*api.Job) map[string][]ui.Port {
+	expected := 0
+	for _, j := range jobs {
+		for _, g := range j.TaskGroups {
+			hasPorts := func(n *api.NetworkResource) bool { return len(n.DynamicPorts)+len(n.ReservedPorts) > 0 }
+			if !j.IsPeriodic() && !j.IsParameterized() && slices.ContainsFunc(g.Networks, hasPorts) {
+				expected += *g.Count
+			}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, portsTime)
+	defer cancel()
+	ports, found := map[string][]ui.Port{}, 0
+	for q := (&api.QueryOptions{Params: map[string]string{"resources": "true"}}).WithContext(ctx); found < expected; {
+		allocs, meta, err := s.API.Allocations().List(q)
+		if err != nil {
+			break
+		}
+		q.WaitIndex = meta.LastIndex
+		ports, found = map[string][]ui.Port{}, 0
+		slices.SortFunc(allocs, func(a, b *api.AllocationListStub) int { return cmp.Compare(a.Name, b.Name) })
+		for _, alloc := range allocs {
+			if alloc.AllocatedResources == nil || len(alloc.AllocatedResources.Shared.Ports) == 0 {
+				continue
+			}
+			found++
+			for _, p := range alloc.AllocatedResources.Shared.Ports {
+				address := net.JoinHostPort(p.HostIP, strconv.Itoa(p.Value))
+				ports[alloc.JobID] = append(ports[alloc.JobID], ui.Port{Alloc: alloc.Name, Label: p.Label, Address: address})
+			}
+		}
+	}
+	return ports
 }
 
 // awaitRun waits until a run in the background is ready or has ended well.

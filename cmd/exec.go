@@ -237,7 +237,7 @@ type sessionReader struct {
 }
 
 func (r *sessionReader) Read(p []byte) (int, error) {
-	defer r.s.restore()
+	defer r.s.terminal.Recover()
 	return r.Reader.Read(p)
 }
 
@@ -250,7 +250,7 @@ type sessionWriter struct {
 }
 
 func (w *sessionWriter) Write(p []byte) (int, error) {
-	defer w.s.restore()
+	defer w.s.terminal.Recover()
 	if w.s.terminal != nil {
 		w.s.modes.Write(p)
 	}
@@ -259,11 +259,4 @@ func (w *sessionWriter) Write(p []byte) (int, error) {
 		w.cancel(fmt.Errorf("cannot write the command's output: %w", err))
 	}
 	return n, err
-}
-
-// restore gives the terminal back if a goroutine of Nomad's client panics.
-func (s *execSession) restore() {
-	if s.terminal != nil {
-		s.terminal.Guard()
-	}
 }

@@ -36,7 +36,7 @@ func newPsCommand(a *app) *cobra.Command {
 		Short:   "Show the tasks of running jobs",
 		Long: `Show the tasks of all running jobs, or those that TARGET names. TASK is the
 shortest name by which "exec" and "logs" find a task. For a job that is not
-running, show its latest run and how that ended.
+running, show its latest run and how that ended; with --all, for all such jobs.
 
 With --orphans show the processes that runs of this user left behind when both
 taskrun and its keeper were killed. Any other command kills them and says so.
@@ -71,7 +71,7 @@ Exit codes:
 	opts.bind(flags)
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindDataDir(flags, &opts.dataDir)
-	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and, in a cluster, jobs that have ended")
+	flags.BoolVarP(&opts.all, "all", "a", false, "also show replaced allocations and the latest runs that have ended; in a cluster, jobs that have ended")
 	flags.BoolVar(&opts.orphans, orphansFlag, false, "show what killed runs left behind, and do not remove it")
 	completeJobs(a, cmd, &opts.connection)
 	return cmd
@@ -82,16 +82,13 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	if err != nil {
 		return err
 	}
-	jobs := make(chan []client.Job, 1)
-	go func() {
-		list, _ := client.ListJobs(ctx, servers) // the tasks have reported a server that does not answer
-		jobs <- list
-	}()
 	selected, err := client.Select(all, targets)
 	if opts.cluster.Address == "" && (err != nil || len(all) == 0 && opts.job != "") {
 		kept, among, runs, failure := a.endedTasks(ctx, opts.dataDir, opts.job, targets)
 		if failure == nil && len(runs) > 0 {
-			return showEnded(a, kept, among.Of(kept), runs, opts)
+			st := answer.Status{}
+			addEnded(a, &st, kept, among.Of(kept), runs, opts)
+			return answer.WriteStatus(answerTo(a, opts.mode), st)
 		}
 	}
 	if err != nil {
@@ -101,7 +98,7 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
-	known := <-jobs
+	known, _ := client.ListJobs(ctx, servers) // the tasks have reported a server that does not answer
 	if opts.cluster.Address != "" && !opts.all && opts.job == "" && len(targets) == 0 {
 		tasks, known = current(tasks, known)
 	}
@@ -115,6 +112,16 @@ func runPs(ctx context.Context, a *app, targets []string, opts psOptions) error 
 		}
 	}
 	st.Services = services(ctx, servers, st.Allocs)
+	if opts.all && opts.cluster.Address == "" && len(targets) == 0 {
+		runs, err := a.endedRuns(ctx, opts.dataDir, opts.job)
+		if err != nil {
+			return err
+		}
+		for _, r := range runs {
+			tasks := r.Tasks()
+			addEnded(a, &st, tasks, tasks, []*record.Ended{r}, opts)
+		}
+	}
 	if len(st.Jobs) == 0 && len(st.Tasks) == 0 && opts.mode == ui.Plain {
 		fmt.Fprintln(a.streams.Err, "no job runs here; start one with: taskrun up FILE")
 		return nil
@@ -134,19 +141,20 @@ func current(tasks []*client.Task, jobs []client.Job) ([]*client.Task, []client.
 	return tasks, jobs
 }
 
-// showEnded shows tasks of runs that have ended.
-func showEnded(a *app, all, tasks []*client.Task, runs []*record.Ended, opts psOptions) error {
+// addEnded adds tasks of runs that have ended to a status, and says how these have
+// ended. All are the tasks with which their labels must not be confused.
+func addEnded(a *app, st *answer.Status, all, tasks []*client.Task, runs []*record.Ended, opts psOptions) {
 	if !opts.all {
 		tasks = slices.DeleteFunc(tasks, (*client.Task).Replaced)
 	}
-	st := statusOf(tasks, client.Labels(all), time.Now())
+	ended := statusOf(tasks, client.Labels(all), time.Now())
+	st.Allocs, st.Tasks = append(st.Allocs, ended.Allocs...), append(st.Tasks, ended.Tasks...)
 	for _, r := range runs {
 		if opts.mode == ui.Plain {
 			a.say("%v", r)
 		}
 		st.Jobs = append(st.Jobs, answer.JobStatus{Job: r.Job, Status: r.Status(), RunDir: r.Dir})
 	}
-	return answer.WriteStatus(answerTo(a, opts.mode), st)
 }
 
 // statusOf puts tasks in the words of a status.

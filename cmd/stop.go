@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 	"github.com/spf13/cobra"
 
+	"taskrun/cmd/client"
 	"taskrun/cmd/cluster"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
@@ -125,7 +128,9 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		Source: d, Decider: verdict.New(policy, nil), Signals: signals, Codes: stopSignals,
 		Say: func(text string) { a.say("%s", text) },
 	}
+	tell := a.sayWaiting(ctx, d.Server, job, opts.mode)
 	err = loop.Run(ctx)
+	tell()
 	left, wasLeft := errors.AsType[*source.LeftError](err)
 	switch {
 	case wasLeft:
@@ -146,6 +151,31 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 		return err
 	}
 	return silent(summary.ExitCode)
+}
+
+// waitTime is how long a command waits for the end of tasks in silence.
+const waitTime = 2 * time.Second
+
+// sayWaiting says after a while which tasks of a job, or of all jobs, still run,
+// unless the caller has called stop before.
+func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode ui.Mode) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(waitTime):
+		}
+		tasks, _, err := s.Tasks(ctx, job, 0)
+		if running := client.Running(tasks); err == nil && running != "" && mode == ui.Plain {
+			a.say("waiting for the end of %s", running)
+		}
+	})
+	return func() {
+		cancel()
+		waiting.Wait()
+	}
 }
 
 // stopCluster stops a job of a cluster and waits for its end. A signal ends the
@@ -171,7 +201,10 @@ func stopCluster(ctx context.Context, a *app, id string, opts stopOptions) error
 		return opts.done(a, id)
 	}
 	v := verdict.New(verdict.Policy{Outlives: true}, nil)
-	switch err := follow(ctx, &source.Loop{Source: run, Decider: v}); {
+	tell := a.sayWaiting(ctx, t.server, id, opts.mode)
+	err = follow(ctx, &source.Loop{Source: run, Decider: v})
+	tell()
+	switch {
 	case err != nil && ctx.Err() != nil:
 		a.say("it is stopping, and not waited for any more")
 		return stopped(ctx, err)

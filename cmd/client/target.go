@@ -237,5 +237,6 @@ func Running(tasks []*Task) string {
 			names = append(names, labels[t])
 		}
 	}
+	slices.Sort(names)
 	return list(names)
 }

@@ -34,6 +34,14 @@ type Run struct {
 	Address string `json:"address,omitempty"` // of the cluster
 	RunDir  string `json:"run_dir,omitempty"` // of a run in the background, as
 	Log     string `json:"log,omitempty"`     // is where taskrun writes what it has to say
+	Ports   []Port `json:"ports,omitempty"`   // of its allocations
+}
+
+// Port is a port of this machine that an allocation has.
+type Port struct {
+	Alloc   string `json:"alloc"`
+	Label   string `json:"label"`
+	Address string `json:"address"` // HOST:PORT
 }
 
 // Diagnostic is what an object of type "diagnostic" says besides.

@@ -112,11 +112,14 @@ func (t *Terminal) Restore() {
 	}
 }
 
-// Guard restores the terminal when the goroutine panics. It is to be deferred
-// by whatever runs while a session has the terminal.
-func (t *Terminal) Guard() {
+// Recover restores the terminal when the goroutine panics, and panics again. It
+// works only if it is deferred itself, not called by a deferred function. There
+// may be no terminal.
+func (t *Terminal) Recover() {
 	if v := recover(); v != nil {
-		t.Restore()
+		if t != nil {
+			t.Restore()
+		}
 		panic(v)
 	}
 }

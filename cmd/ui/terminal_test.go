@@ -94,13 +94,13 @@ func TestTerminalIsGivenBackInAPanic(t *testing.T) {
 			t.Errorf("panic %v; as it was: %v", v, mode(t, tty) == before)
 		}
 	}()
-	defer terminal.Guard()
+	defer terminal.Recover()
 	for range 2 { // what was there at first is what counts
 		if err := terminal.raw(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	terminal.Guard() // there is no panic yet
+	terminal.Recover() // there is no panic yet
 	if mode(t, tty) == before {
 		t.Error("the terminal was given back without a panic")
 	}

@@ -10,8 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// zombieState is SZOMB of <sys/proc.h>.
-const zombieState = 5
+// The states SSTOP and SZOMB of <sys/proc.h>.
+const (
+	stoppedState = 4
+	zombieState  = 5
+)
+
+// Suspended reports whether a process is stopped, as by Ctrl-Z.
+func Suspended(pid int) bool {
+	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err == nil && int(info.Proc.P_pid) == pid && info.Proc.P_stat == stoppedState
+}
 
 func stat(pid int) (p proc, ok bool) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)

@@ -19,6 +19,12 @@ import (
 // no such process.
 func stat(pid int) (proc, bool) { return parseStat(pid, statFields(pid)) }
 
+// Suspended reports whether a process is stopped, as by Ctrl-Z.
+func Suspended(pid int) bool {
+	fields := statFields(pid)
+	return len(fields) > 0 && fields[0][0] == 'T'
+}
+
 // statFields returns the fields of /proc/PID/stat from the third, the state.
 func statFields(pid int) [][]byte {
 	data, err := readFile("/proc/" + strconv.Itoa(pid) + "/stat")

@@ -27,6 +27,9 @@ func WriteDetached(to To, words string, jobs []ui.Run) error {
 			where = "is registered in " + visible.String(j.Address)
 		}
 		fmt.Fprintf(&out, "%s job %s %s\n", style.Good("✓"), style.Strong(job), where)
+		for _, p := range j.Ports {
+			fmt.Fprintf(&out, "  %s  %s\n", p.Address, style.Quiet(visible.String("port "+p.Label+" of "+p.Alloc)))
+		}
 		follow := "taskrun logs" + words + " -f --job " + job
 		for _, c := range []struct{ command, does string }{
 			{"taskrun attach" + words + " " + job, "shows it"},
