@@ -1,6 +1,6 @@
 // Package exec is Nomad's exec driver without its isolation: a task sees this
 // machine's files and processes, and runs as the user who runs taskrun unless it
-// has a user of its own, where Nomad takes nobody. See package bare, and
+// has a user of its own; in Nomad it runs as user "nobody". See package bare, and
 // https://developer.hashicorp.com/nomad/docs/drivers/exec for the options.
 package exec
 

@@ -86,8 +86,8 @@ const findTime = time.Second
 
 // Find returns the process that has the NOMAD_ALLOC_ID and NOMAD_TASK_NAME of
 // an environment, among those that an earlier instance of this program started
-// and that nobody has adopted: when a start was intended, and its outcome not
-// recorded. The error is ErrUnknown when there is none.
+// and that are not adopted. It is for a start that was intended and whose outcome
+// was not recorded. The error is ErrUnknown when there is none.
 func Find(env []string) (ID, error) {
 	tag := tagOf(env)
 	for pause := time.Millisecond; ; pause *= 2 {

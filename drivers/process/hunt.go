@@ -82,8 +82,8 @@ func (h *hunt) isPrey(p proc, all map[int]proc, known survey) bool {
 	return tag != "" && h.run.tags[tag]
 }
 
-// isKept reports whether a process that has ended is reaped only when somebody
-// says so.
+// isKept reports whether a process that has ended is reaped only after Release,
+// or Keeper.Reap.
 func isKept(id ID) bool {
 	reaper.mu.Lock()
 	p := reaper.procs[id.PID]

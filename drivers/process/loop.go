@@ -36,7 +36,7 @@ func (r *reaping) loop(previous <-chan struct{}, news chan os.Signal, quit <-cha
 }
 
 // lookAround announces what has ended, kills what it left behind, reaps what
-// is done with, and tells those who wait for news.
+// is done with, and wakes what waits for news.
 func (r *reaping) lookAround() {
 	for again := true; again; {
 		r.observe()
@@ -81,7 +81,7 @@ func (r *reaping) observe() {
 	r.leaving = append(r.leaving, ended...)
 }
 
-// collect tells how and when a process ended, ok is false while it runs.
+// collect reports how and when a process ended, ok is false while it runs.
 func (p *Process) collect() (status Status, at time.Time, ok bool) {
 	if p.keeper == nil {
 		status, ok = collect(p.id.PID)

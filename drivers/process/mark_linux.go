@@ -47,7 +47,7 @@ var marking sync.Mutex
 
 // Mark takes this program's mark, unless it has one, and returns its number,
 // with the file that keeps every other program from taking the same for as
-// long as somebody has it open. Without a mark, on a system that allows none,
+// long as a process has it open. Without a mark, on a system that allows none,
 // the number is 0 and the other signs have to do.
 func Mark() (number uint64, claim *os.File) {
 	marking.Lock()
@@ -86,8 +86,8 @@ func takeMark() {
 }
 
 // ClaimMark makes sure that no other run, of any user, has a mark for as long
-// as the file is open, here or in another program; free tells whether it was
-// nobody's. The file is nil when chance must do. It is a socket bound to an
+// as the file is open, here or in another program; free reports
+// whether no run had it. The file is nil when chance must do. It is a socket bound to an
 // abstract name, which needs no directory and no lock and is free again
 // however those programs end.
 func ClaimMark(number uint64) (f *os.File, free bool) {

@@ -38,9 +38,8 @@ func orphans(wanted func(ended bool) bool) (list []Orphan) {
 	return list
 }
 
-// Tag returns what the environment of the orphan tells it by, "" when that
-// tells nothing, or nothing any more. Until it has executed its program it is
-// not sure.
+// Tag returns the tag in the orphan's environment, "" when it has none, or none
+// any more. Until the orphan has executed its program the answer is not sure.
 func (o Orphan) Tag() (tag string, sure bool) {
 	if o.Ended {
 		return "", true
@@ -53,7 +52,7 @@ func (o Orphan) Tag() (tag string, sure bool) {
 func Bury(id ID) { reap(id.PID) }
 
 // Settle kills, with all that they started, the processes that the keeper has
-// and nobody has adopted. It is for the moment when everything is adopted that
+// and that are not adopted. It is for the moment when everything is adopted that
 // will ever be, and returns how many there were.
 func Settle() (killed int) {
 	k := reaper.above()
@@ -73,7 +72,7 @@ func Settle() (killed int) {
 		}
 		if tree := treeOf(child.PID); len(tree) > 0 && tree[0].ID == child.ID {
 			for _, member := range tree {
-				_ = member.kill() // Shutdown tells of what it cannot kill
+				_ = member.kill() // Shutdown reports what it cannot kill
 			}
 		}
 		k.Reap(child.ID)

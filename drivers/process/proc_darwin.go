@@ -139,7 +139,7 @@ func commandLine(pid int) string {
 	return "[" + shown(string(name)) + "]"
 }
 
-// lastBegun: nothing tells of it here.
+// lastBegun: the system does not report it here.
 func lastBegun() string { return "" }
 
 // signal does what kill does with another signal.
@@ -156,10 +156,10 @@ func hasOwnProgram(int) bool { return false }
 // Now is the present in the unit of ID.Start.
 func Now() uint64 { return uint64(time.Now().UnixMicro()) }
 
-// watchEnd: nothing tells of it here.
+// watchEnd: the system does not report it here.
 func watchEnd(int, func() bool) <-chan struct{} { return nil }
 
 func children(pid int) []int { return childrenByTable(table(), pid) }
 
-// ownMemoryPeak is ownPeakRSS: macOS tells nothing else.
+// ownMemoryPeak is ownPeakRSS: macOS reports nothing else.
 func ownMemoryPeak() int64 { return ownPeakRSS() }

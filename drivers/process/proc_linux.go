@@ -286,7 +286,7 @@ func commandLine(pid int) string {
 	return "[" + shown(string(name)) + "]"
 }
 
-// lastBegun tells the last process that has begun, "" when that is not known;
+// lastBegun names the last process that has begun, "" when that is not known;
 // see proc_loadavg(5).
 func lastBegun() string {
 	data, err := readFile("/proc/loadavg")
@@ -364,7 +364,7 @@ func watchEnd(pid int, running func() bool) <-chan struct{} {
 }
 
 // ownMemoryPeak is the most resident memory that this program has had since it
-// was executed, in bytes; noShadow when nobody knows. See VmHWM in proc(5).
+// was executed, in bytes; noShadow when it is unknown. See VmHWM in proc(5).
 func ownMemoryPeak() int64 {
 	text, err := readFile("/proc/self/status")
 	if err != nil {

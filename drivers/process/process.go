@@ -7,8 +7,8 @@
 // are, and no thread waits for any of them. It looks only at processes that
 // were started here, and at orphans: descendants of those whose parent died.
 // Other parts of the program may use os/exec beside it; they may not give a
-// child a session of its own, for that is how an orphan is told from a child
-// of somebody else.
+// child a session of its own, for that distinguishes an orphan from a child
+// of another part of the program.
 package process
 
 import (

@@ -45,7 +45,7 @@ const emptyScans = 5
 const longestPause = 100 * time.Millisecond
 
 // Kill kills them, and looks for more until it finds none or ctx ends. It
-// returns those that it killed; the error tells of those that it must not kill
+// returns those that it killed; the error names those that it must not kill
 // or that do not die.
 func (r *Remains) Kill(ctx context.Context) ([]Remain, error) {
 	var killed []Remain

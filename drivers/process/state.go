@@ -13,7 +13,7 @@ import (
 // may be called from several goroutines at once.
 type Process struct {
 	id     ID
-	tag    string        // what its environment tells it by; see tagOf
+	tag    string        // of its environment; see tagOf
 	keeper Keeper        // whose child it is, nil when it is one of this program
 	shadow int64         // see surePeak
 	entry  Entry         // in the journal
@@ -48,11 +48,11 @@ func (p *Process) Pid() int { return p.id.PID }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Status tells how and when the process ended. Call it after Done is closed.
+// Status reports how and when the process ended. Call it after Done is closed.
 func (p *Process) Status() (Status, time.Time) { return p.status, p.endedAt }
 
 // Gone is closed when the process and its tree have ended, or when it was
-// given up to kill the rest of it, which Err tells.
+// given up to kill the rest of it; see Err.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 // Err names processes of the tree that could not be killed, or is nil. Call it
@@ -60,7 +60,7 @@ func (p *Process) Gone() <-chan struct{} { return p.gone }
 func (p *Process) Err() error { return p.err }
 
 // hasBeenObserved reports whether it is known how the process ended, which is
-// told next. The caller holds the reaper's lock.
+// announced next. The caller holds the reaper's lock.
 func (p *Process) hasBeenObserved() bool { return !p.endedAt.IsZero() }
 
 func (p *Process) hasEnded() bool {

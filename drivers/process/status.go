@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Status tells how a process ended.
+// Status reports how a process ended.
 type Status struct {
 	ExitCode int   // 128+n when it was killed by signal n, -1 when unknown
 	Signal   int   // 0 for none
@@ -48,5 +48,5 @@ func maxRSS(usage unix.Rusage) int64 {
 	return usage.Maxrss
 }
 
-// noShadow is the shadow of a process of which nobody knows what it shared.
+// noShadow is the shadow of a process whose shared memory is unknown.
 const noShadow = math.MaxInt64

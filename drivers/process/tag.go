@@ -8,8 +8,8 @@ const (
 	taskVar  = "NOMAD_TASK_NAME"
 )
 
-// SessionVar is the variable that tells what a command run in a task starts
-// from what the task itself starts. Its value is the command's own.
+// SessionVar is the variable that distinguishes the processes of a command run in
+// a task from those of the task itself. Each command has a value of its own.
 const SessionVar = "TASKRUN_EXEC_ID"
 
 // tagOf joins these variables of an environment, "" unless the first two are

@@ -8,7 +8,7 @@ import (
 )
 
 // retryAfter is how long to wait for the end of what was killed before looking
-// again: nothing tells of the end of an orphan here.
+// again: the system does not report the end of an orphan here.
 const retryAfter = 20 * time.Millisecond
 
 // collects: collect reaps.
@@ -20,7 +20,7 @@ func AdoptOrphans() bool { return false }
 // maybeExited cannot look without reaping, so it says yes.
 func maybeExited(int) bool { return true }
 
-// collect tells how a process ended, ok is false while it runs. It is reaped,
+// collect reports how a process ended, ok is false while it runs. It is reaped,
 // for which the caller holds the reaper's lock.
 func collect(child int) (status Status, ok bool) {
 	var wait unix.WaitStatus

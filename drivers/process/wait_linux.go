@@ -57,7 +57,7 @@ func maybeExited(pid int) bool {
 	return err != nil || info.pid != 0
 }
 
-// collect tells how a process ended, ok is false while it runs. It is not
+// collect reports how a process ended, ok is false while it runs. It is not
 // reaped.
 func collect(pid int) (status Status, ok bool) {
 	var usage unix.Rusage

@@ -44,7 +44,7 @@ func (d *Driver) TaskConfigSchema() hcldec.Spec { return d.kind.TaskSchema }
 // have in Nomad.
 func (d *Driver) Unisolated() []string { return d.kind.Unisolated }
 
-// Capabilities tells what the driver can do.
+// Capabilities reports what the driver can do.
 func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: drivers.FSIsolationNone}
 }
@@ -79,7 +79,7 @@ func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drive
 	return handle, nil, nil
 }
 
-// WaitTask tells how the command ended.
+// WaitTask reports how the command ended.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {

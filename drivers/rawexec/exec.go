@@ -100,7 +100,7 @@ func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts
 	if err != nil {
 		return cannotRun(opts, err)
 	}
-	go func() { // ends with opts.Stdin, or when nobody reads any more
+	go func() { // ends with opts.Stdin, or with the command
 		_, _ = io.Copy(stdin.w, opts.Stdin)
 		_ = stdin.w.Close()
 	}()

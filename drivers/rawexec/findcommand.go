@@ -34,7 +34,7 @@ func findCommand(name, dir string, env []string) (path string, code int, err err
 		switch path, code, err := checkCommand(candidate); {
 		case code == 0:
 			return path, 0, nil
-		case code == codeNotExecutable && !errors.Is(err, fs.ErrPermission): // else nobody may look into the folder
+		case code == codeNotExecutable && !errors.Is(err, fs.ErrPermission): // else the folder cannot be read
 			denied = candidate
 		}
 	}
@@ -44,7 +44,7 @@ func findCommand(name, dir string, env []string) (path string, code int, err err
 	return "", codeNotFound, fmt.Errorf("command %q is not in the task's PATH", name)
 }
 
-// checkCommand tells whether a file can be run at all.
+// checkCommand reports whether a file can be run at all.
 func checkCommand(path string) (string, int, error) {
 	info, err := os.Stat(path)
 	switch {

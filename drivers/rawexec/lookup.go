@@ -19,7 +19,7 @@ import (
 // task directory, as an absolute path, and last in the PATH of this program
 // (that of the task makes no difference). Other than in Nomad an absolute path
 // is what it says if there is such a file: nothing in the task directory takes
-// its place. There a file counts only if nobody but the users, root and this
+// its place. There a file counts only if none but the users, root and this
 // user could have put it there.
 func lookup(taskDir, command string, users ...int) (string, error) {
 	if filepath.IsAbs(command) && isFile(command) {
@@ -84,7 +84,7 @@ const forAll = 0o555
 
 // allowAll changes the mode of a file of a task or of the shared directory. A
 // task may put something else in its place at any time: no link leads out, and a
-// file with another name could be anybody's.
+// file with another name could belong to any user.
 func allowAll(allocDir, name string) error {
 	dir := allocdir.At(allocDir)
 	defer func() { _ = dir.Close() }()

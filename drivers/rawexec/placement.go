@@ -10,8 +10,8 @@ import (
 	"taskrun/drivers/process"
 )
 
-// placement is what the kernel is to be told of a task's processes. All that
-// can be found wrong is found before the start.
+// placement says where the kernel is to put a task's processes. It is checked
+// before the start.
 type placement struct {
 	cgroup *os.File   // of the v2 hierarchy, or nil
 	tasks  []*os.File // files of that name of cgroups of the v1 hierarchies

@@ -13,7 +13,7 @@ import (
 // asks. A CPU's use over less time than that would be little but rounding.
 const fresh = 200 * time.Millisecond
 
-// TaskStats tells what the processes of a task use, with those of commands that
+// TaskStats reports what the processes of a task use, with those of commands that
 // run in it.
 func (d *Driver) TaskStats(ctx context.Context, id string, interval time.Duration) (<-chan *drivers.TaskResourceUsage, error) {
 	t, err := d.tasks.Get(id)

@@ -15,7 +15,7 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// remains tells by what the processes of the run are found.
+// remains returns the evidence by which processes of the run are found.
 func (c *contents) remains() *process.Remains {
 	r := &process.Remains{Mark: c.mark, Allocs: map[string]bool{}}
 	for _, dir := range c.dirs {
@@ -30,8 +30,8 @@ func (c *contents) remains() *process.Remains {
 	return r
 }
 
-// A Cleaner removes the tasks of a driver that are no processes, by the line
-// that the driver has told; see drivers.Lasting.
+// A Cleaner removes the tasks of a driver that are no processes, by the driver's
+// own reference to them; see drivers.Lasting.
 type Cleaner func(ctx context.Context, driver, ref string) error
 
 // cleanUp kills what is left of a run, and then removes what it left on disk.
@@ -56,7 +56,7 @@ func (c *contents) cleanUp(ctx context.Context, clean Cleaner) (killed []process
 // closeTime is how long a program that is dying may listen yet.
 const closeTime = time.Second
 
-// removeSocket removes a socket when nobody listens to it. It removes nothing
+// removeSocket removes a socket that has no listener. It removes nothing
 // else, whatever a record says.
 func removeSocket(path string) error {
 	if info, err := os.Lstat(path); err != nil || info.Mode().Type() != fs.ModeSocket {
@@ -68,7 +68,7 @@ func removeSocket(path string) error {
 			break
 		}
 		if err != nil || time.Now().After(deadline) {
-			return nil // it is gone, or somebody else's by now
+			return nil // it is gone, or belongs to another program by now
 		}
 		conn.Close()
 	}

@@ -17,8 +17,8 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// A Dead run is one whose program was killed together with its keeper. As long
-// as it is not closed nobody else can look at it.
+// A Dead run is one whose program was killed together with its keeper. It is
+// locked until it is closed.
 type Dead struct {
 	PID  int      // of the program
 	Jobs []string // IDs
@@ -69,7 +69,7 @@ func openDead(path string) (*Dead, error) {
 	}
 	d := &Dead{file: f}
 	if err := runtimedir.Flock(f, unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, d.Close() // somebody has it
+		return nil, d.Close() // another program has it
 	}
 	if runtimedir.CheckFile(f) != nil {
 		return nil, d.Close() // it is gone meanwhile
@@ -97,8 +97,8 @@ func (d *Dead) Processes() []process.Remain {
 	return d.contents.remains().Find()
 }
 
-// claim makes sure that the run's mark is nobody's, or else that it does not
-// count.
+// claim keeps other runs from taking the run's mark. If one has it already the
+// mark does not count.
 func (d *Dead) claim() (release func()) {
 	if d.contents.mark == 0 {
 		return func() {}

@@ -32,8 +32,8 @@ type Detached struct {
 // the run ends with its program, killed, as in the foreground.
 //
 // The keeper of a detached run may be killed as well. The program goes on then,
-// under a keeper like that of a run in the foreground: nobody is the parent of
-// its processes any more that could start it again and tell how they end.
+// under a keeper like that of a run in the foreground: no parent of its
+// processes is left that could start it again and report how they end.
 func Detach(d Detached) (words string, err error) {
 	path, err := program()
 	if err != nil {

@@ -62,7 +62,7 @@ func Main(clean Cleaner) bool {
 func settle() {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1)
-	all := make(chan os.Signal, 1) // a signal that nobody reads is ignored, and not by children
+	all := make(chan os.Signal, 1) // an unread signal is ignored, and children do not inherit that
 	signal.Notify(all, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
 		syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM)
 	setName("taskrun")
@@ -82,7 +82,7 @@ func keepForeground(clean Cleaner) {
 	}
 	for b := make([]byte, 1); ; {
 		if _, err := unix.Read(pipeFD, b); err != unix.EINTR {
-			break // nobody writes: it ends
+			break // the pipe has no writer any more
 		}
 	}
 	debug.SetGCPercent(100)

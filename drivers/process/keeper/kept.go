@@ -11,7 +11,7 @@ import (
 )
 
 // Sockets returns the sockets of the runs that live of which there is a record
-// in a directory. While nobody answers at one the run's keeper is about to
+// in a directory. While one does not answer the run's keeper is about to
 // start the program again, or to clean up after it.
 func Sockets(dir string) (sockets []string) {
 	if runtimedir.Check(dir) != nil {

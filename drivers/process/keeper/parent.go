@@ -161,7 +161,7 @@ func (p *parent) closeReport() {
 	}
 }
 
-// start starts the program, and tells it what there is.
+// start starts the program and sends it what the keeper has.
 func (p *parent) start() error {
 	path, err := program()
 	if err != nil {
@@ -210,7 +210,8 @@ func (p *parent) environ() []string {
 	return env
 }
 
-// greet tells a new instance what there is. One that dies at once is no error.
+// greet sends a new instance what the keeper has. It ignores an instance that has
+// already died.
 func (p *parent) greet() {
 	if p.mark != 0 {
 		p.tell(message{Mark: p.mark})

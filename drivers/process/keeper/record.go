@@ -16,8 +16,8 @@ import (
 	"taskrun/engine/leaf/runtimedir"
 )
 
-// A record is the file of one run, for those who clean up after it: the keeper,
-// who has it open, or the next command of the user, who finds it in the
+// A record is the file of one run, for the cleanup after it: by the keeper,
+// which has it open, or by the next command of the user, which finds it in the
 // directory of records. As long as the run's program or its keeper lives it is
 // locked; a record that can be locked is that of a dead run. Nothing in it is
 // worth an fsync: after the machine has died there is nothing to clean up.
@@ -27,7 +27,7 @@ import (
 // that the file does not grow with time and is whole at every moment.
 type record struct {
 	file *os.File
-	path string // empty: nobody else can find it
+	path string // empty: no other program can find it
 
 	mu      sync.Mutex
 	program cell
@@ -48,7 +48,7 @@ type cell struct {
 }
 
 // createRecord makes a record in a directory that is the user's alone, or one
-// that nobody can find when there is none.
+// without a name when there is none.
 func createRecord(dir string) (*record, error) {
 	r := &record{free: map[int][]int64{}}
 	var err error
@@ -157,7 +157,7 @@ type contents struct {
 	end     int64
 }
 
-// lasting is what a driver has told of tasks that are no processes.
+// lasting is a driver's reference to tasks that are no processes.
 type lasting struct{ driver, ref string }
 
 // started is a process that was started.

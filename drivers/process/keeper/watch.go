@@ -125,7 +125,7 @@ func (w *Watch) Lasting(driver, ref string) {
 
 // Intend is for package process: with the first process the keeper is needed.
 // In a detached run a second process is forked only when the first one is in
-// the record, so that there is at most one that nobody knows.
+// the record, so that at most one is unrecorded.
 func (w *Watch) Intend(tag string) process.Entry {
 	if w.link != nil {
 		w.forking.Lock()
@@ -267,7 +267,7 @@ func (w *Watch) Close(clean bool) error {
 		return nil // it was not begun
 	}
 	if w.link != nil {
-		// When the keeper has died the other end of this program tells it all.
+		// A keeper that has died needs no message.
 		_ = w.link.line.send(message{Over: &over{Clean: clean}})
 	}
 	process.SetJournal(nil)

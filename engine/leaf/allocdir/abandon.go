@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// RecoveryDir is where a run's directory keeps what it can be taken up with.
+// RecoveryDir is the directory, in that of a run, with the state from which the
+// run can be resumed.
 const RecoveryDir = "recovery"
 
 // Abandon does for a run whose program was killed what that program would have

@@ -26,7 +26,7 @@ func Clean(dataDir, jobID string, keep int, first func() error) error {
 		return errors.Join(err, unlock(lock))
 	}
 	r := &Run{Dir: filepath.Join(runsDir(dir), "."), jobDir: dir, lock: lock}
-	errs := []error{r.Prune(keep + 1)} // a run that there is not counts
+	errs := []error{r.Prune(keep + 1)} // Prune counts r, which has no directory
 	left, err := Runs(dataDir, jobID)
 	errs = append(errs, err)
 	for _, id := range left {

@@ -17,7 +17,7 @@ import (
 // ErrInUse is what an *InUseError is.
 var ErrInUse = errors.New("the job is running")
 
-// InUseError tells that a live run holds the lock of a job's name.
+// InUseError reports that a live run holds the lock of a job's name.
 type InUseError struct {
 	JobID string
 	PID   int // of the holder; 0 when it is not known
@@ -86,8 +86,8 @@ func unlock(f *os.File) error {
 	return errors.Join(f.Truncate(0), runtimedir.Flock(f, unix.LOCK_UN), f.Close())
 }
 
-// writePID says who has the lock, for the words of an error: on a full disk it
-// does not.
+// writePID writes this process into the lock, for error messages. On a full disk
+// it writes nothing.
 func writePID(f *os.File) {
 	if f.Truncate(0) == nil {
 		_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)

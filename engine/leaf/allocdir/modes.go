@@ -64,8 +64,8 @@ var taskEntries = []entry{
 	{name: "private", mode: 0o700, guarded: 0o700},
 }
 
-// isolatedSecrets is the mode of the secrets of a container, whose users nobody
-// here knows.
+// isolatedSecrets is the mode of the secrets of a container, whose users are
+// unknown here.
 const isolatedSecrets = 0o777
 
 // volumeEntry is the directory of a volume, in a gate of its own.

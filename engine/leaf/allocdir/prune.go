@@ -50,8 +50,8 @@ func (r *Run) Prune(keep int) error {
 	return errors.Join(errs...)
 }
 
-// removeRun renames the run first, so that nobody takes what is left of it for
-// a run.
+// removeRun renames the run first, so that a removal that fails halfway leaves
+// no run.
 func removeRun(r *remover, id string) error {
 	if err := r.checkMounts(id); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 // maxRetained is how much unread output, in bytes, a subscriber may hold on
 // to before the rest is dropped for it. It bounds the disk space that rotated
-// files take while somebody still wants to read them.
+// files take while a subscriber has yet to read them.
 const maxRetained = 1 << 30
 
 // maxQueued is how many unread pieces of output a subscriber may have.

@@ -160,7 +160,7 @@ type (
 		Length int64
 	}
 
-	// Gap tells that output of a task was dropped for this subscriber.
+	// Gap reports that output of a task was dropped for this subscriber.
 	Gap struct {
 		Stream Stream
 		Bytes  int64
@@ -176,7 +176,7 @@ type (
 		Deleted bool
 	}
 
-	// Forgotten tells that the engine no longer knows the allocation that the
+	// Forgotten reports that the engine no longer knows the allocation that the
 	// event concerns, evaluations by their IDs, or versions of a job with their
 	// deployments. It is not kept: what happened has happened.
 	Forgotten struct {
@@ -233,12 +233,12 @@ func (s Stream) String() string {
 	return "stdout"
 }
 
-// ErrOverwritten tells that output that was kept in memory only had to make
+// ErrOverwritten reports that output that was kept in memory only had to make
 // room for newer.
 var ErrOverwritten = errors.New("output was overwritten")
 
 // Source is a piece of captured output that stays readable, even when its file
-// was rotated away, as long as somebody retains it.
+// was rotated away, as long as it is retained.
 type Source interface {
 	io.ReaderAt
 	Retain()

@@ -18,7 +18,7 @@ func (p *Pieces) Publish(bus *Bus, alloc *Alloc, task string, stream Stream, tex
 	select {
 	case p.places <- struct{}{}:
 	case <-stopped:
-		return // nobody looks any more
+		return // there is no reader any more
 	}
 	piece := &piece{text: text, places: p.places}
 	bus.Publish(alloc, task, Output{Stream: stream, Source: piece, Length: int64(len(text))})

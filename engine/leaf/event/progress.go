@@ -16,7 +16,7 @@ type Progress struct {
 
 func (Progress) kind() string { return "" }
 
-// Amount tells how much there is, "" before anything has arrived.
+// Amount reports how much there is, "" before anything has arrived.
 func (p Progress) Amount() string {
 	switch {
 	case p.Done == 0:

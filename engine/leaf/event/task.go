@@ -18,7 +18,7 @@ const (
 	TaskSkippingShutdownDelay = "Skipping shutdown delay"
 )
 
-// failsTask is the detail by which an event tells that it fails its task.
+// failsTask is the detail that marks an event that fails its task.
 const failsTask = "fails_task"
 
 // NoCommand is the detail by which a driver failure tells that there is no such
@@ -42,42 +42,42 @@ func Received() *api.TaskEvent {
 	return newEvent(api.TaskReceived, "Task received by client")
 }
 
-// Setup tells of a step before the start.
+// Setup reports a step before the start.
 func Setup(message string) *api.TaskEvent {
 	return newEvent(api.TaskSetup, message, "message", message)
 }
 
-// SetupFailure tells that the allocation could not be made ready.
+// SetupFailure reports that the allocation could not be made ready.
 func SetupFailure(err error) *api.TaskEvent {
 	e := newEvent(api.TaskSetupFailure, "failed to setup alloc: "+err.Error(), failsTask, "true")
 	e.Message = e.DisplayMessage
 	return e
 }
 
-// DownloadingArtifacts tells that a task's artifacts are being downloaded.
+// DownloadingArtifacts reports that a task's artifacts are being downloaded.
 func DownloadingArtifacts() *api.TaskEvent {
 	return newEvent(api.TaskDownloadingArtifacts, "Client is downloading artifacts")
 }
 
-// ArtifactDownloadFailed tells why some could not be.
+// ArtifactDownloadFailed reports why some could not be.
 func ArtifactDownloadFailed(err error) *api.TaskEvent {
 	return newEvent(api.TaskArtifactDownloadFailed, err.Error(), "download_error", err.Error())
 }
 
-// FailedValidation tells that the task's config does not fit its driver.
+// FailedValidation reports that the task's config does not fit its driver.
 func FailedValidation(faults string) *api.TaskEvent {
 	return newEvent(api.TaskFailedValidation, faults, "validation_error", faults)
 }
 
-// DriverFailure tells that the driver could not start the task.
+// DriverFailure reports that the driver could not start the task.
 func DriverFailure(err error) *api.TaskEvent {
 	return newEvent(api.TaskDriverFailure, err.Error(), "driver_error", err.Error())
 }
 
-// Started tells that the task runs.
+// Started reports that the task runs.
 func Started() *api.TaskEvent { return newEvent(api.TaskStarted, "Task started by client") }
 
-// Terminated tells that the task ended by itself or was ended.
+// Terminated reports that the task ended by itself or was ended.
 func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
 	message := fmt.Sprintf("Exit Code: %d", code)
 	if signal != 0 {
@@ -92,7 +92,7 @@ func Terminated(code, signal int, oom bool, err error) *api.TaskEvent {
 	return e
 }
 
-// Restarting tells that the task will be started again after a delay. Nomad
+// Restarting reports that the task will be started again after a delay. Nomad
 // does not show the reason of a restart that is within the policy.
 func Restarting(delay time.Duration, reason string, withinPolicy bool) *api.TaskEvent {
 	message := fmt.Sprintf("Task restarting in %v", delay)
@@ -103,34 +103,34 @@ func Restarting(delay time.Duration, reason string, withinPolicy bool) *api.Task
 		"start_delay", strconv.FormatInt(int64(delay), 10), "restart_reason", reason)
 }
 
-// NotRestarting tells that the task has failed for good.
+// NotRestarting reports that the task has failed for good.
 func NotRestarting(reason string) *api.TaskEvent {
 	return newEvent(api.TaskNotRestarting, reason, "restart_reason", reason, failsTask, "true")
 }
 
-// RestartSignaled tells that somebody asked for a restart.
+// RestartSignaled reports that a user asked for a restart.
 func RestartSignaled(reason string) *api.TaskEvent {
 	return newEvent(api.TaskRestartSignal, reason, "restart_reason", reason)
 }
 
-// Signaling tells that somebody sends the task a signal.
+// Signaling reports that the task is sent a signal.
 func Signaling(signal string) *api.TaskEvent {
 	return newEvent(api.TaskSignaling, "Task being sent a signal", "signal", signal)
 }
 
-// Killing tells that the task is being stopped, with how much grace.
+// Killing reports that the task is being stopped, with how much grace.
 func Killing(timeout time.Duration) *api.TaskEvent {
 	return newEvent(api.TaskKilling,
 		fmt.Sprintf("Sent interrupt. Waiting %v before force killing", timeout),
 		"kill_timeout", timeout.String())
 }
 
-// KillingBecause tells that the task is being stopped, and why.
+// KillingBecause reports that the task is being stopped, and why.
 func KillingBecause(reason string, timeout time.Duration) *api.TaskEvent {
 	return newEvent(api.TaskKilling, reason, "kill_timeout", timeout.String(), "kill_reason", reason)
 }
 
-// Killed tells that the task was stopped; err is what went wrong with that.
+// Killed reports that the task was stopped; err is what went wrong with that.
 func Killed(err error) *api.TaskEvent {
 	if err != nil {
 		return newEvent(api.TaskKilled, err.Error(), "kill_error", err.Error())
@@ -138,52 +138,52 @@ func Killed(err error) *api.TaskEvent {
 	return newEvent(api.TaskKilled, "Task successfully killed")
 }
 
-// FailedRestoring tells that the task was lost while no engine ran. Nomad would
+// FailedRestoring reports that the task was lost while no engine ran. Nomad would
 // wait for its servers then; here it starts again at once.
 func FailedRestoring(err error) *api.TaskEvent {
 	return preset(TaskFailedRestoring, "failed to restore task; it starts again: "+err.Error())
 }
 
-// SiblingFailed tells that another task of the group has failed.
+// SiblingFailed reports that another task of the group has failed.
 func SiblingFailed(sibling string) *api.TaskEvent {
 	return newEvent(api.TaskSiblingFailed, fmt.Sprintf("Task's sibling %q failed", sibling), "failed_sibling", sibling)
 }
 
-// LeaderDead tells that the group's leader has ended.
+// LeaderDead reports that the group's leader has ended.
 func LeaderDead() *api.TaskEvent { return newEvent(api.TaskLeaderDead, "Leader Task in Group dead") }
 
-// MainTasksDead tells a sidecar that there is nothing left to accompany.
+// MainTasksDead reports, to a sidecar, that the main tasks have ended.
 func MainTasksDead() *api.TaskEvent {
 	return newEvent(TaskMainDead, "Main tasks in the group died")
 }
 
-// WaitingShutdownDelay tells that the task is stopped after shutdown_delay.
+// WaitingShutdownDelay reports that the task is stopped after shutdown_delay.
 func WaitingShutdownDelay(d time.Duration) *api.TaskEvent {
 	return preset(TaskWaitingShutdownDelay, fmt.Sprintf("Waiting for shutdown_delay of %v before killing the task.", d))
 }
 
-// SkippingShutdownDelay tells that the task is stopped without waiting for
+// SkippingShutdownDelay reports that the task is stopped without waiting for
 // shutdown_delay.
 func SkippingShutdownDelay(d time.Duration) *api.TaskEvent {
 	return preset(TaskSkippingShutdownDelay, fmt.Sprintf("Skipping shutdown_delay of %v before killing the task.", d))
 }
 
-// AllocUnhealthy tells what a task did that made its allocation unhealthy.
+// AllocUnhealthy reports what a task did that made its allocation unhealthy.
 func AllocUnhealthy(message string) *api.TaskEvent {
 	return newEvent("Alloc Unhealthy", message, "message", message)
 }
 
-// HookFailed tells that a hook around the task failed.
+// HookFailed reports that a hook around the task failed.
 func HookFailed(hook string, err error) *api.TaskEvent {
 	message := fmt.Sprintf("%s: %v", hook, err)
 	return newEvent(TaskHookFailed, message, "message", message)
 }
 
-// HookMessage tells something that a hook has to say.
+// HookMessage reports something that a hook has to say.
 func HookMessage(message string) *api.TaskEvent { return preset(TaskHookMessage, message) }
 
-// OverMemoryLimit tells that the task has had more memory than its limit, which
-// nobody enforced; both are bytes.
+// OverMemoryLimit reports that the task has had more memory than its limit, which
+// was not enforced; both are bytes.
 func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
 	const mib = 1 << 20
 	return Driver(
@@ -192,7 +192,7 @@ func OverMemoryLimit(peak, limit int64) *api.TaskEvent {
 	)
 }
 
-// Driver tells something that the driver has to say, with its annotations.
+// Driver reports something that the driver has to say, with its annotations.
 func Driver(message string, annotations map[string]string) *api.TaskEvent {
 	e := preset(api.TaskDriverMessage, message)
 	for k, v := range annotations {

@@ -10,7 +10,7 @@ import (
 // shownMissing is how many names of what templates wait for are shown.
 const shownMissing = 3
 
-// TemplateMissing tells what the templates of a task wait for, by sorted names.
+// TemplateMissing reports what the templates of a task wait for, by sorted names.
 func TemplateMissing(names []string) *api.TaskEvent {
 	text := "Missing: " + strings.Join(names[:min(len(names), shownMissing)], ", ")
 	if more := len(names) - shownMissing; more > 0 {
@@ -19,28 +19,28 @@ func TemplateMissing(names []string) *api.TaskEvent {
 	return preset("Template", text)
 }
 
-// TemplateRestart tells that the task is restarted for a template that changed.
+// TemplateRestart reports that the task is restarted for a template that changed.
 func TemplateRestart() *api.TaskEvent {
 	return preset(api.TaskRestartSignal, "Template with change_mode restart re-rendered")
 }
 
-// TemplateSignal tells that the task is sent a signal, which is given as Go
+// TemplateSignal reports that the task is sent a signal, which is given as Go
 // writes it ("hangup"), for a template that changed.
 func TemplateSignal(signal string) *api.TaskEvent {
 	return withSignal(preset(api.TaskSignaling, "Template re-rendered"), signal)
 }
 
-// TemplateSignalSkipped tells that a signal found no process.
+// TemplateSignalSkipped reports that a signal found no process.
 func TemplateSignalSkipped(signal string) *api.TaskEvent {
 	return HookMessage(fmt.Sprintf("Template skipped signal %s: task is not running", signal))
 }
 
-// TemplateScript tells that the script of a template that changed ran well.
+// TemplateScript reports that the script of a template that changed ran well.
 func TemplateScript(command string, args []string) *api.TaskEvent {
 	return HookMessage(fmt.Sprintf("Template successfully ran script %s with arguments: %v. Exit code: 0", command, args))
 }
 
-// TemplateScriptFailed tells that the script of a template that changed could
+// TemplateScriptFailed reports that the script of a template that changed could
 // not be run or, when err is nil, ended with a code.
 func TemplateScriptFailed(command string, args []string, code int, err error) *api.TaskEvent {
 	text := fmt.Sprintf("Template ran script %s with arguments %v on change but it exited with code: %d", command, args, code)
@@ -50,7 +50,7 @@ func TemplateScriptFailed(command string, args []string, code int, err error) *a
 	return preset(TaskHookFailed, text)
 }
 
-// KillingFailed tells that the task is ended as failed, and why.
+// KillingFailed reports that the task is ended as failed, and why.
 func KillingFailed(reason string) *api.TaskEvent {
 	e := preset(api.TaskKilling, reason)
 	e.Details[failsTask] = "true"
@@ -62,12 +62,12 @@ func withSignal(e *api.TaskEvent, signal string) *api.TaskEvent {
 	return e
 }
 
-// IdentityRestart tells that the task is restarted for a new token.
+// IdentityRestart reports that the task is restarted for a new token.
 func IdentityRestart(identity string) *api.TaskEvent {
 	return preset(api.TaskRestartSignal, fmt.Sprintf("Identity[%s]: new token acquired", identity))
 }
 
-// IdentitySignal tells that the task is sent a signal for a new token.
+// IdentitySignal reports that the task is sent a signal for a new token.
 func IdentitySignal(identity, signal string) *api.TaskEvent {
 	return withSignal(preset(api.TaskSignaling, fmt.Sprintf("Identity[%s]: new Identity token acquired", identity)), signal)
 }

@@ -89,7 +89,7 @@ func Flock(f *os.File, how int) error {
 	}
 }
 
-// OpenFile opens a regular file of this user that nobody else can write to. It
+// OpenFile opens a regular file of this user that no other user can write to. It
 // follows no link in the last part of the path, and waits for no pipe. A file
 // that it makes is for the user alone.
 func OpenFile(path string, flags int) (*os.File, error) {
@@ -103,7 +103,7 @@ func OpenFile(path string, flags int) (*os.File, error) {
 	return f, nil
 }
 
-// CheckDir refuses an open directory that somebody else owns or can write to.
+// CheckDir refuses an open directory that another user owns or can write to.
 func CheckDir(dir *os.File) error {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(dir.Fd()), &stat); err != nil {
@@ -115,7 +115,7 @@ func CheckDir(dir *os.File) error {
 	return checkOwner(&stat)
 }
 
-// CheckFile refuses an open file that is no regular file, or that somebody else
+// CheckFile refuses an open file that is no regular file, or that another user
 // owns, can write to, or has given another name.
 func CheckFile(f *os.File) error {
 	var stat unix.Stat_t

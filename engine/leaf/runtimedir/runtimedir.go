@@ -84,7 +84,7 @@ func Make(dir string) error {
 	return Check(dir)
 }
 
-// Check refuses a directory into which somebody else could put a file.
+// Check refuses a directory into which another user could put a file.
 func Check(dir string) error { return check(dir, os.Geteuid()) }
 
 func check(dir string, euid int) error {

@@ -71,7 +71,7 @@ func (c *Catalog) Wake() {
 	c.wake()
 }
 
-// wake tells of a change; the lock is held.
+// wake reports a change; the lock is held.
 func (c *Catalog) wake() {
 	if c.changed != nil {
 		close(c.changed)

@@ -6,7 +6,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// LossError tells that output of a task could not be written to disk. The
+// LossError reports that output of a task could not be written to disk. The
 // task goes on, and so does what is announced.
 type LossError struct {
 	Task   string

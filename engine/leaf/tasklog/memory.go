@@ -13,8 +13,8 @@ const ringSize = 1 << 20
 // pieceCost is what a piece takes besides its bytes.
 const pieceCost = 128
 
-// ring holds pieces of output that are on no disk, for as long as somebody
-// retains them. Beyond ringSize the oldest are given up.
+// ring holds pieces of output that are on no disk, for as long as they are
+// retained. Beyond ringSize the oldest are given up.
 type ring struct {
 	mu     sync.Mutex
 	held   int

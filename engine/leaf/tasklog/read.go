@@ -8,7 +8,7 @@ import (
 )
 
 // startReading makes sure that a goroutine reads the stream's FIFO. It ends
-// when nobody holds the FIFO's other end: a FIFO without writers would read as
+// when no process holds the FIFO's other end: a FIFO without writers would read as
 // its end over and over.
 func (l *Log) startReading(s *stream) {
 	if s.reading {
@@ -30,7 +30,7 @@ func (l *Log) readReady(s *stream, fd int) (ended bool) {
 	for {
 		n, ended := l.readPiece(s, fd)
 		if ended || n < bufferSize {
-			// A short read has emptied the FIFO: the poller tells of whatever
+			// A short read has emptied the FIFO: the poller reports what
 			// comes after it.
 			return ended
 		}

@@ -106,7 +106,7 @@ func (r *files) put(p []byte) (src *logFile, offset int64, n int, err error) {
 		return r.current, 0, 0, err
 	}
 	r.midLine = p[n-1] != '\n'
-	// Where the bytes are only the kernel knows: somebody may have truncated
+	// Where the bytes are only the kernel knows: a user may have truncated
 	// the file to make room.
 	end, seekErr := r.current.file.Seek(0, io.SeekCurrent)
 	if seekErr != nil {
@@ -148,7 +148,7 @@ func (r *files) use(f *os.File, index int, size int64) {
 	}
 }
 
-// purge removes the oldest files. A file that somebody retains can be read on.
+// purge removes the oldest files. A file that is retained can be read on.
 // The mark comes first, for the next Log and for readers that are late.
 func (r *files) purge() {
 	below := r.index - r.maxFiles + 1
@@ -179,7 +179,7 @@ func (r *files) purgeListed(below int) {
 func (r *files) removeOldest(index int) {
 	name := fileName(r.prefix, index)
 	r.removed.below = index + 1
-	if st, err := r.dir.lstat(name); err == nil && isOwn(st, unix.O_RDONLY) { // else somebody has removed it already
+	if st, err := r.dir.lstat(name); err == nil && isOwn(st, unix.O_RDONLY) { // else it has been removed already
 		r.removed.bytes += st.Size
 	}
 	_ = r.removed.write(r.dir, r.prefix) // on a full disk the next one will do
@@ -203,8 +203,8 @@ func isCut(f *os.File) bool {
 	return err == nil && info.Mode()&cutMark != 0
 }
 
-// logFile is a file of output that is closed when nobody retains it any more. It is an
-// event.Source.
+// logFile is a file of output that is closed when it is no longer retained. It is
+// an event.Source.
 type logFile struct {
 	file *os.File
 	refs atomic.Int32
