@@ -46,20 +46,20 @@ func TestFollowOpensStreamsAgain(t *testing.T) {
 		d := &fingerprints{streams: [][]drivers.HealthState{
 			{"one", "two"}, nil, {}, nil, nil, nil, {"three"},
 		}}
-		type told struct {
+		type report struct {
 			At     time.Duration
 			Health drivers.HealthState
 		}
-		var got []told
+		var got []report
 		ctx, cancel := context.WithCancel(t.Context())
 		begin := time.Now()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			drivers.Follow(ctx, d, func(f drivers.Fingerprint) {
-				got = append(got, told{time.Since(begin), f.Health})
+				got = append(got, report{time.Since(begin), f.Health})
 				if f.Health == sick && f.HealthDescription == "" {
-					t.Error("why it is unhealthy is not said")
+					t.Error("it is unhealthy without a reason")
 				}
 			})
 		}()
@@ -67,7 +67,7 @@ func TestFollowOpensStreamsAgain(t *testing.T) {
 		cancel()
 		<-done
 		s := time.Second
-		want := []told{
+		want := []report{
 			{0, "one"},
 			{0, "two"},
 			{0, sick},

@@ -113,6 +113,6 @@ func TestSchemasRefuse(t *testing.T) {
 		}
 	}
 	if Schema("my-own-plugin") != nil || Schema("raw_exec") != nil {
-		t.Error("there are schemas of drivers that nobody knows, or that are in the catalog")
+		t.Error("there are schemas of unknown drivers, or of drivers in the catalog")
 	}
 }

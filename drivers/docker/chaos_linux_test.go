@@ -13,7 +13,7 @@ import (
 	"taskrun/drivers/drivertest"
 )
 
-// counting writes the numbers one after another until it is told to end.
+// counting writes the numbers one after another until SIGTERM.
 const counting = "trap 'exit 3' TERM; i=0; while :; do i=$((i+1)); echo number $i; sleep 0.05 & wait $!; done"
 
 // startOn starts a task in an engine of the test.
@@ -24,8 +24,8 @@ func startOn(t *testing.T, d *docker.Driver, script string) (*drivers.TaskConfig
 	return cfg, output
 }
 
-// TestEngineIsStoppedAndStarted under tasks. With --live-restore they go on,
-// and nothing of what they write is lost; without it they end by the engine.
+// TestEngineIsStoppedAndStarted while tasks run. With --live-restore they continue,
+// and no output is lost; without it the engine ends them.
 func TestEngineIsStoppedAndStarted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -54,7 +54,7 @@ func TestEngineIsStoppedAndStarted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.code == 0 {
-				// What it writes now comes after what it wrote meanwhile.
+				// This line comes after the output of the meantime.
 				_, err := drivers.Capture(t.Context(), d, cfg.ID, []string{"sh", "-c", "echo from inside >/proc/1/fd/1"})
 				if err != nil {
 					t.Fatal(err)
@@ -84,8 +84,7 @@ func TestEngineIsStoppedAndStarted(t *testing.T) {
 	}
 }
 
-// TestEngineThatStaysAway: its task is lost, and whoever stops it does not
-// wait.
+// TestEngineThatStaysAway loses the task, and a stop of it returns at once.
 func TestEngineThatStaysAway(t *testing.T) {
 	t.Parallel()
 	engine := dockertest.NeedDaemon(t)
@@ -105,7 +104,7 @@ func TestEngineThatStaysAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e := <-events; e.Message != "The Docker engine does not answer any more, waiting 1s for it" {
-		t.Errorf("it says %q", e.Message)
+		t.Errorf("the event is %q", e.Message)
 	}
 	r := result(t, d, cfg.ID)
 	if r.ExitCode != -1 || r.Err == nil || !strings.Contains(r.Err.Error(), "the Docker engine is gone, and with it container") {

@@ -46,7 +46,7 @@ func TestImages(t *testing.T) {
 			e.pull = append(e.pull, `{"errorDetail":{"message":"no such manifest"},"error":"no such manifest"}`)
 		}
 		d := e.driver(t)
-		told := listen(t, d)
+		events := listen(t, d)
 		cfg, _ := taskOf(t, d, c.config)
 		_, _, err := d.StartTask(t.Context(), cfg)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want) || c.pulled != drivers.IsRecoverable(err)) {
@@ -56,12 +56,12 @@ func TestImages(t *testing.T) {
 			t.Errorf("%+v: pulled by %q", c, got)
 		}
 		if c.pulled {
-			if e := told.await(t, "Downloading image"); e.Annotations["image"] != name {
-				t.Errorf("%+v: told is %+v", c, e)
+			if e := events.await(t, "Downloading image"); e.Annotations["image"] != name {
+				t.Errorf("%+v: the event is %+v", c, e)
 			}
 		}
 		if c.here && c.fails && c.want == "" {
-			told.await(t, "Using the image "+name+" that is here: Failed to pull")
+			events.await(t, "Using the image "+name+" that is here: Failed to pull")
 		}
 		_ = d.DestroyTask(cfg.ID, true)
 	}
@@ -238,7 +238,7 @@ func TestNetworkThatFails(t *testing.T) {
 	}
 }
 
-// Containers of all runs are found, and removed by what was told of them.
+// Containers of all runs are found, and removed by the line of OnUse.
 func TestLeftoversWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -248,7 +248,7 @@ func TestLeftoversWithoutAnEngine(t *testing.T) {
 	cfg, _ := ready(t, d)
 	ready(t, d)
 	if len(refs) != 1 || !strings.Contains(refs[0], `"run":"run"`) {
-		t.Errorf("told is %q", refs)
+		t.Errorf("the lines are %q", refs)
 	}
 	other := e.driver(t)
 	left, err := other.Leftovers(t.Context())
@@ -323,7 +323,7 @@ func TestUsageOf(t *testing.T) {
 	}
 }
 
-// A sample that says nothing is none.
+// An empty sample is dropped.
 func TestStatsThatAreNone(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)

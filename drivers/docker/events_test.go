@@ -11,36 +11,36 @@ import (
 	"taskrun/drivers"
 )
 
-// told is what a driver tells of its tasks.
-type told struct{ events <-chan drivers.TaskEvent }
+// listener receives the events of a driver.
+type listener struct{ events <-chan drivers.TaskEvent }
 
-func listen(t *testing.T, d *Driver) told {
+func listen(t *testing.T, d *Driver) listener {
 	t.Helper()
 	ch, err := d.TaskEvents(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return told{ch}
+	return listener{ch}
 }
 
 // await returns the next event with a text.
-func (o told) await(t *testing.T, text string) drivers.TaskEvent {
+func (l listener) await(t *testing.T, text string) drivers.TaskEvent {
 	t.Helper()
 	timer := time.NewTimer(30 * time.Second)
 	defer timer.Stop()
 	for {
 		select {
-		case e := <-o.events:
+		case e := <-l.events:
 			if strings.Contains(e.Message, text) {
 				return e
 			}
 		case <-timer.C:
-			t.Fatalf("nothing tells %q", text)
+			t.Fatalf("no event contains %q", text)
 		}
 	}
 }
 
-// await returns when the condition, which is asked under the lock, holds.
+// await returns when a condition holds, which it checks under the lock.
 func (e *fakeEngine) await(t *testing.T, holds func() bool) {
 	t.Helper()
 	timer := time.NewTimer(30 * time.Second)

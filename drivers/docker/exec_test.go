@@ -17,7 +17,7 @@ import (
 	"taskrun/drivers/drivertest"
 )
 
-// start starts a task with a config block; it is destroyed in the end.
+// start starts a task with a config block. The end of the test destroys it.
 func start(t *testing.T, config string, change ...func(*drivers.TaskConfig)) (*docker.Driver, *drivers.TaskConfig, *drivertest.Output) {
 	t.Helper()
 	dockertest.Need(t)
@@ -67,7 +67,7 @@ func startForever(t *testing.T, more string) (*docker.Driver, *drivers.TaskConfi
 	return d, cfg
 }
 
-// buffer is a writer that tells when a text has come.
+// buffer is a writer that signals when text arrives.
 type buffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -175,14 +175,14 @@ func TestExecTerminal(t *testing.T) {
 		ended <- result
 	}()
 	lines := 0
-	enter := func(text string) { // returns when it was answered
+	enter := func(text string) { // returns after the answer
 		if _, err := io.WriteString(keys, text+"\n"); err != nil {
 			t.Error(err)
 		}
 		lines++
 		stdout.awaitFunc(t, "an answer", func(s string) bool { return strings.Count(s, "size") >= lines })
 	}
-	for !strings.Contains(stdout.String(), "size 31 97 a\r\n") { // the size comes when the engine lets it
+	for !strings.Contains(stdout.String(), "size 31 97 a\r\n") { // the engine sets the size later
 		enter("a")
 	}
 	sizes <- api.TerminalSize{Height: 40, Width: 120}
@@ -195,8 +195,8 @@ func TestExecTerminal(t *testing.T) {
 	}
 }
 
-// TestExecEndsWithItsClient looks for what a command has started, when whoever
-// ran it is gone.
+// TestExecEndsWithItsClient looks for the processes of a command whose client is
+// gone.
 func TestExecEndsWithItsClient(t *testing.T) {
 	t.Parallel()
 	for name, tty := range map[string]bool{"terminal": true, "pipes": false} {

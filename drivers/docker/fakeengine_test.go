@@ -50,8 +50,8 @@ type fakeEngine struct {
 	away       bool
 	closed     bool
 	arch       string
-	pull       []string        // what it says of a pull
-	hold       <-chan struct{} // a pull says nothing before it is closed
+	pull       []string        // its messages about a pull
+	hold       <-chan struct{} // a pull sends nothing before it is closed
 	stats      string
 }
 
@@ -144,7 +144,7 @@ func (e *fakeEngine) close() {
 	e.server.Close()
 }
 
-// set changes the state, and tells of it.
+// set changes the state and wakes all that wait.
 func (e *fakeEngine) set(change func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -676,8 +676,8 @@ func (e *fakeEngine) execStart(w http.ResponseWriter, r *http.Request) {
 			}
 		})
 	}
-	// The end of the command is told before that of its output, which what it
-	// has left behind may hold open.
+	// The end of the command is reported before that of its output, which its
+	// children may hold open.
 	state, _ := x.cmd.Process.Wait()
 	e.set(func() {
 		x.running, x.code = false, exitCode(state)
@@ -748,14 +748,14 @@ func (e *fakeEngine) events(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(200)
 	w.(http.Flusher).Flush()
 	e.mu.Lock()
-	told := len(e.died)
+	sent := len(e.died)
 	e.mu.Unlock()
-	for e.until(r, func() bool { return len(e.died) > told }) {
+	for e.until(r, func() bool { return len(e.died) > sent }) {
 		e.mu.Lock()
-		id := e.died[told]
+		id := e.died[sent]
 		e.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(engineevents.Message{Type: "container", Action: engineevents.ActionExecDie, Actor: engineevents.Actor{Attributes: map[string]string{"execID": id}}})
 		w.(http.Flusher).Flush()
-		told++
+		sent++
 	}
 }

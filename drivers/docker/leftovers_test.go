@@ -10,8 +10,8 @@ import (
 	"taskrun/drivers/docker/dockertest"
 )
 
-// TestCleaningUp removes containers that nobody watches any more, by what was
-// told of the run and by the look of them.
+// TestCleaningUp removes containers of other drivers, as leftovers and by the line
+// of OnUse.
 func TestCleaningUp(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)
@@ -44,15 +44,15 @@ func TestCleaningUp(t *testing.T) {
 		t.Error("it is still there")
 	}
 
-	var told []string
+	var lines []string
 	d := docker.New(docker.Config{})
-	d.OnUse(func(ref string) { told = append(told, ref) })
+	d.OnUse(func(ref string) { lines = append(lines, ref) })
 	cfg = startWith(t, d, shell(forever))
-	if len(told) != 1 {
-		t.Fatalf("it told %q", told)
+	if len(lines) != 1 {
+		t.Fatalf("the lines are %q", lines)
 	}
 	for range 2 {
-		if err := other.CleanUp(t.Context(), told[0]); err != nil {
+		if err := other.CleanUp(t.Context(), lines[0]); err != nil {
 			t.Error(err)
 		}
 	}

@@ -24,7 +24,7 @@ func taskOf(t *testing.T, d *Driver, config string) (*drivers.TaskConfig, *drive
 	return drivertest.Task(t, d, config)
 }
 
-// launched starts a task, which is destroyed in the end.
+// launched starts a task, which the end of the test destroys.
 func launched(t *testing.T, d *Driver, config string) (*drivers.TaskConfig, *drivertest.Output) {
 	t.Helper()
 	cfg, out := taskOf(t, d, config)
@@ -65,8 +65,8 @@ func ready(t *testing.T, d *Driver) (*drivers.TaskConfig, *drivertest.Output) {
 	return cfg, out
 }
 
-// A start that fails says where, whether another try may do better, and leaves
-// no container behind.
+// The error of a start says where it failed and whether a retry may succeed. No
+// container is left behind.
 func TestStartThatFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -104,7 +104,7 @@ func TestStartThatFails(t *testing.T) {
 	}
 }
 
-// A container that somebody removed just after its start has started.
+// A container that was removed just after its start has started.
 func TestContainerIsGoneAtOnce(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -115,7 +115,7 @@ func TestContainerIsGoneAtOnce(t *testing.T) {
 	}
 }
 
-// What a task is and was is told in Nomad's words.
+// The handle, the status and the result of a task are Nomad's.
 func TestLifeOfATask(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -234,7 +234,7 @@ func TestStopSignals(t *testing.T) {
 	}
 }
 
-// A signal that is none is refused, one that cannot be sent is an error.
+// An unknown signal is an error, and so is one that cannot be sent.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -270,7 +270,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A container that ends while it is told to is no error.
+// It is no error if a container ends before the signal arrives.
 func TestStopOfWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{404, 409} {
@@ -287,7 +287,7 @@ func TestStopOfWhatHasEnded(t *testing.T) {
 	}
 }
 
-// What is left of a run is removed in the end, with a word where that fails.
+// Shutdown removes the containers of the run, and reports a failure.
 func TestShutdownRemovesContainers(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -310,7 +310,7 @@ func TestShutdownRemovesContainers(t *testing.T) {
 	}
 }
 
-// A container that is being removed is waited for; one that is gone is no error.
+// Remove waits for a removal in progress; a missing container is no error.
 func TestRemoveContainer(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -355,7 +355,8 @@ func TestRemoveContainer(t *testing.T) {
 	}
 }
 
-// A container of an earlier start that has the name is removed, so many times.
+// A container of an earlier start with the same name is removed, a limited number
+// of times.
 func TestNameIsTaken(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -378,21 +379,21 @@ func TestNameIsTaken(t *testing.T) {
 	}
 }
 
-// While the engine is away its containers live on. When it is back the task
-// goes on, with the output that it wrote meanwhile, and its end is known.
+// While the engine is away its containers continue. When it is back, the output
+// of the meantime and the end of the task are known.
 func TestEngineIsAway(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []bool{false, true} {
 		e := newFakeEngine(t)
 		d := e.driver(t)
-		told := listen(t, d)
+		events := listen(t, d)
 		cfg, out := launched(t, d, script("trap 'echo two; exit 4' TERM; echo one; sleep 1000 & wait $!"))
 		if err := out.Await(t.Context(), "one\n"); err != nil {
 			t.Fatal(err)
 		}
 		pid := e.only(t).State.Pid
 		e.goAway()
-		told.await(t, "The Docker engine does not answer any more, waiting 1m0s for it")
+		events.await(t, "The Docker engine does not answer any more, waiting 1m0s for it")
 		stop := func() {
 			if err := signalTo(pid); err != nil {
 				t.Error(err)
@@ -421,8 +422,8 @@ func TestEngineIsAway(t *testing.T) {
 	}
 }
 
-// A container that is gone when the engine is back, and an engine that stays
-// away, are the end of the task.
+// The task ends if its container is missing when the engine is back, or if the
+// engine stays away.
 func TestContainerIsLost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -432,12 +433,12 @@ func TestContainerIsLost(t *testing.T) {
 		e := newFakeEngine(t)
 		d := New(Config{Host: e.host(), Absence: c.absence})
 		t.Cleanup(func() { _, _ = d.Shutdown(context.Background()) })
-		told := listen(t, d)
+		events := listen(t, d)
 		cfg, _ := ready(t, d)
 		x := e.only(t)
 		e.goAway()
 		if c.absence > time.Second {
-			told.await(t, "does not answer")
+			events.await(t, "does not answer")
 			e.set(func() {
 				e.end(x)
 				delete(e.containers, x.ID)
@@ -451,24 +452,24 @@ func TestContainerIsLost(t *testing.T) {
 	}
 }
 
-// Output that cannot be had any more is missed with a word.
+// If the rest of the output is lost, an event says so.
 func TestOutputIsLost(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)
-	told := listen(t, d)
+	events := listen(t, d)
 	cfg, _ := ready(t, d)
 	e.answer("GET .*/logs.*follow", -1, 500, "it is busy")
 	e.server.CloseClientConnections()
-	if lost := told.await(t, "The output of the task is lost from here on"); lost.Err == nil || lost.AllocID != cfg.AllocID || lost.TaskName != cfg.Name {
-		t.Errorf("told is %+v", lost)
+	if lost := events.await(t, "The output of the task is lost from here on"); lost.Err == nil || lost.AllocID != cfg.AllocID || lost.TaskName != cfg.Name {
+		t.Errorf("the event is %+v", lost)
 	}
 	if err := d.StopTask(t.Context(), cfg.ID, time.Minute, ""); err != nil {
 		t.Error(err)
 	}
 }
 
-// How a container ended is told in the engine's words, or in Nomad's.
+// The error of a result has the engine's words, or Nomad's.
 func TestResultOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -505,7 +506,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// What the engine says of the end of a wait counts when it says no more.
+// The answer to a wait counts if the container cannot be inspected.
 func TestEndThatCannotBeInspected(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
@@ -643,25 +644,25 @@ func TestOutputThatIsNotCollected(t *testing.T) {
 	}
 }
 
-// What another instance of the program must know of the output is in a file.
+// The mark of the output is in a file, for another instance of the program.
 func TestMarkOfTheOutput(t *testing.T) {
 	t.Parallel()
 	cfg := &drivers.TaskConfig{AllocDir: t.TempDir(), Name: "task"}
 	m, at, tail := openMark(cfg)
 	if at != 0 || tail != nil {
-		t.Errorf("a new one says %d, %q", at, tail)
+		t.Errorf("a new mark has %d, %q", at, tail)
 	}
 	m.setTime(1234567890123456789)
 	m.setTail([]byte("one\n"))
 	m.close()
 	m, at, tail = openMark(cfg)
 	if at != 1234567890123456789 || string(tail) != "one\n" {
-		t.Errorf("it says %d, %q", at, tail)
+		t.Errorf("the mark has %d, %q", at, tail)
 	}
 	m.setTail(nil)
 	m.close()
 	if _, _, tail = openMark(cfg); len(tail) > 0 {
-		t.Errorf("it says %q", tail)
+		t.Errorf("the mark has %q", tail)
 	}
 	long := strings.Repeat("x", tailLength)
 	m, _, _ = openMark(cfg)
@@ -669,7 +670,7 @@ func TestMarkOfTheOutput(t *testing.T) {
 	m.close()
 	m, _, tail = openMark(cfg)
 	if string(tail) != long {
-		t.Errorf("it says %d bytes", len(tail))
+		t.Errorf("the mark has %d bytes", len(tail))
 	}
 	m.close()
 	for text, want := range map[string]string{"9999rest": "", "-001rest": "", "0005rest": "", "0004rest": "rest", "noneofit": ""} {
@@ -678,7 +679,7 @@ func TestMarkOfTheOutput(t *testing.T) {
 		}
 		m, at, tail := openMark(cfg)
 		if at != 0 || string(tail) != want {
-			t.Errorf("%q says %d, %q", text, at, tail)
+			t.Errorf("%q is read as %d, %q", text, at, tail)
 		}
 		m.close()
 	}
@@ -693,7 +694,7 @@ func TestMarkOfTheOutput(t *testing.T) {
 	m.setTail(nil)
 	m.close() // all without a file
 	if m.file != nil || at != 0 || tail != nil {
-		t.Errorf("without a file it says %d, %q", at, tail)
+		t.Errorf("without a file the mark has %d, %q", at, tail)
 	}
 	if _, err := os.Stat(filepath.Dir(markFile(cfg))); err != nil {
 		t.Error(err)

@@ -25,8 +25,8 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestOptionsReachTheEngine starts a task with most options, and asks the
-// engine what became of them.
+// TestOptionsReachTheEngine starts a task with most options, and inspects its
+// container.
 func TestOptionsReachTheEngine(t *testing.T) {
 	t.Parallel()
 	profile := filepath.Join(t.TempDir(), "seccomp.json")
@@ -193,8 +193,7 @@ func TestEffectiveCapabilities(t *testing.T) {
 	}
 }
 
-// TestLoggingNone: the task runs, and its output goes nowhere, also after it was
-// found again.
+// TestLoggingNone: the task has no output, even after it was recovered.
 func TestLoggingNone(t *testing.T) {
 	t.Parallel()
 	d, cfg, output := start(t, shell(twoLines)+"logging {\n  type = \"none\"\n}\n")
@@ -244,7 +243,7 @@ func TestCoresAreALimit(t *testing.T) {
 	}
 }
 
-// TestMACAddress is given, or refused by engines that would not give it.
+// TestMACAddress is set, or an error with an engine that would ignore it.
 func TestMACAddress(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
@@ -267,7 +266,7 @@ func TestMACAddress(t *testing.T) {
 	}
 }
 
-// TestOptionsThatCannotBe are told before anything is made.
+// TestOptionsThatCannotBe are errors before anything is made.
 func TestOptionsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)
@@ -333,7 +332,7 @@ func TestOutOfMemory(t *testing.T) {
 		cfg.Resources.MemoryMB = 16
 	})
 	r := result(t, d, cfg.ID)
-	// Whether the engine tells of it depends on which process was killed.
+	// Whether the engine reports it depends on which process was killed.
 	if r.ExitCode == 0 || r.OOMKilled && r.Err.Error() != "OOM Killed" {
 		t.Errorf("the result is %+v", r)
 	}

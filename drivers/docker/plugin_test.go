@@ -51,7 +51,7 @@ func TestPluginOptionsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestUnheededOptions are those that ask for what is not done.
+// TestUnheededOptions checks which options are reported as without effect.
 func TestUnheededOptions(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string][]string{
@@ -68,7 +68,7 @@ func TestUnheededOptions(t *testing.T) {
 		var got []string
 		for _, o := range d.Unheeded(drivertest.Config(t, d.ConfigSchema(), options)) {
 			if o.Instead == "" {
-				t.Errorf("%s: nobody says what happens instead", o.Option)
+				t.Errorf("%s: it is not said what happens instead", o.Option)
 			}
 			got = append(got, o.Option)
 		}

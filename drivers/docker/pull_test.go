@@ -20,19 +20,19 @@ import (
 	"taskrun/drivers/drivertest"
 )
 
-// pull starts a task that ends at once, and returns what was said of it.
-func pull(t *testing.T, image, more string) (said []string, err error) {
+// pull starts a task that ends at once, and returns the messages of its events.
+func pull(t *testing.T, image, more string) (messages []string, err error) {
 	t.Helper()
 	err = pullWatched(t, image, more, func(e drivers.TaskEvent) {
 		if e.Progress == nil {
-			said = append(said, e.Message)
+			messages = append(messages, e.Message)
 		}
 	})
-	return said, err
+	return messages, err
 }
 
-// pullWatched does it, and has told be called with all that is said.
-func pullWatched(t *testing.T, image, more string, told func(drivers.TaskEvent)) error {
+// pullWatched starts a task that ends at once, and calls report with its events.
+func pullWatched(t *testing.T, image, more string, report func(drivers.TaskEvent)) error {
 	t.Helper()
 	d := docker.New(docker.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -49,7 +49,7 @@ func pullWatched(t *testing.T, image, more string, told func(drivers.TaskEvent))
 			if e.Message == "that was all" {
 				return
 			}
-			told(e)
+			report(e)
 		}
 	}()
 	cfg, _ := drivertest.Task(t, d, fmt.Sprintf("image = %q\ncommand = \"true\"\n%s", image, more))
@@ -67,24 +67,23 @@ func pullWatched(t *testing.T, image, more string, told func(drivers.TaskEvent))
 	return err
 }
 
-// TestPullProgress is told live to the byte, and as an event when it takes
-// long.
+// TestPullProgress checks the live progress, and the event of a long pull.
 func TestPullProgress(t *testing.T) {
 	t.Parallel()
 	r := dockertest.NewRegistry(t)
 	release := r.Hold()
 	defer release()
 	var last, over drivers.Progress
-	var said []string
+	var messages []string
 	err := pullWatched(t, r.Image+":1", "", func(e drivers.TaskEvent) {
 		switch p := e.Progress; {
 		case p == nil:
-			if said = append(said, e.Message); len(said) == 2 {
+			if messages = append(messages, e.Message); len(messages) == 2 {
 				release()
 			}
 		case p.Over:
 			over = *p
-		case len(said) == 1:
+		case len(messages) == 1:
 			last = *p
 		}
 	})
@@ -97,8 +96,8 @@ func TestPullProgress(t *testing.T) {
 	if over.What != last.What {
 		t.Errorf("the end is %+v", over)
 	}
-	if len(said) < 2 || !regexp.MustCompile(`^Docker image pull progress: Pulled 0/1 \([\d.]+[KM]iB/[\d.]+MiB\) layers: 0 waiting/1 pulling$`).MatchString(said[1]) {
-		t.Errorf("it says %q", said)
+	if len(messages) < 2 || !regexp.MustCompile(`^Docker image pull progress: Pulled 0/1 \([\d.]+[KM]iB/[\d.]+MiB\) layers: 0 waiting/1 pulling$`).MatchString(messages[1]) {
+		t.Errorf("the messages are %q", messages)
 	}
 }
 
@@ -107,15 +106,15 @@ func TestPull(t *testing.T) {
 	r := dockertest.NewRegistry(t)
 	for _, c := range []struct {
 		image, more string
-		said        string
+		messages    string
 	}{
 		{r.Image + ":1", "", "Downloading image"},
 		{r.Image + ":1", "", ""},
 		{"https://" + r.Image + ":1", "force_pull = true", "Downloading image"},
 		{r.Image, "", "Downloading image"}, // the latest may be another one each time
 	} {
-		if said, err := pull(t, c.image, c.more); strings.Join(said, "; ") != c.said || err != nil {
-			t.Errorf("%s %s: it says %q, %v", c.image, c.more, said, err)
+		if messages, err := pull(t, c.image, c.more); strings.Join(messages, "; ") != c.messages || err != nil {
+			t.Errorf("%s %s: the messages are %q, %v", c.image, c.more, messages, err)
 		}
 	}
 	if n := r.Pulls.Load(); n != 1 {
@@ -139,9 +138,9 @@ func TestPullFails(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			said, err := pull(t, c.image, c.more)
-			if err == nil || !strings.Contains(err.Error(), c.want) || !drivers.IsRecoverable(err) || len(said) != 1 {
-				t.Errorf("it says %q, %v (recoverable: %v)", said, err, drivers.IsRecoverable(err))
+			messages, err := pull(t, c.image, c.more)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !drivers.IsRecoverable(err) || len(messages) != 1 {
+				t.Errorf("the messages are %q, %v (recoverable: %v)", messages, err, drivers.IsRecoverable(err))
 			}
 		})
 	}
@@ -158,9 +157,9 @@ func TestLatestThatIsHereIsUsedWhenTheRegistryIsNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { dockertest.RemoveImage(cli, image) })
-	said, err := pull(t, image, "")
-	if err != nil || len(said) != 2 || !strings.HasPrefix(said[1], "Using the image "+image+" that is here: Failed to pull") {
-		t.Errorf("it says %q, %v", said, err)
+	messages, err := pull(t, image, "")
+	if err != nil || len(messages) != 2 || !strings.HasPrefix(messages[1], "Using the image "+image+" that is here: Failed to pull") {
+		t.Errorf("the messages are %q, %v", messages, err)
 	}
 	if _, err := pull(t, image, "force_pull = true"); err == nil {
 		t.Error("force_pull did without the registry")
@@ -183,12 +182,12 @@ func TestCredentials(t *testing.T) {
 	}
 	try := func(name, more string, well bool) {
 		t.Helper()
-		said, err := pull(t, r.Image+":1", "force_pull = true\n"+more)
+		messages, err := pull(t, r.Image+":1", "force_pull = true\n"+more)
 		if well != (err == nil) {
-			t.Errorf("%s: it says %q, %v", name, said, err)
+			t.Errorf("%s: the messages are %q, %v", name, messages, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: a secret is told: %v", name, err)
+			t.Errorf("%s: a secret is shown: %v", name, err)
 		}
 	}
 	try("nobody", "", false)

@@ -16,7 +16,7 @@ import (
 	"taskrun/drivers/drivertest"
 )
 
-// twoLines writes a line, waits to be let go on, and writes another.
+// twoLines writes a line, waits for letGo, and writes another.
 const twoLines = `echo one; while [ ! -e /alloc/data/go ]; do sleep 0.05; done; echo two; exit 3`
 
 func letGo(t *testing.T, cfg *drivers.TaskConfig) {
@@ -44,8 +44,8 @@ func result(t *testing.T, d *docker.Driver, id string) *drivers.ExitResult {
 	return r
 }
 
-// TestRecover finds a task again in another instance of the driver, by the
-// handle or by what its config says, while it runs or when it has ended.
+// TestRecover recovers a task in another instance of the driver, by its state or by
+// its config, while it runs or when it has ended.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -80,8 +80,8 @@ func TestRecover(t *testing.T) {
 			if c.ended {
 				letGo(t, cfg)
 				result(t, first, cfg.ID)
-				// What is asked for is what the first has not read, as if it had
-				// been killed before.
+				// Make it look as if the first had been killed before it read the
+				// second line.
 				readOnly(t, cfg, "one")
 			}
 			second := docker.New(docker.Config{})
@@ -100,13 +100,13 @@ func TestRecover(t *testing.T) {
 				t.Errorf("the result is %+v", r)
 			}
 			if stdout, _, err := rest.All(t.Context()); stdout != "two\n" || err != nil {
-				t.Errorf("it goes on with %q, %v", stdout, err)
+				t.Errorf("the rest of the output is %q, %v", stdout, err)
 			}
 			if err := second.DestroyTask(cfg.ID, false); err != nil {
 				t.Error(err)
 			}
 			if err := second.RecoverTask(&known); !errors.Is(err, drivers.ErrTaskNotFound) {
-				t.Errorf("one that was destroyed is found: %v", err)
+				t.Errorf("a destroyed task was recovered: %v", err)
 			}
 		})
 	}

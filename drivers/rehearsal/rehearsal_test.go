@@ -75,7 +75,7 @@ func TestATaskPlaysItsScriptInAnothersRole(t *testing.T) {
 	})
 }
 
-// discard is output that nobody reads.
+// discard drops all output.
 type discard struct{}
 
 func (discard) Files() (stdout, stderr *os.File, err error) { return nil, nil, nil }

@@ -72,7 +72,7 @@ func TestExitIsToldToAll(t *testing.T) {
 	}
 }
 
-func TestExitWaitCancelled(t *testing.T) {
+func TestExitWaitCanceled(t *testing.T) {
 	t.Parallel()
 	e := taskstore.NewExit()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -80,7 +80,7 @@ func TestExitWaitCancelled(t *testing.T) {
 	cancel()
 	for _, ch := range []<-chan *drivers.ExitResult{before, e.Wait(ctx)} {
 		if result, ok := <-ch; ok {
-			t.Errorf("a cancelled wait got %+v", result)
+			t.Errorf("a canceled wait got %+v", result)
 		}
 	}
 	e.Set(drivers.ExitResult{}, time.Now())

@@ -79,7 +79,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What an engine did not answer, or only in part, may be answered later.
+// Requests without an answer, or with a part of one, may be retried.
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, context.DeadlineExceeded} {
