@@ -157,3 +157,23 @@ func TestFollowARolloutOfAnEngineThatDies(t *testing.T) {
 		})
 	}
 }
+
+// A running deployment waits for canaries until all groups that have some are
+// promoted.
+func TestCanarying(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		status   string
+		canaries int
+		promoted bool
+		want     bool
+	}{{"running", 1, false, true}, {"running", 1, true, false}, {"running", 0, false, false}, {"failed", 1, false, false}, {"paused", 1, false, false}} {
+		d := &api.Deployment{ID: "d", JobVersion: 3, Status: tt.status, TaskGroups: map[string]*api.DeploymentState{
+			"a": {}, "b": {DesiredCanaries: tt.canaries, Promoted: tt.promoted},
+		}}
+		e := eventOf("web", d)
+		if e.Canarying != tt.want || e.Job != "web" || e.Version != 3 || e.API != d {
+			t.Errorf("%+v: %+v", tt, e)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package cmd
+
+import (
+	"errors"
+	"syscall"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/ui"
+	"taskrun/cmd/ui/answer"
+	"taskrun/engine/leaf/event"
+)
+
+// brokenOut is a stdout that was closed.
+type brokenOut struct{}
+
+func (brokenOut) Write([]byte) (int, error) { return 0, syscall.EPIPE }
+
+// A change of a job shows its deployments and messages, and ends with stdout.
+func TestRolloutScreen(t *testing.T) {
+	t.Parallel()
+	for name, broken := range map[string]bool{"shown": false, "broken": true} {
+		streams, out, _ := ui.Test()
+		if broken {
+			streams.Out = brokenOut{}
+		}
+		var said []string
+		screen := &rolloutScreen{
+			notices: func(text string) { said = append(said, text) },
+			show:    answer.Rollout{To: answer.To{Streams: streams, Mode: ui.Plain}}, broken: make(chan error, 1),
+		}
+		var bus event.Bus
+		events := bus.Subscribe(false)
+		bus.Publish(nil, "", event.Notice{Text: "trying again"})
+		bus.Publish(nil, "", event.Deployment{API: &api.Deployment{JobVersion: 3, Status: "successful", StatusDescription: "so it is"}})
+		bus.Close()
+		screen.Run(t.Context(), events)
+		if len(said) != 1 || said[0] != "trying again" {
+			t.Errorf("%s: said %q", name, said)
+		}
+		select {
+		case err := <-screen.Broken():
+			if !broken || !errors.Is(err, syscall.EPIPE) {
+				t.Errorf("%s: %v", name, err)
+			}
+		default:
+			if broken || out.String() != "✓ version 3: so it is\n" {
+				t.Errorf("%s: shown %q", name, out)
+			}
+		}
+	}
+}
