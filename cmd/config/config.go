@@ -36,7 +36,7 @@ func EnvName(flag string) string {
 }
 
 // nomadNames are the variables of flags that Nomad's own are spelled unlike, as
-// NOMAD_CACERT is: whoever has those writes TASKRUN_ instead of NOMAD_. See
+// NOMAD_CACERT is: users of those write TASKRUN_ instead of NOMAD_. See
 // https://developer.hashicorp.com/nomad/docs/commands#environment-variables.
 var nomadNames = map[string]string{
 	"address": "TASKRUN_ADDR", "ca-cert": "TASKRUN_CACERT", "ca-path": "TASKRUN_CAPATH", "tls-skip-verify": "TASKRUN_SKIP_VERIFY",

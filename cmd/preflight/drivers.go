@@ -13,9 +13,9 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// standIns are drivers of Nomad that taskrun does not have, or cannot use on
-// every machine, with the one that may take their place.
-var standIns = map[string]string{
+// alternatives maps drivers of Nomad that taskrun does not have, or cannot use on
+// every machine, to the driver that may run their tasks.
+var alternatives = map[string]string{
 	"docker":            "mock_driver",
 	"podman":            "mock_driver",
 	"containerd-driver": "mock_driver",
@@ -84,9 +84,9 @@ func (r replaced) leftOut(t taskOf) jobspec.Diagnostics {
 	}}
 }
 
-// unknownDriver says that there is no such driver. A job file that is only
-// looked at may be meant for another machine, and the run that a file is for
-// may replace the driver: then it is an error only if it looks like a slip.
+// unknownDriver returns a diagnostic for a driver that does not exist. A job file
+// that is only checked may be meant for another machine or for a run that replaces
+// the driver: then it is an error only if it looks like a misspelling.
 func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path, entry Entry) jobspec.Diagnostics {
 	lookOnly := entry&(Validate|Strict|Plan|Update) != 0
 	names := slices.Sorted(maps.Keys(known))
@@ -95,14 +95,14 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 		Detail:  fmt.Sprintf("taskrun has %s", strings.Join(names, ", ")),
 		Path:    at.Attr("driver"),
 	}
-	standIn, isNomads := standIns[name]
-	near := diagnostic.Nearest(name, slices.Concat(names, slices.Collect(maps.Keys(standIns))))
+	alternative, isNomads := alternatives[name]
+	near := diagnostic.Nearest(name, slices.Concat(names, slices.Collect(maps.Keys(alternatives))))
 	switch {
 	case isNomads && lookOnly && entry != Strict:
 		return nil
 	case isNomads:
 		p.Summary = fmt.Sprintf("taskrun does not have Nomad's driver %q", name)
-		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, standIn)
+		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, alternative)
 		if lookOnly {
 			p.Severity = jobspec.Warning
 		}

@@ -31,7 +31,8 @@ type gap struct {
 	instead string // what happens
 }
 
-// gaps says once for each gap that a job falls into what happens instead.
+// gaps warns once about each kind of block that a job has and a run does not carry
+// out.
 func gaps(_ *Case, f File) (diagnostics jobspec.Diagnostics) {
 	for _, g := range notDone {
 		places := g.find(f.Job, g.block)

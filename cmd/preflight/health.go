@@ -15,28 +15,29 @@ import (
 	"taskrun/jobspec"
 )
 
-// driverTime is how long a driver may take to say how it is.
+// driverTime is how long a driver may take to report its fingerprint.
 const driverTime = 5 * time.Second
 
-// Health is how drivers are. Each is asked once.
+// Health caches the fingerprints of drivers: each driver is asked once.
 type Health struct {
 	drivers map[string]drivers.Driver
 	known   map[string]drivers.Fingerprint
 }
 
-// NewHealth returns the health of drivers, none of which it asks yet.
+// NewHealth returns a Health that has asked no driver yet.
 func NewHealth(known map[string]drivers.Driver) *Health {
 	return &Health{known, map[string]drivers.Fingerprint{}}
 }
 
-// Of asks a driver, which must be one of those that are known.
+// Of returns the fingerprint of a driver, which must be one of those given to
+// NewHealth.
 func (h *Health) Of(name string) drivers.Fingerprint {
 	if f, ok := h.known[name]; ok {
 		return f
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), driverTime)
 	defer cancel()
-	f := drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "it does not tell how it is"}
+	f := drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "it did not report its health in time"}
 	ch, err := h.drivers[name].Fingerprint(ctx)
 	if err != nil {
 		f.HealthDescription = err.Error()
@@ -84,7 +85,7 @@ func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec
 		Detail:  f.HealthDescription,
 		Path:    at.Attr("driver"),
 	}
-	switch other := standIns[name]; {
+	switch other := alternatives[name]; {
 	case f.Disabled:
 		p.Detail = "the config file has disabled it"
 		p.Remedy = fmt.Sprintf("enable it in the block plugin %q { config { … } }", name)

@@ -37,7 +37,7 @@ func TestHealthOfADriver(t *testing.T) {
 		close(ch)
 		return ch
 	}
-	silent := drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "it does not tell how it is"}
+	silent := drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "it did not report its health in time"}
 	for name, c := range map[string]struct {
 		tell  func() (<-chan drivers.Fingerprint, error)
 		want  drivers.Fingerprint

@@ -13,7 +13,7 @@ import (
 	"taskrun/jobspec"
 )
 
-// hostPaths tells, once a job, which paths of this machine its tasks do not
+// hostPaths warns once per job about paths of this machine that its tasks do not
 // get.
 func hostPaths(c *Case, f File) jobspec.Diagnostics {
 	if c.HostPaths {

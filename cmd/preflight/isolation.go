@@ -10,7 +10,8 @@ import (
 	"taskrun/jobspec"
 )
 
-// isolation warns once that there is none, where a job asks for some.
+// isolation warns once that tasks are not isolated, if their driver should isolate
+// them.
 func isolation(c *Case) jobspec.Diagnostics {
 	names, options := map[string]bool{}, map[string]bool{}
 	diagnostics := perTask(func(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
@@ -35,7 +36,7 @@ func isolation(c *Case) jobspec.Diagnostics {
 	list := func(set map[string]bool, and string) string { return strings.Join(slices.Sorted(maps.Keys(set)), and) }
 	p := &diagnostics[0]
 	p.Summary = fmt.Sprintf("there is no isolation for %s tasks: they run as those of raw_exec do", list(names, " and "))
-	p.Detail = "they see the files and processes of this machine; without user they run as you, where Nomad takes nobody"
+	p.Detail = "they see the files and processes of this machine; without \"user\" they run as you, in Nomad as the user nobody"
 	if len(options) > 0 {
 		p.Detail += "; without effect: " + list(options, ", ")
 	}

@@ -18,8 +18,8 @@ type Unheeded struct {
 	At string // where it stands
 }
 
-// unheeded tells, for the drivers that run tasks, which of their options in the
-// config file have no effect.
+// unheeded returns a warning for each option in the config file that has no effect
+// on a driver that runs tasks.
 func unheeded(c *Case) (diagnostics jobspec.Diagnostics) {
 	used := map[string]bool{}
 	for _, f := range c.Files {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// Write replaces the text of a file in one step: nobody reads half of it, and
+// Write replaces the text of a file in one step: no reader sees half of it, and
 // a crash leaves the old text or the new one. The file keeps its mode and, if
 // the user may give it away, its owner; a link to it stays a link. A file that
 // may not be written to is left alone.

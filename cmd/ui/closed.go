@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WatchOut calls closed when nobody reads stdout any more, which a command that
-// has nothing to write would not notice. It does so with an error that is
-// EPIPE, at most once and not after stop has returned.
+// WatchOut calls closed when the reader of stdout is gone, which a command that
+// has nothing to write would not notice. It passes an error that is EPIPE, at
+// most once, and never after stop has returned.
 func (s *Streams) WatchOut(closed context.CancelCauseFunc) (stop func()) {
 	out, ok := s.Out.(*os.File)
 	if !ok || s.OutTerm {
@@ -34,8 +34,8 @@ func (s *Streams) WatchOut(closed context.CancelCauseFunc) (stop func()) {
 	}
 }
 
-// readerGone waits until the other end of a pipe or socket is closed; false:
-// wake was closed before, or there is no such end.
+// readerGone waits until the other end of a pipe or socket is closed. It returns
+// false if wake was closed before that, or out is neither.
 func readerGone(out, wake uintptr) bool {
 	for {
 		fds := []unix.PollFd{{Fd: int32(out)}, {Fd: int32(wake), Events: unix.POLLIN}}

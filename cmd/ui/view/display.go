@@ -1,5 +1,5 @@
 // Package view shows a run: as plain lines, as JSON, or the tasks' output alone.
-// What has happened is known from package fold; a view decides nothing.
+// What has happened is known from package fold; views decide nothing.
 package view
 
 import (
@@ -21,17 +21,17 @@ const pieceSize = 256 << 10
 type view interface {
 	// begin shows what is known before anything has happened.
 	begin()
-	// event shows anything but output. The model has been told already.
+	// event shows anything but output. The state of the run includes it already.
 	event(e event.Event)
-	// output shows a piece of a task's output; the bytes are lent.
+	// output shows a piece of a task's output; the bytes are valid during the call.
 	output(e event.Event, stream event.Stream, piece []byte)
 	// idle is called before the display waits: nothing may be held back that
 	// a person would like to see now.
 	idle()
 	// end shows how the run ended.
 	end(r Result)
-	// said returns a word to the user as the view would show it on stderr, or
-	// "" when it is not to be shown.
+	// said returns a message to the user as the view shows it on stderr, or ""
+	// when the view does not show it.
 	said(at time.Time, text string) string
 }
 
@@ -155,7 +155,7 @@ func (d *Display) show(e event.Event) {
 	}
 }
 
-// lost tells of output that was announced but cannot be read.
+// lost reports output that was announced but cannot be read.
 func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
 	if !errors.Is(err, io.EOF) && !errors.Is(err, event.ErrOverwritten) {
 		d.showGap()
@@ -166,8 +166,8 @@ func (d *Display) lost(e event.Event, stream event.Stream, n int64, err error) {
 	d.leaveOut(e, event.Gap{Stream: stream, Bytes: n})
 }
 
-// leaveOut takes in that output is left out. One line tells of all that is so
-// in one place.
+// leaveOut records output that is left out. One line reports all of it in one
+// place.
 func (d *Display) leaveOut(e event.Event, gap event.Gap) {
 	before, ok := d.gap.Body.(event.Gap)
 	if ok && d.gap.Alloc == e.Alloc && d.gap.Task == e.Task && before.Stream == gap.Stream {
@@ -213,7 +213,7 @@ func (d *Display) Say(text string) {
 	default:
 		said = "\r" + said
 	}
-	_, _ = io.WriteString(d.streams.Err, said) // if stderr is gone there is nobody to tell
+	_, _ = io.WriteString(d.streams.Err, said) // without stderr there is no other place
 }
 
 // End shows how the run ended.

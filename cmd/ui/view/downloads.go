@@ -19,18 +19,18 @@ const (
 	minLine  = 20
 )
 
-// downloads are those that are under way, by first word of them.
+// downloads are those in progress, in the order of their first events.
 type downloads []download
 
 type download struct {
 	event.Progress
-	at    time.Time // of the latest word
+	at    time.Time // of the latest progress
 	alloc *event.Alloc
 	task  string
 }
 
-// take takes in what an event tells of downloads. Where the last word of one
-// was lost, it is over with the next event of its task.
+// take applies an event to the downloads. One whose last progress was lost is over
+// with the next event of its task.
 func (d *downloads) take(e event.Event) {
 	switch body := e.Body.(type) {
 	case event.Progress:
@@ -51,7 +51,7 @@ func (d *downloads) take(e event.Event) {
 	}
 }
 
-// latest is the time of the latest word of any.
+// latest returns the time of the latest progress.
 func (d downloads) latest() (at time.Time) {
 	for _, o := range d {
 		if o.at.After(at) {

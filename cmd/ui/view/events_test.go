@@ -236,7 +236,7 @@ func TestPastIsKnown(t *testing.T) {
 	}
 }
 
-// A notice is heard in every mode.
+// Every mode shows notices.
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[ui.Mode]string{

@@ -16,7 +16,7 @@ type Options struct {
 	Mode     ui.Mode
 	Color    ui.ColorMode
 	Time     ui.TimeFormat
-	Jobs     []*api.Job      // canonicalised
+	Jobs     []*api.Job      // canonical
 	Warnings []ui.Diagnostic // found in the jobs
 	Begin    time.Time       // of the run
 	Version  string

@@ -277,7 +277,7 @@ func TestClosedStdoutIsToldOnceAndTheRestGoesOn(t *testing.T) {
 			t.Errorf("broken by %v", err)
 		}
 	default:
-		t.Error("nobody was told that stdout is closed")
+		t.Error("Broken did not report that stdout is closed")
 	}
 	select {
 	case err := <-s.d.Broken():
