@@ -24,7 +24,7 @@ type Alloc struct {
 	Sticky string
 
 	// Network is the driver that makes the network of the group, if it has
-	// tasks of one that must; SetNetwork is told of it before tasks start.
+	// tasks of one that must; SetNetwork gets it before tasks start.
 	Network    drivers.NetworkManager
 	SetNetwork func(*drivers.NetworkIsolation)
 	// Isolation returns what SetNetwork was told; nil: the network is the
@@ -53,8 +53,8 @@ type Alloc struct {
 // allocation does not need the hook.
 type AllocFactory func(Alloc) AllocHook
 
-// AllocHook is a hook of an allocation. What it does is told by the interfaces
-// below that it implements.
+// AllocHook is a hook of an allocation. It implements the interfaces below
+// of the phases that it needs.
 type AllocHook interface {
 	// Name identifies the hook in errors.
 	Name() string

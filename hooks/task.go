@@ -76,6 +76,17 @@ type Task struct {
 	Control Control
 }
 
+// Owner returns the user of this machine to whom the files of the task belong; nil
+// for the user of the engine. The driver reports a user that does not exist. The
+// users of an image are unknown here.
+func (t *Task) Owner() *allocdir.Owner {
+	if t.Driver.FSIsolation == drivers.FSIsolationImage {
+		return nil
+	}
+	owner, _ := allocdir.OwnerOf(t.Task.User)
+	return owner
+}
+
 // ErrNotRunning is the answer to an order for a task that does not run, in
 // Nomad's words.
 var ErrNotRunning = errors.New("Task not running")
@@ -100,8 +111,8 @@ type Control interface {
 // not need the hook.
 type TaskFactory func(Task) TaskHook
 
-// TaskHook is a hook of a task. What it does is told by the interfaces below
-// that it implements.
+// TaskHook is a hook of a task. It implements the interfaces below of the
+// phases that it needs.
 type TaskHook interface {
 	// Name identifies the hook in events and in stored state.
 	Name() string

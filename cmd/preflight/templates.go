@@ -23,7 +23,7 @@ func templates(c *Case, t taskOf) (diagnostics jobspec.Diagnostics) {
 	if !c.executes(t) {
 		return nil
 	}
-	for _, fault := range template.Faults(c.preview(t, 0)) {
+	for _, fault := range template.ParseErrors(c.preview(t, 0)) {
 		diagnostics = append(diagnostics, brokenTemplate(t.file, t.Task, fault, t.at.Index("template", fault.Template).Attr("data")))
 	}
 	return diagnostics
@@ -64,7 +64,7 @@ func previewPorts(g *api.TaskGroup, run int) (ports []taskenv.Port) {
 	return ports
 }
 
-func brokenTemplate(f File, t *api.Task, fault template.Fault, at jobspec.Path) jobspec.Diagnostic {
+func brokenTemplate(f File, t *api.Task, fault template.ParseError, at jobspec.Path) jobspec.Diagnostic {
 	p := jobspec.Diagnostic{
 		Summary: fmt.Sprintf("template %q of task %q cannot be parsed: %s", *t.Templates[fault.Template].DestPath, t.Name, fault.Text),
 		Path:    at,

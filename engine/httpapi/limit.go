@@ -51,7 +51,7 @@ func connections() int {
 //
 // Connections of a port with a token begin as strangers, which have slots of
 // their own and short lives. When these slots are taken a new connection takes
-// the oldest stranger's: nobody can keep a client out by connecting first.
+// the oldest stranger's: connecting first keeps no client out.
 // With the first request that carries the token a connection gets one of the
 // other slots, and no stranger can take that.
 type limitedListener struct {

@@ -2,7 +2,7 @@
 // (https://developer.hashicorp.com/nomad/api-docs), so that the nomad command,
 // its Go client and every tool built on them work against a local run.
 //
-// Here is who is let in, and the table of routes. Each resource is served by a
+// This package decides which requests are let in, and has the table of routes. Each resource is served by a
 // package below, which knows no other resource: it reads a request with rest,
 // asks the engine and tracker, and describes what they have with render. A new
 // path is a method of its resource's Handler and a row in routes.go.
@@ -79,9 +79,8 @@ func New(e *engine.Engine, cfg Config) *Server {
 }
 
 // Serve answers what comes in until Shutdown, which makes it return nil. It
-// closes the listener. That has to be one that nobody but the user can reach,
-// such as Listen returns, or one of ListenTCP: whoever is answered can run
-// commands. It may be called for several listeners.
+// closes the listener. That must be one that only the user can reach, such as
+// Listen returns, or one of ListenTCP: a client that is answered can run commands. It may be called for several listeners.
 func (s *Server) Serve(l net.Listener) error {
 	limited := withLimit(l, connections())
 	defer limited.refused.Wait()
@@ -118,8 +117,8 @@ func (s *Server) context(l net.Listener) context.Context {
 	}
 }
 
-// Shutdown ends the server: nobody is let in any more, commands end at once,
-// what else is being answered within a second or as long as it may linger. It
+// Shutdown ends the server: it accepts no connections, commands end at once, and
+// other answers within a second or as long as they may linger. It
 // returns when nothing of it is left, or with an error when ctx ends first.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.cancel(rest.ErrShutdown)
@@ -165,7 +164,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if caller == nil { // else no page can be at the other end of the socket
-		if err := guard(r); err != nil {
+		if err := refusePages(r); err != nil {
 			return err
 		}
 	}
@@ -191,10 +190,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	return route.handler(req)
 }
 
-// guard refuses what only a web page sends: a page must not be able to look
+// refusePages refuses what only a web page sends: a page must not be able to look
 // into a run or start a process, not even by a name that resolves to this
 // machine.
-func guard(r *http.Request) error {
+func refusePages(r *http.Request) error {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		host = r.Host

@@ -111,8 +111,8 @@ func socketPath(dir, name string) (string, error) {
 	return filepath.Join(dir, name[max(0, len(name)-room):]+suffix), nil
 }
 
-// probe removes a socket that nobody listens to, and reports whether somebody
-// does.
+// probe reports whether a process listens to a socket, and removes one that no
+// process listens to.
 func probe(path string) (alive bool, err error) {
 	if alive, dead, err := dial(path); !dead {
 		return alive, err
@@ -131,7 +131,7 @@ func probe(path string) (alive bool, err error) {
 	return alive, err
 }
 
-// dial reports whether somebody listens to a socket, or has died who did.
+// dial reports whether a process listens to a socket, or has died that did.
 func dial(path string) (alive, dead bool, err error) {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return false, false, nil // as for nearly every new run, and ten times as fast
@@ -151,7 +151,7 @@ func dial(path string) (alive, dead bool, err error) {
 	}
 }
 
-// whileLocked calls f while nobody else changes the names in a directory of
+// whileLocked calls f while no other process changes the names in a directory of
 // sockets.
 func whileLocked(dir string, f func() error) error {
 	d, err := os.Open(dir)

@@ -20,7 +20,7 @@ type tokenListener struct {
 }
 
 // ListenTCP listens at a port of this machine, such as 127.0.0.1:4646 or, for
-// any free one, 127.0.0.1:0. It returns the token, drawn anew each time, that a
+// any free one, 127.0.0.1:0. It returns the token, another one each time, that a
 // client has to send with every request, as Nomad's do with NOMAD_TOKEN: other
 // users of the machine and pages in a browser can connect as well.
 //

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// A credential is what a Git server is told about who asks.
+// A credential is what git sends to a server to authenticate.
 type credential struct {
 	base        string // of the URLs that it is for
 	user        string

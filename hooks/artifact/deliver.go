@@ -71,7 +71,7 @@ func deliver(task hooks.Task, o *order, stage *os.Root, from string, isDir bool)
 	return nil
 }
 
-// mover moves files from the stage, where nobody else can interfere.
+// mover moves files from the stage, which only the engine can enter.
 type mover struct {
 	stage dir
 	owner *allocdir.Owner // of all that is moved or made; nil: it stays

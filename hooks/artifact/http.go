@@ -14,7 +14,7 @@ import (
 )
 
 // getHTTP downloads a file. It asks for it once, without HEAD, follows
-// redirects and honours netrc and the proxies of the environment.
+// redirects and honors netrc and the proxies of the environment.
 func (o *order) getHTTP(ctx context.Context, cfg Config, file string, m *meter) error {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	if o.insecure {

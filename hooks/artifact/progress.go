@@ -18,7 +18,7 @@ type meter struct {
 	told  bool         // of it; guarded by progress.mu
 }
 
-// begin starts to count anew, as after a redirect.
+// begin starts the count again, as after a redirect.
 func (m *meter) begin(total int64) {
 	m.read.Store(0)
 	m.total.Store(total)
@@ -49,7 +49,7 @@ func (m *meter) String() string {
 
 // progress is the downloads that are under way.
 type progress struct {
-	publish func(event.Body) // waits for nobody
+	publish func(event.Body) // does not wait
 
 	mu      sync.Mutex
 	running []*meter

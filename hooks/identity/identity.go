@@ -99,9 +99,7 @@ func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, resp *h
 func (h *hook) begin(ctx context.Context, req *hooks.PrestartRequest) error {
 	region, _ := req.Env.Lookup("NOMAD_REGION")
 	h.region, h.tokens = cmp.Or(region, "global"), map[string]string{}
-	if h.task.Driver.FSIsolation != drivers.FSIsolationImage { // whose users nobody here knows
-		h.owner, _ = allocdir.OwnerOf(h.task.Task.User) // an unknown one the driver refuses
-	}
+	h.owner = h.task.Owner()
 	now := time.Now()
 	oldest := now
 	for _, id := range h.identities {

@@ -27,8 +27,8 @@ type Hooks struct {
 // New returns the hooks that keep a catalog.
 func New(c *service.Catalog) *Hooks { return &Hooks{catalog: c, allocs: map[string]*alloc{}} }
 
-// NewUnprobed returns hooks whose checks pass without a look, for services that
-// nobody offers.
+// NewUnprobed returns hooks whose checks pass without a probe, for services of tasks
+// that do not run.
 func NewUnprobed(c *service.Catalog) *Hooks {
 	h := New(c)
 	h.unprobed = true

@@ -115,7 +115,7 @@ func (s *Stubs) look() {
 	s.announce()
 }
 
-// announce wakes those who wait for a change.
+// announce closes the channel of Changed.
 func (s *Stubs) announce() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

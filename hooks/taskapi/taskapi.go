@@ -12,8 +12,6 @@ import (
 	"net"
 	"time"
 
-	"taskrun/drivers"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/hooks"
 )
@@ -46,11 +44,7 @@ func (h *hook) Prestart(context.Context, *hooks.PrestartRequest, *hooks.Prestart
 	if h.listener != nil {
 		return nil
 	}
-	var owner *allocdir.Owner
-	if h.task.Driver.FSIsolation != drivers.FSIsolationImage { // whose users nobody here knows
-		owner, _ = allocdir.OwnerOf(h.task.Task.User) // an unknown one the driver refuses
-	}
-	l, err := h.task.Dir.ListenSecret(h.task.Task.Name, name, owner)
+	l, err := h.task.Dir.ListenSecret(h.task.Task.Name, name, h.task.Owner())
 	if err != nil {
 		h.task.Publish(time.Now(), event.Notice{Text: fmt.Sprintf("task %q has no task API: %v", h.task.Task.Name, err)})
 		return nil

@@ -61,7 +61,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // signal sends every signal once that a template wants sent.
 func (m *manager) signal(acting []*spec) bool {
-	var sent, failed, faults []string
+	var sent, failed, reasons []string
 	for _, t := range acting {
 		if t.change.mode != modeSignal || slices.Contains(sent, t.change.signal) {
 			continue
@@ -72,11 +72,11 @@ func (m *manager) signal(acting []*spec) bool {
 		case errors.Is(err, hooks.ErrNotRunning):
 			m.emit(event.TemplateSignalSkipped(text))
 		case err != nil:
-			failed, faults = append(failed, text), append(faults, err.Error())
+			failed, reasons = append(failed, text), append(reasons, err.Error())
 		}
 	}
 	if len(failed) > 0 {
-		m.fail("Template failed to send signals %v: %s", failed, strings.Join(faults, "; "))
+		m.fail("Template failed to send signals %v: %s", failed, strings.Join(reasons, "; "))
 	}
 	return len(failed) == 0
 }
@@ -139,7 +139,8 @@ func runScript(ctx context.Context, exec execFunc, s *api.ChangeScript) (code in
 	return out.ExitCode, nil
 }
 
-// started is told that the task has started, and how to run commands in it.
+// started runs the scripts of the first rendering, once the task has started; exec
+// runs commands in it.
 func (m *manager) started(ctx context.Context, exec execFunc) {
 	m.mu.Lock()
 	m.exec = exec

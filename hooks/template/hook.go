@@ -48,7 +48,7 @@ func (h *hook) Name() string { return "template" }
 // Prestart renders all templates, before the first start or, when the restart
 // block wants it, before every one. It waits for what they need.
 func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, _ *hooks.PrestartResponse) error {
-	lost := h.recovered && !req.Recovered // it did not run, and starts anew
+	lost := h.recovered && !req.Recovered // it did not run, and starts again
 	if h.m != nil && !h.rendersAgain() && !lost {
 		return nil
 	}

@@ -116,29 +116,29 @@ func (s *set) unknownService(d dep.Dependency) (name string, unknown bool) {
 	return name, !known
 }
 
-// Fault is why the text of a template cannot be parsed.
-type Fault struct {
+// ParseError is why the text of a template cannot be parsed.
+type ParseError struct {
 	Template int // index of the block
 	Line     int // in the text, from 1
 	Text     string
 }
 
-// Faults parses the templates of a task whose text is in the job file.
-func Faults(task hooks.Task, env *taskenv.Env) (faults []Fault) {
+// ParseErrors parses the templates of a task whose text is in the job file.
+func ParseErrors(task hooks.Task, env *taskenv.Env) (errs []ParseError) {
 	for i, t := range task.Task.Templates {
 		if t.EmbeddedTmpl == nil || !strings.Contains(*t.EmbeddedTmpl, *t.LeftDelim) {
 			continue
 		}
 		sp, err := newSpec(t, task, env)
 		if err != nil {
-			continue // which is told elsewhere
+			continue // the start of the task reports it
 		}
 		_, err = newEmptySet(task, Config{Stubs: noStubs{}}, env).executeInTime(sp)
 		if line, text, ok := parseFault(err); ok {
-			faults = append(faults, Fault{i, line, text})
+			errs = append(errs, ParseError{i, line, text})
 		}
 	}
-	return faults
+	return errs
 }
 
 // parseFault takes an error of consul-template apart that comes of parsing.

@@ -127,8 +127,8 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestFaults renders templates that fail their task.
-func TestFaults(t *testing.T) {
+// TestFailures renders templates that fail their task.
+func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, template, want string

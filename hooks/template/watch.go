@@ -39,16 +39,16 @@ func (m *manager) watch(ctx context.Context) {
 		}
 		for news := false; !news; {
 			var ended bool
-			if news, ended = m.await(ctx, changed, services, poll); ended || !m.renderDue(ctx) {
+			if news, ended = m.pause(ctx, changed, services, poll); ended || !m.renderDue(ctx) {
 				return
 			}
 		}
 	}
 }
 
-// await waits until answers may have changed, which is news, or a template is
+// pause waits until answers may have changed, which is news, or a template is
 // due.
-func (m *manager) await(ctx context.Context, changed, services <-chan struct{}, poll time.Duration) (news, ended bool) {
+func (m *manager) pause(ctx context.Context, changed, services <-chan struct{}, poll time.Duration) (news, ended bool) {
 	due := time.NewTimer(m.untilDue())
 	defer due.Stop()
 	look := time.NewTicker(never(poll))

@@ -30,7 +30,7 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 		if old, err := readFile(root, dest); err == nil && bytes.Equal(old, text) && same {
 			return false, nil
 		}
-		if os.Geteuid() == 0 { // nobody else could give a file away
+		if os.Geteuid() == 0 { // only root can give a file away
 			if uid < 0 {
 				uid = int(owner.Uid)
 			}
@@ -54,8 +54,8 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 	return true, nil
 }
 
-// writeTemp makes the file that takes the place of the destination. Nobody else
-// may read it before it is complete.
+// writeTemp makes the file that takes the place of the destination. Other users
+// cannot read it before it is complete.
 func (t *spec) writeTemp(root *os.Root, temp string, text []byte, uid, gid int) error {
 	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 	MaxBehind = 10_000
 )
 
-// topics is what a client wants to hear of: by topic the keys.
+// topics are the keys of the events that a client wants, by topic.
 type topics map[api.Topic][]string
 
 // parseTopics reads the topic parameters: Topic, Topic:key or *. None is all.

@@ -40,8 +40,8 @@ type Entry struct {
 	more   chan struct{} // closed when there is a next one, or will be none
 }
 
-// Feed is the event stream: a list of what happened last. Who reads it holds
-// on to an entry and finds the later ones from there, however slow it is.
+// Feed is the event stream: a list of the latest events. A reader holds an entry
+// and finds the later ones from there, however slow it is.
 type Feed struct {
 	mu    sync.Mutex
 	first *Entry
@@ -72,15 +72,15 @@ func (f *Feed) Add(index uint64, events ...Occurrence) {
 	}
 }
 
-// Behind is by how many entries who reads one is behind those that are kept
-// for everybody: it is he who keeps them.
+// Behind returns how many entries are kept only because a reader has yet to come
+// to them from e.
 func (f *Feed) Behind(e *Entry) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.first.number - min(e.number, f.first.number)
 }
 
-// End tells who reads that nothing comes any more.
+// End ends the feed: no entry follows the last one.
 func (f *Feed) End() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

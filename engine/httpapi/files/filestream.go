@@ -14,8 +14,8 @@ import (
 	"taskrun/engine/httpapi/rest"
 )
 
-// gatherTime is how long what happens to a file that is followed is gathered
-// before it is told.
+// gatherTime is how long the changes of a followed file are gathered before they
+// are sent.
 const gatherTime = 50 * time.Millisecond
 
 // What happens to a file that is followed, in Nomad's words.
@@ -93,7 +93,7 @@ func (s *fileStream) run(ctx context.Context, follow bool) error {
 			if gone, err := s.look(); err != nil || gone {
 				return err
 			}
-		case <-beat.C: // and not everything that happens is told
+		case <-beat.C: // the watcher may miss a change
 			if err := s.Beat(); err != nil {
 				return err
 			}

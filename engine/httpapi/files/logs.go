@@ -65,8 +65,8 @@ func (h *Handler) Logs(r *rest.Request) error {
 // written.
 const written = "file written"
 
-// ring answers a silent request, of somebody who reads the files himself. It
-// is no part of Nomad's API.
+// ring answers a silent request, of a client that reads the files itself. It is not
+// part of Nomad's API.
 func (h *Handler) ring(out *rest.Frames, r *rest.Request, key outputKey) error {
 	follower := h.outputs.follow(key)
 	defer h.outputs.leave(key, follower)
@@ -95,7 +95,7 @@ type logStream struct {
 }
 
 // copy writes what there is and, with a wake, what is still to come until ctx
-// ends. A slow reader reads old output, and delays nobody.
+// ends. A slow reader reads old output, and delays nothing.
 func (o *logStream) copy(ctx context.Context, r *tasklog.Reader, wake <-chan struct{}) error {
 	heartbeat := time.NewTicker(rest.BeatTime)
 	defer heartbeat.Stop()

@@ -19,7 +19,7 @@ type logsQuery struct {
 	offset        int64
 	whence        int
 	follow, plain bool
-	silent        bool // of what is in files no more is told than that there is some
+	silent        bool // only wake the client, which reads the files itself
 	disabled      bool // there are no files
 }
 

@@ -15,15 +15,15 @@ type Engine interface {
 	SubscribeTo(wanted func(event.Event) bool) *event.Subscription
 }
 
-// outputs wakes those who follow the output of tasks. It listens to the
-// output while somebody does, and only then.
+// outputs wakes those who follow the output of tasks. It subscribes to the
+// output of the engine only while there are any.
 type outputs struct {
 	engine Engine
 
 	mu        sync.Mutex
 	followers map[outputKey]map[*outputFollower]bool
 	n         int
-	stop      func() // waits until nobody listens
+	stop      func() // ends the subscription
 }
 
 type outputKey struct {
@@ -38,7 +38,7 @@ type outputFollower struct {
 	hold   func()        // keeps files from rotation; nil at first
 }
 
-// follow adds a follower, who must leave.
+// follow adds a follower, which must leave.
 func (o *outputs) follow(key outputKey) *outputFollower {
 	f := &outputFollower{wake: make(chan struct{}, 1)}
 	f.wake <- struct{}{} // for what was written until now
@@ -111,7 +111,7 @@ func (o *outputs) wake(key outputKey, source event.Source) {
 		}
 		select {
 		case f.wake <- struct{}{}:
-		default: // it is told already
+		default: // it has yet to look
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // watches wakes those who follow files when something happens in the files'
-// directories. There is a watcher while somebody follows one, and only then: a
-// user may not have many.
+// directories. There is a watcher only while a file is followed: a user
+// may have few.
 type watches struct {
 	mu      sync.Mutex
 	watcher *fsnotify.Watcher
@@ -18,8 +18,8 @@ type watches struct {
 }
 
 // follow returns a channel that gets a value when something has happened in a
-// directory. The caller must leave. Without a watcher nothing is told: who
-// follows a file looks at it now and then as well.
+// directory. The caller must leave. Without a watcher the channel
+// stays empty; streams look at their file every second as well.
 func (w *watches) follow(dir string) (wake <-chan struct{}, leave func()) {
 	ch := make(chan struct{}, 1)
 	w.mu.Lock()
@@ -34,7 +34,7 @@ func (w *watches) follow(dir string) (wake <-chan struct{}, leave func()) {
 	}
 	if w.waiting[dir] == nil {
 		w.waiting[dir] = map[chan struct{}]bool{}
-		_ = w.watcher.Add(dir) // else nothing is told
+		_ = w.watcher.Add(dir) // without it, streams still look every second
 	}
 	w.waiting[dir][ch] = true
 	return ch, func() { w.leave(dir, ch) }
@@ -94,7 +94,7 @@ func wake(waiting map[chan struct{}]bool) {
 	for ch := range waiting {
 		select {
 		case ch <- struct{}{}:
-		default: // it is told already
+		default: // it has yet to look
 		}
 	}
 }

@@ -63,8 +63,8 @@ func (h *Handler) checkDispatch(r *rest.Request, meta map[string]string) error {
 	for key, value := range meta {
 		child.SetMeta(key, value)
 	}
-	if _, faults := h.checkJob(OrderDispatch, &child); len(faults) > 0 {
-		return rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	if _, errs := h.checkJob(OrderDispatch, &child); len(errs) > 0 {
+		return rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func count(text []byte) (blocks, values int) {
 }
 
 // checkSize refuses a job that would become too large when it is
-// canonicalised.
+// canonicalized.
 func checkSize(job *api.Job) error {
 	n := 0
 	for _, g := range job.TaskGroups {

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/hashicorp/nomad/api"
 
@@ -24,7 +25,8 @@ func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, erro
 	}
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "input.hcl", Text: []byte(order.JobHCL)}, opts)
 	if diagnostics.HasErrors() {
-		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", faults(diagnostics))
+		diagnostics = slices.DeleteFunc(diagnostics, func(d jobspec.Diagnostic) bool { return d.Severity != jobspec.Error })
+		return nil, rest.Fail(http.StatusBadRequest, "Failed to parse job: %v", diagnostics)
 	}
 	if err := checkSize(file.Job); err != nil {
 		return nil, err
@@ -33,14 +35,4 @@ func (h *Handler) Parse(r *rest.Request, order *api.JobsParseRequest) (any, erro
 		file.Job.Canonicalize()
 	}
 	return file.Job, nil
-}
-
-// faults are the diagnostics that keep a job from running.
-func faults(diagnostics jobspec.Diagnostics) (faults jobspec.Diagnostics) {
-	for _, p := range diagnostics {
-		if p.Severity == jobspec.Error {
-			faults = append(faults, p)
-		}
-	}
-	return faults
 }

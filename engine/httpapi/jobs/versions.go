@@ -75,22 +75,22 @@ func (h *Handler) Validate(r *rest.Request, order *api.JobValidateRequest) (any,
 	return answer, nil
 }
 
-// maxTexts is how many things a job is told that are wrong with it.
+// maxTexts is how many errors, and how many warnings, an answer lists.
 const maxTexts = 100
 
 // checkJob makes of a job what would run, and says what is wrong with it.
-func (h *Handler) checkJob(order Order, job *api.Job) (warnings, faults []string) {
+func (h *Handler) checkJob(order Order, job *api.Job) (warnings, errs []string) {
 	if err := errors.Join(checkSize(job), checkNulls(job)); err != nil {
 		return nil, []string{err.Error()}
 	}
 	for _, p := range h.preflight(order, job) {
 		if p.Severity == jobspec.Error {
-			faults = append(faults, p.Error())
+			errs = append(errs, p.Error())
 		} else {
 			warnings = append(warnings, p.Error())
 		}
 	}
-	return few(warnings), few(faults)
+	return few(warnings), few(errs)
 }
 
 // accept checks the job of a request, which is refused when something is wrong
@@ -104,9 +104,9 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, noID, other
 	case r.ID != "" && r.ID != *job.ID:
 		return "", rest.Fail(http.StatusBadRequest, "%s", otherID)
 	}
-	texts, faults := h.checkJob(order, job)
-	if len(faults) > 0 {
-		return "", rest.Fail(http.StatusInternalServerError, "%s", listed("error", faults))
+	texts, errs := h.checkJob(order, job)
+	if len(errs) > 0 {
+		return "", rest.Fail(http.StatusInternalServerError, "%s", listed("error", errs))
 	}
 	if now := h.run.Job(*job.ID); now != nil && *now.Namespace != *job.Namespace { // where it would be another job
 		return "", fmt.Errorf("cannot move job %q from namespace %q to %q: stop it and start it there", *job.ID, *now.Namespace, *job.Namespace)

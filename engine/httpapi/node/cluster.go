@@ -42,8 +42,8 @@ func (h *Handler) member() api.AgentMember {
 	}
 }
 
-// Health answers GET /v1/agent/health: whoever gets an answer talks to an
-// engine that works.
+// Health answers GET /v1/agent/health: an engine that answers is
+// healthy.
 func (h *Handler) Health(r *rest.Request) (any, error) {
 	ok := &api.AgentHealth{Ok: true, Message: "ok"}
 	switch kind := r.Query.Get("type"); kind {

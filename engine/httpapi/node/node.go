@@ -26,7 +26,7 @@ func (h *Handler) Refuse(r *rest.Request) error {
 }
 
 // ReconcileSummaries answers PUT /v1/system/reconcile/summaries: summaries are
-// counted whenever somebody asks for one.
+// counted for each request.
 func (h *Handler) ReconcileSummaries(r *rest.Request) error { return r.Nothing() }
 
 // List answers GET /v1/nodes: this machine.

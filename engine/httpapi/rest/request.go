@@ -94,7 +94,7 @@ func (r *Request) DecodeUpTo(size int64, into any) error {
 	})
 }
 
-// ErrNoBody is what is wrong with a body that is not there.
+// ErrNoBody is the error of a request that must have a body and has none.
 var ErrNoBody = errors.New("Request body is empty")
 
 // ReadBody reads a body of bounded size in bounded time. An error of read is

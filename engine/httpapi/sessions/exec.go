@@ -26,8 +26,8 @@ var upgrader = websocket.Upgrader{
 }
 
 // Exec answers GET /v1/client/allocation/:id/exec: it becomes a websocket, on
-// which a command runs; see session. As in Nomad, what is wrong with the
-// command is told as the reason why the websocket is closed.
+// which a command runs; see session. As in Nomad, an error of the command
+// is the reason with which the websocket is closed.
 func (h *Handler) Exec(r *rest.Request) error {
 	return h.serve(r, func() (a engine.Alloc, task string, command []string, err error) {
 		a, command, err = h.parseExec(r)

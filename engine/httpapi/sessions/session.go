@@ -63,7 +63,7 @@ func (c *session) run(command func() error) {
 	defer context.AfterFunc(c.ctx, func() {
 		select {
 		case <-time.After(closeTime):
-			_ = c.conn.Close() // frees who writes
+			_ = c.conn.Close() // unblocks a writer
 		case <-c.over:
 		}
 	})()

@@ -44,7 +44,7 @@ func (t *Tracker) Close() {
 	<-t.ended
 }
 
-// occurrences are what an event means to those who read the event stream.
+// occurrences returns the events of the event stream that an event makes.
 func (t *Tracker) occurrences(ev event.Event) []feed.Occurrence {
 	switch b := ev.Body.(type) {
 	case event.Deployment:

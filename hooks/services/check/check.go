@@ -1,7 +1,7 @@
 // Package check carries out the checks of services, see
 // https://developer.hashicorp.com/nomad/docs/job-specification/check: one
-// probe at a time. Who probes how often, and what becomes of the result, is
-// decided elsewhere; when a failing check restarts its task is Restart's.
+// probe at a time. The caller decides how often to probe; Restart decides when a
+// failing check restarts its task.
 package check
 
 import (
@@ -119,7 +119,7 @@ func (c *Check) hostPort() string { return net.JoinHostPort(c.Address, strconv.I
 func (c *Check) tcp(ctx context.Context) (Result, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", c.hostPort())
 	if err != nil {
-		return Result{Status: Failure, Output: err.Error()}, nil //nolint:nilerr // a port that nobody listens on is what a check is for
+		return Result{Status: Failure, Output: err.Error()}, nil //nolint:nilerr // a closed port is a result
 	}
 	_ = conn.Close()
 	return Result{Status: Success, Output: "nomad: tcp ok"}, nil
