@@ -32,6 +32,19 @@ type machine struct {
 	*mock.Driver
 	mu     sync.Mutex
 	starts map[string]int // by task
+	ids    []string       // of the driver's tasks
+}
+
+// leftover returns a task that no engine has ended; empty if there is none.
+func (m *machine) leftover() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range m.ids {
+		if _, err := m.InspectTask(id); err == nil {
+			return id
+		}
+	}
+	return ""
 }
 
 // started is how often a task was started.
@@ -86,6 +99,7 @@ func (l *link) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers
 		l.know(cfg.ID)
 		l.machine.mu.Lock()
 		l.starts[cfg.Name]++
+		l.ids = append(l.ids, cfg.ID)
 		l.machine.mu.Unlock()
 	}
 	return handle, network, err

@@ -57,6 +57,9 @@ func orderAbout(t *testing.T, random *rand.Rand) (checked int, ok bool) {
 				t.Error(err)
 			}
 		}
+		if id := world.leftover(); id != "" {
+			t.Errorf("task %s is left", id)
+		}
 	}()
 	first := service(3, "first")
 	first.Canonicalize()

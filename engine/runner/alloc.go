@@ -272,6 +272,7 @@ type task struct {
 	// Owned by run.
 	hooks      taskHooks
 	recovering bool      // the task may run since an earlier engine
+	left       bool      // see isLeft
 	lookedFor  sync.Once // the driver was asked for it
 	output     hooks.Output
 	progress   progress
@@ -305,9 +306,13 @@ func (t *task) killTimeout() time.Duration {
 
 func (t *task) isKilled() bool { return t.killed.Err() != nil }
 
-// isLeft reports whether the task is to be left to itself. One that is killed
-// is not.
-func (t *task) isLeft() bool { return t.alloc.leaving.Err() != nil && !t.isKilled() }
+// isLeft reports whether the task is to be left to itself, which a task that is
+// killed before is not. Only run may ask, and the answer stays true: a kill that
+// comes later is for the next engine, as nothing here watches the task any more.
+func (t *task) isLeft() bool {
+	t.left = t.left || t.alloc.leaving.Err() != nil && !t.isKilled()
+	return t.left
+}
 
 func (t *task) looked() { t.lookedFor.Do(t.alloc.looking.Done) }
 
