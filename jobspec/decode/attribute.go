@@ -1,11 +1,15 @@
 package decode
 
 import (
+	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/diagnostic"
 )
 
 var expressionType = reflect.TypeFor[hcl.Expression]()
@@ -57,4 +61,18 @@ func (d *Decoder) evaluate(expr hclsyntax.Expression, ctx *hcl.EvalContext) (cty
 	v, diags := d.Scope.Value(expr, ctx)
 	d.report(diags...)
 	return v, !diags.HasErrors() && v.IsWhollyKnown()
+}
+
+// warnOfNanoseconds warns of a number without a unit that was meant as seconds:
+// Nomad reads nanoseconds.
+func (d *Decoder) warnOfNanoseconds(name string, expr hclsyntax.Expression, v cty.Value) {
+	if v.IsNull() || v.Type() != cty.Number {
+		return
+	}
+	n, _ := v.AsBigFloat().Int64()
+	if n == 0 || time.Duration(n).Abs() >= time.Millisecond {
+		return
+	}
+	d.report(diagnostic.Warning(expr.Range(), fmt.Sprintf("%q is %d nanoseconds", name, n),
+		"a duration without a unit counts nanoseconds", fmt.Sprintf(`write "%ds" for seconds`, n)))
 }

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -10,41 +11,6 @@ import (
 
 	"taskrun/jobspec/diagnostic"
 )
-
-// content is what a body holds, in the order of the source, whatever the
-// syntax it is written in.
-type content struct {
-	attributes []attribute
-	blocks     []block
-	missing    hcl.Range // where something that is missing could stand
-}
-
-// An attribute keeps the expression as it was parsed: that in JSON syntax is
-// read as a template only where one is wanted.
-type attribute struct {
-	name string
-	at   hcl.Range // of the name
-	expr hcl.Expression
-}
-
-type block struct {
-	name   string
-	at     hcl.Range // of the name
-	labels []label
-	header hcl.Range // name and labels
-	open   hcl.Range // the opening brace
-	body   hcl.Body
-}
-
-type label struct {
-	text string
-	at   hcl.Range
-}
-
-// has reports whether there is an attribute of that name.
-func (c content) has(name string) bool {
-	return slices.ContainsFunc(c.attributes, func(a attribute) bool { return a.name == name })
-}
 
 // content reads a body and reports what the schema does not know.
 func (d *Decoder) content(in instance, s *schema) content {
@@ -134,13 +100,6 @@ func attributesOf(found hcl.Attributes) []attribute {
 	return attributes
 }
 
-// InOrder returns attributes as they stand in the source.
-func InOrder(attributes hcl.Attributes) []*hcl.Attribute {
-	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
-		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
-	})
-}
-
 // anything reads a body without a schema.
 func (d *Decoder) anything(body hcl.Body) content {
 	if native, ok := body.(*hclsyntax.Body); ok {
@@ -149,4 +108,26 @@ func (d *Decoder) anything(body hcl.Body) content {
 	found, diags := body.JustAttributes()
 	d.report(diags...)
 	return content{attributes: attributesOf(found), missing: body.MissingItemRange()}
+}
+
+// labelsFit reports whether a block has as many labels as it should.
+func (d *Decoder) labelsFit(in instance, want int) bool {
+	switch got := len(in.labels); {
+	case got < want:
+		d.report(diagnostic.Error(in.open, fmt.Sprintf("this %s has no name", in.name), "", fmt.Sprintf(`write %s "name" {`, in.name)))
+	case got > want:
+		d.report(diagnostic.Error(in.labels[want].at, fmt.Sprintf("%q is not expected after %s", in.labels[want].text, in.name),
+			fmt.Sprintf("a %s block has %s name", in.name, [...]string{"no", "one"}[want]), "delete it"))
+	default:
+		return true
+	}
+	d.Incomplete = true
+	return false
+}
+
+// InOrder returns attributes as they stand in the source.
+func InOrder(attributes hcl.Attributes) []*hcl.Attribute {
+	return slices.SortedFunc(maps.Values(attributes), func(a, b *hcl.Attribute) int {
+		return cmp.Compare(a.NameRange.Start.Byte, b.NameRange.Start.Byte)
+	})
 }

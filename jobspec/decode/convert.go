@@ -4,22 +4,13 @@ import (
 	"fmt"
 	"math/big"
 	"reflect"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 )
-
-// A mismatch is why a value cannot be stored.
-type mismatch struct {
-	wanted string    // in words: "a whole number"
-	value  cty.Value // what there is instead
-	reason string    // why, where the type alone would do; may be empty
-	remedy string    // may be empty
-
-	// keys lead to value when it is part of a list or a map: numbers and
-	// strings, outermost first.
-	keys []cty.Value
-}
 
 // assign converts v to the type of target and stores it there.
 func assign(target reflect.Value, v cty.Value) *mismatch {
@@ -152,8 +143,46 @@ func assignMap(target reflect.Value, v cty.Value) *mismatch {
 	return nil
 }
 
-// below returns the mismatch as that of the collection that has it under key.
-func (m *mismatch) below(key cty.Value) *mismatch {
-	m.keys = append([]cty.Value{key}, m.keys...)
-	return m
+var (
+	durationType    = reflect.TypeFor[time.Duration]()
+	durationPointer = reflect.TypeFor[*time.Duration]()
+)
+
+// assignDuration stores a duration: a string in Go's syntax, such as "1h30m",
+// or a whole number of nanoseconds.
+func assignDuration(target reflect.Value, v cty.Value) *mismatch {
+	m := &mismatch{wanted: "a duration", value: v}
+	switch {
+	case v.IsNull():
+		return m
+	case v.Type() == cty.String:
+		duration, err := time.ParseDuration(v.AsString())
+		if err != nil {
+			m.reason, m.remedy = explainDuration(v.AsString())
+			return m
+		}
+		target.SetInt(int64(duration))
+		return nil
+	case v.Type() == cty.Number:
+		if m.reason = assignInteger(target, v.AsBigFloat()); m.reason != "" {
+			return m
+		}
+		return nil
+	default:
+		return m
+	}
+}
+
+// explainDuration returns why a text is not a duration, and the remedy.
+func explainDuration(text string) (reason, remedy string) {
+	if isNumber(text) {
+		return "it has no unit", fmt.Sprintf(`write "%ss" for seconds; the units are ns, us, ms, s, m and h`, text)
+	}
+	hours := map[string]float64{"d": 24, "day": 24, "days": 24, "w": 7 * 24}
+	number := strings.TrimRight(text, "daysw ")
+	if perUnit, ok := hours[strings.TrimSpace(text[len(number):])]; ok && isNumber(number) {
+		n, _ := strconv.ParseFloat(number, 64)
+		return "the longest unit is h", fmt.Sprintf(`write "%sh"`, strconv.FormatFloat(n*perUnit, 'f', -1, 64))
+	}
+	return "it does not read as one", `write a number and a unit, such as "30s" or "1h30m"`
 }

@@ -11,6 +11,7 @@ package decode
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -79,17 +80,51 @@ func (p *Placed) Finish(b Block) hcl.Diagnostics {
 	return nil
 }
 
-// Decode fills target, a pointer to a struct, from the body of a block called
-// name. It returns all errors and stores all valid values.
-func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {
-	d.diags = nil
-	if d.schemas == nil {
-		d.schemas = map[reflect.Type]*schema{}
-	}
-	outermost := instance{block: block{name: name, header: header, body: body}, ctx: d.Scope.Root()}
-	d.body(outermost, reflect.ValueOf(target).Elem(), place)
-	return d.diags
+// content is what a body holds, in the order of the source, whatever the
+// syntax it is written in.
+type content struct {
+	attributes []attribute
+	blocks     []block
+	missing    hcl.Range // where something that is missing could stand
 }
+
+// has reports whether there is an attribute of that name.
+func (c content) has(name string) bool {
+	return slices.ContainsFunc(c.attributes, func(a attribute) bool { return a.name == name })
+}
+
+// An attribute keeps the expression as it was parsed: that in JSON syntax is
+// read as a template only where one is wanted.
+type attribute struct {
+	name string
+	at   hcl.Range // of the name
+	expr hcl.Expression
+}
+
+type block struct {
+	name   string
+	at     hcl.Range // of the name
+	labels []label
+	header hcl.Range // name and labels
+	open   hcl.Range // the opening brace
+	body   hcl.Body
+}
+
+type label struct {
+	text string
+	at   hcl.Range
+}
+
+// An instance is a block with the context its expressions are evaluated in;
+// a dynamic block yields many of one block.
+type instance struct {
+	block
+
+	ctx *hcl.EvalContext
+}
+
+// isDynamic reports whether a block generates others.
+func (d *Decoder) isDynamic(b block) bool { return b.name == "dynamic" && !d.Static }
 
 // maxDiagnostics limits the memory for diagnostics. As many errors fit beside the
 // warnings, so that an error is never dropped because of them.
@@ -108,74 +143,32 @@ func (d *Decoder) report(diags ...*hcl.Diagnostic) {
 	}
 }
 
-// body fills the struct target from a block, or the form for it.
-func (d *Decoder) body(in instance, target reflect.Value, place Place) {
-	if d.Form != nil {
-		if form := d.Form(target.Addr().Interface()); form != nil {
-			target = reflect.ValueOf(form).Elem()
-		}
-	}
-	if _, ok := target.Addr().Interface().(Tolerant); ok {
-		d.tolerant++
-		defer d.tolerate(len(d.diags))
-	}
-	s := d.schema(target.Type())
-	var attributes []attribute
-	if s.body != nil {
-		s.body.of(target).Set(reflect.ValueOf(in.body))
-	} else {
-		attributes = d.fields(in, s, target, place)
-	}
-	if f, ok := target.Addr().Interface().(Finisher); ok {
-		b := Block{Header: in.header, Label: in.header, attributes: attributes}
-		if len(in.labels) > 0 {
-			b.Label = in.labels[0].at
-		}
-		before := d.errors
-		if d.report(f.Finish(b)...); d.errors > before {
-			place.Lost("")
-		}
-	}
+// A schema is what a block may hold, read from the tags of its struct.
+type schema struct {
+	attributes map[string]*field
+	blockTypes map[string]*field
+	order      []*field // of blockTypes
+	required   []*field
+	label      *field // nil: the block has no label
+	body       *field // takes the whole body unread; nil: there is none
+	json       *hcl.BodySchema
 }
 
-// fields stores the attributes and blocks of a body, and returns the
-// attributes.
-func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Place) []attribute {
-	c := d.content(in, s)
-	for _, b := range c.blocks {
-		if s.blockTypes[b.name] == nil && !d.isDynamic(b) {
-			place.Lost("") // what it should be is missing
-		}
-	}
-	for _, a := range c.attributes {
-		if f := s.attributes[a.name]; f != nil {
-			place.Attr(a.name, a.expr.Range())
-			if !d.attribute(a, f.of(target), in.ctx, place) {
-				place.Lost(a.name)
-			}
-		}
-	}
-	for _, f := range s.required {
-		if !c.has(f.name) {
-			d.report(missingAttribute(f.name, in.name, c.missing))
-			place.Lost(f.name)
-		}
-	}
-	if len(c.blocks) > 0 {
-		found := d.expand(c.blocks, in.ctx, s)
-		for _, f := range s.order {
-			if blocks := found[f.name]; len(blocks) > 0 {
-				d.blocks(blocks, f, f.of(target), c, place)
-			}
-		}
-	}
-	return c.attributes
+// A field is an attribute, a block type or the label of a schema.
+type field struct {
+	name  string
+	index []int
+	typ   reflect.Type
+	block kind // what a block of the name becomes
 }
 
-// tolerate turns the errors found since the n-th diagnostic into warnings.
-func (d *Decoder) tolerate(n int) {
-	d.tolerant--
-	for _, diag := range d.diags[n:] {
-		diag.Severity = hcl.DiagWarning
-	}
-}
+// kind is how blocks of one type are stored.
+type kind int
+
+const (
+	single   kind = iota // *T: at most one
+	many                 // []T or []*T
+	keyed                // map[string]*T by label
+	plain                // map[string]string or map[string][]string: any attributes
+	freeForm             // map[string]any: anything
+)

@@ -12,9 +12,6 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// isDynamic reports whether a block generates others.
-func (d *Decoder) isDynamic(b block) bool { return b.name == "dynamic" && !d.Static }
-
 // expand returns the blocks by type, with every dynamic block replaced by what
 // it generates. A schema of nil allows blocks of any type.
 func (d *Decoder) expand(blocks []block, ctx *hcl.EvalContext, s *schema) map[string][]instance {

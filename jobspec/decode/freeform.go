@@ -9,7 +9,6 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/diagnostic"
-	"taskrun/jobspec/evaluate"
 )
 
 // freeForm returns what a body without a schema holds, such as the config of a
@@ -74,30 +73,6 @@ func (d *Decoder) freeFormBlocks(found []instance, place Place) []any {
 		list[i] = value
 	}
 	return list
-}
-
-// mark records in place where the parts of a literal object or list are.
-func (d *Decoder) mark(name string, expr hclsyntax.Expression, place Place) {
-	switch expr := expr.(type) {
-	case *hclsyntax.ObjectConsExpr:
-		d.markObject(expr, place.Block(name, expr.Range()))
-	case *hclsyntax.TupleConsExpr:
-		for i, element := range expr.Exprs {
-			inner := place.Item(name, i, "", element.Range())
-			if object, ok := element.(*hclsyntax.ObjectConsExpr); ok {
-				d.markObject(object, inner)
-			}
-		}
-	}
-}
-
-func (d *Decoder) markObject(object *hclsyntax.ObjectConsExpr, place Place) {
-	for _, item := range object.Items {
-		if key, ok := evaluate.Literal(item.KeyExpr); ok {
-			place.Attr(key, item.ValueExpr.Range())
-			d.mark(key, item.ValueExpr, place)
-		}
-	}
 }
 
 // Plain returns v as encoding/json would decode it, with numbers as number

@@ -13,6 +13,24 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
+// A mismatch is why a value cannot be stored.
+type mismatch struct {
+	wanted string    // in words: "a whole number"
+	value  cty.Value // what there is instead
+	reason string    // why, where the type alone would do; may be empty
+	remedy string    // may be empty
+
+	// keys lead to value when it is part of a list or a map: numbers and
+	// strings, outermost first.
+	keys []cty.Value
+}
+
+// below returns the mismatch as that of the collection that has it under key.
+func (m *mismatch) below(key cty.Value) *mismatch {
+	m.keys = append([]cty.Value{key}, m.keys...)
+	return m
+}
+
 // diagnose returns the error that the attribute called name cannot take the value
 // of expr. It points at the wrong element if expr is a literal list or object.
 func (m *mismatch) diagnose(name string, expr hclsyntax.Expression) *hcl.Diagnostic {
@@ -90,4 +108,9 @@ func (m *mismatch) isReference() bool {
 	}
 	text := m.value.AsString()
 	return strings.HasPrefix(text, "${") && strings.HasSuffix(text, "}")
+}
+
+func isNumber(text string) bool {
+	_, err := strconv.ParseFloat(text, 64)
+	return err == nil
 }

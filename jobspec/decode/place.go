@@ -1,6 +1,11 @@
 package decode
 
-import "github.com/hashicorp/hcl/v2"
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"taskrun/jobspec/evaluate"
+)
 
 // A Place records where the parts of a block are in the source. Methods that
 // return a Place record a block below; the Place they return records its parts.
@@ -36,3 +41,27 @@ func (Nowhere) Item(string, int, string, hcl.Range) Place { return Nowhere{} }
 
 // Keyed returns Nowhere.
 func (Nowhere) Keyed(string, string, hcl.Range) Place { return Nowhere{} }
+
+// mark records in place where the parts of a literal object or list are.
+func (d *Decoder) mark(name string, expr hclsyntax.Expression, place Place) {
+	switch expr := expr.(type) {
+	case *hclsyntax.ObjectConsExpr:
+		d.markObject(expr, place.Block(name, expr.Range()))
+	case *hclsyntax.TupleConsExpr:
+		for i, element := range expr.Exprs {
+			inner := place.Item(name, i, "", element.Range())
+			if object, ok := element.(*hclsyntax.ObjectConsExpr); ok {
+				d.markObject(object, inner)
+			}
+		}
+	}
+}
+
+func (d *Decoder) markObject(object *hclsyntax.ObjectConsExpr, place Place) {
+	for _, item := range object.Items {
+		if key, ok := evaluate.Literal(item.KeyExpr); ok {
+			place.Attr(key, item.ValueExpr.Range())
+			d.mark(key, item.ValueExpr, place)
+		}
+	}
+}

@@ -8,36 +8,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// A schema is what a block may hold, read from the tags of its struct.
-type schema struct {
-	attributes map[string]*field
-	blockTypes map[string]*field
-	order      []*field // of blockTypes
-	required   []*field
-	label      *field // nil: the block has no label
-	body       *field // takes the whole body unread; nil: there is none
-	json       *hcl.BodySchema
-}
-
-// A field is an attribute, a block type or the label of a schema.
-type field struct {
-	name  string
-	index []int
-	typ   reflect.Type
-	block kind // what a block of the name becomes
-}
-
-// kind is how blocks of one type are stored.
-type kind int
-
-const (
-	single   kind = iota // *T: at most one
-	many                 // []T or []*T
-	keyed                // map[string]*T by label
-	plain                // map[string]string or map[string][]string: any attributes
-	freeForm             // map[string]any: anything
-)
-
 // of returns the field of a struct that has the schema.
 func (f *field) of(target reflect.Value) reflect.Value { return target.FieldByIndex(f.index) }
 

@@ -9,12 +9,88 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// An instance is a block with the context its expressions are evaluated in;
-// a dynamic block yields many of one block.
-type instance struct {
-	block
+// Decode fills target, a pointer to a struct, from the body of a block called
+// name. It returns all errors and stores all valid values.
+func (d *Decoder) Decode(name string, header hcl.Range, body hcl.Body, target any, place Place) hcl.Diagnostics {
+	d.diags = nil
+	if d.schemas == nil {
+		d.schemas = map[reflect.Type]*schema{}
+	}
+	outermost := instance{block: block{name: name, header: header, body: body}, ctx: d.Scope.Root()}
+	d.body(outermost, reflect.ValueOf(target).Elem(), place)
+	return d.diags
+}
 
-	ctx *hcl.EvalContext
+// body fills the struct target from a block, or the form for it.
+func (d *Decoder) body(in instance, target reflect.Value, place Place) {
+	if d.Form != nil {
+		if form := d.Form(target.Addr().Interface()); form != nil {
+			target = reflect.ValueOf(form).Elem()
+		}
+	}
+	if _, ok := target.Addr().Interface().(Tolerant); ok {
+		d.tolerant++
+		defer d.tolerate(len(d.diags))
+	}
+	s := d.schema(target.Type())
+	var attributes []attribute
+	if s.body != nil {
+		s.body.of(target).Set(reflect.ValueOf(in.body))
+	} else {
+		attributes = d.fields(in, s, target, place)
+	}
+	if f, ok := target.Addr().Interface().(Finisher); ok {
+		b := Block{Header: in.header, Label: in.header, attributes: attributes}
+		if len(in.labels) > 0 {
+			b.Label = in.labels[0].at
+		}
+		before := d.errors
+		if d.report(f.Finish(b)...); d.errors > before {
+			place.Lost("")
+		}
+	}
+}
+
+// fields stores the attributes and blocks of a body, and returns the
+// attributes.
+func (d *Decoder) fields(in instance, s *schema, target reflect.Value, place Place) []attribute {
+	c := d.content(in, s)
+	for _, b := range c.blocks {
+		if s.blockTypes[b.name] == nil && !d.isDynamic(b) {
+			place.Lost("") // what it should be is missing
+		}
+	}
+	for _, a := range c.attributes {
+		if f := s.attributes[a.name]; f != nil {
+			place.Attr(a.name, a.expr.Range())
+			if !d.attribute(a, f.of(target), in.ctx, place) {
+				place.Lost(a.name)
+			}
+		}
+	}
+	for _, f := range s.required {
+		if !c.has(f.name) {
+			d.report(missingAttribute(f.name, in.name, c.missing))
+			place.Lost(f.name)
+		}
+	}
+	if len(c.blocks) > 0 {
+		found := d.expand(c.blocks, in.ctx, s)
+		for _, f := range s.order {
+			if blocks := found[f.name]; len(blocks) > 0 {
+				d.blocks(blocks, f, f.of(target), c, place)
+			}
+		}
+	}
+	return c.attributes
+}
+
+// tolerate turns the errors found since the n-th diagnostic into warnings.
+func (d *Decoder) tolerate(n int) {
+	d.tolerant--
+	for _, diag := range d.diags[n:] {
+		diag.Severity = hcl.DiagWarning
+	}
 }
 
 // blocks stores the blocks of one type in the field of their parent. They are
@@ -133,19 +209,4 @@ func (d *Decoder) setLabel(in instance, v reflect.Value) string {
 		target.SetString(text)
 	}
 	return text
-}
-
-// labelsFit reports whether a block has as many labels as it should.
-func (d *Decoder) labelsFit(in instance, want int) bool {
-	switch got := len(in.labels); {
-	case got < want:
-		d.report(diagnostic.Error(in.open, fmt.Sprintf("this %s has no name", in.name), "", fmt.Sprintf(`write %s "name" {`, in.name)))
-	case got > want:
-		d.report(diagnostic.Error(in.labels[want].at, fmt.Sprintf("%q is not expected after %s", in.labels[want].text, in.name),
-			fmt.Sprintf("a %s block has %s name", in.name, [...]string{"no", "one"}[want]), "delete it"))
-	default:
-		return true
-	}
-	d.Incomplete = true
-	return false
 }
