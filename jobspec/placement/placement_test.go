@@ -127,7 +127,7 @@ func TestStaticPorts(t *testing.T) {
 	}
 }
 
-func TestUnknownTargetsAreToBeLent(t *testing.T) {
+func TestUnknownTargetsNeedAStub(t *testing.T) {
 	t.Parallel()
 	g := api.NewTaskGroup("g", 1)
 	g.Constraints = []*api.Constraint{

@@ -4,19 +4,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-
 	"taskrun/jobspec"
 )
-
-// noteSecret notes that the value of an attribute is written in the file, not
-// read from another one.
-func (p *parser) noteSecret(a *hcl.Attribute) {
-	if _, call := a.Expr.(*hclsyntax.FunctionCallExpr); !call {
-		p.set.secretive = true
-	}
-}
 
 // Exposed returns a warning if secrets are written in the file and other users
 // may read it: Vault secrets and Nomad variables, whatever they hold.

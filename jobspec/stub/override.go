@@ -28,11 +28,6 @@ func (s *Set) Override(job *api.Job, at jobspec.Positions) (used map[int]bool) {
 	return used
 }
 
-// isFor reports whether the target is a task, JOB/GROUP/TASK.
-func (o Task) isFor(path string) bool {
-	return o.Target == path || strings.HasSuffix(path, "/"+o.Target)
-}
-
 func text(candidates ...*string) string {
 	for _, c := range candidates {
 		if c != nil {

@@ -12,25 +12,16 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/decode"
-	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 	"taskrun/jobspec/function"
 	"taskrun/jobspec/syntax"
 )
 
-// localToken is the token of tasks if the file defines none. It grants no access,
-// and its text says where it comes from.
-const localToken = "taskrun-local-token"
-
 // maxFile is how large a stubs file may be, in bytes.
 const maxFile = 16 << 20
-
-// None is the Set of a job without a stubs file.
-func None() *Set { return &Set{VaultToken: localToken, ConsulToken: localToken} }
 
 // Find returns the path of the stubs file beside a job file, or "" when
 // there is none.
@@ -93,13 +84,6 @@ func Parse(name string, text []byte) (*Set, jobspec.Diagnostics) {
 	return p.set, diagnostics
 }
 
-type parser struct {
-	dir   string
-	scope *evaluate.Scope
-	set   *Set
-	diags hcl.Diagnostics
-}
-
 // hideValues removes whatever could be a secret from a diagnostic.
 func hideValues(diag *hcl.Diagnostic) {
 	diag.Expression, diag.EvalContext = nil, nil
@@ -108,10 +92,6 @@ func hideValues(diag *hcl.Diagnostic) {
 		diag.Summary = fmt.Sprintf("function %q cannot work with this", call.CalledFunctionName())
 		diag.Detail = ""
 	}
-}
-
-func (p *parser) refuse(at hcl.Range, summary, detail, remedy string) {
-	p.diags = append(p.diags, diagnostic.Error(at, summary, detail, remedy))
 }
 
 func (p *parser) read(file *fileForm) {
@@ -160,10 +140,6 @@ func (p *parser) read(file *fileForm) {
 	p.overrides(file.Tasks)
 }
 
-func (p *parser) twice(b decode.Block, kind, label string) {
-	p.refuse(b.Header, fmt.Sprintf("%s %q is defined twice", kind, label), "", "remove one of them")
-}
-
 // refuseReferences reports references outside of a task block: nothing is known
 // there.
 func (p *parser) refuseReferences(body hcl.Body) {
@@ -179,22 +155,4 @@ func (p *parser) refuseReferences(body hcl.Body) {
 			p.refuse(ref.Range, noReferences, fmt.Sprintf("%s is not known here", ref.Text), instead)
 		}
 	}
-}
-
-const (
-	noReferences = "stubs may not refer to anything"
-	instead      = "write the value, or $${…} for the text itself"
-)
-
-// strict evaluates an expression that may refer to nothing.
-func (p *parser) strict(expr hcl.Expression) (cty.Value, bool) {
-	v, diags := p.scope.Strict(expr, p.scope.Root())
-	for _, diag := range diags {
-		if diag.Summary == "Unknown variable" || diag.Summary == "Variables not allowed" {
-			diag.Summary, diag.Detail = noReferences, ""
-			diagnostic.SetRemedy(diag, instead)
-		}
-	}
-	p.diags = append(p.diags, diags...)
-	return v, !diags.HasErrors()
 }

@@ -165,3 +165,15 @@ func (s *Set) Keys(prefix string) (found []string) {
 	slices.Sort(found)
 	return found
 }
+
+// isFor reports whether the target is a task, JOB/GROUP/TASK.
+func (o Task) isFor(path string) bool {
+	return o.Target == path || strings.HasSuffix(path, "/"+o.Target)
+}
+
+// localToken is the token of tasks if the file defines none. It grants no access,
+// and its text says where it comes from.
+const localToken = "taskrun-local-token"
+
+// None is the Set of a job without a stubs file.
+func None() *Set { return &Set{VaultToken: localToken, ConsulToken: localToken} }
