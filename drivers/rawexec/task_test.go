@@ -179,7 +179,9 @@ func TestStopWithUnknownSignal(t *testing.T) {
 func TestSignal(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(`trap "echo main; kill -9 \$child; wait; exit" USR1
-		sh -c 'trap "echo child" USR1; echo ready; while :; do sleep 0.01; done' & child=$!
+		sh -c 'trap "echo child" USR1; : > trapped; while :; do sleep 0.01; done' & child=$!
+		until [ -e trapped ]; do sleep 0.01; done
+		echo ready
 		while :; do wait; done`)).ready()
 	if err := f.driver.SignalTask(f.cfg.ID, "SIGUSR1"); err != nil {
 		t.Fatal(err)
