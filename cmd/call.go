@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -80,38 +79,6 @@ func wrongFlag(cmd *cobra.Command, err error) error {
 // seeHelp adds where the help of a command is.
 func seeHelp(cmd *cobra.Command, e *exitError) *exitError {
 	return e.withHint("see: %s --help", cmd.CommandPath())
-}
-
-// anyNumber is the most arguments of a command that may have any number.
-const anyNumber = 1 << 30
-
-// arguments lets a command have that many arguments.
-func arguments(least, most int) cobra.PositionalArgs {
-	number := func(n int) string {
-		if n == 1 {
-			return "1 argument"
-		}
-		return fmt.Sprintf("%d arguments", n)
-	}
-	var takes string
-	switch {
-	case most == 0:
-		takes = "no arguments"
-	case most == least:
-		takes = number(least)
-	case most == anyNumber:
-		takes = "at least " + number(least)
-	case least == 0:
-		takes = "at most " + number(most)
-	default:
-		takes = fmt.Sprintf("%d to %s", least, number(most))
-	}
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) >= least && len(args) <= most {
-			return nil
-		}
-		return usageError("%s takes %s, not %d", cmd.CommandPath(), takes, len(args)).withHint("usage: %s", cmd.UseLine())
-	}
 }
 
 // wrongCall returns an error found before a command began to work.

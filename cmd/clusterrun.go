@@ -54,7 +54,7 @@ func (r *clusterRun) goesOn() string {
 	return fmt.Sprintf("what was registered goes on; stop it with: %s", r.stopWords())
 }
 
-// farewell says that the jobs go on, to a user who leaves.
+// farewell says that the jobs go on when the user leaves.
 func (r *clusterRun) farewell(mode ui.Mode) {
 	if mode == ui.JSON {
 		_ = ui.WriteDiagnostic(r.a.streams.Out, time.Now(), ui.Diagnostic{Severity: "warning", Summary: r.goesOn()}) // there is no other place to tell
@@ -75,7 +75,7 @@ func (r *clusterRun) show(ctx context.Context, past []event.Event, p verdict.Pol
 	display := view.New(streams, options)
 	loop := &source.Loop{Source: r.run, Screen: display, Output: true, Signals: signals, Codes: stopSignals}
 	if !r.alone && streams.InTerm && streams.ErrTerm {
-		p.First, loop.Question = verdict.Ask, &question{streams: streams, run: r.run, jobs: r.ids()}
+		p.First, loop.Question = verdict.Ask, &stopQuestion{streams: streams, run: r.run, jobs: r.ids()}
 	}
 	v := verdict.New(p, options.Jobs, past...)
 	loop.Decider = v
@@ -122,8 +122,8 @@ func (r *clusterRun) unplaced(v *verdict.Verdict) error {
 	return nil
 }
 
-// await waits until the jobs are ready, and never stops them.
-func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptions) error {
+// waitReady waits until the jobs are ready, and never stops them.
+func (r *clusterRun) waitReady(ctx context.Context, past []event.Event, opts upOptions) error {
 	ctx, stop := r.a.stoppable(ctx)
 	defer stop()
 	if opts.timeout > 0 {
@@ -160,9 +160,9 @@ func (r *clusterRun) await(ctx context.Context, past []event.Event, opts upOptio
 	return nil
 }
 
-// question asks the user on a terminal whether to stop jobs of a cluster, and
+// stopQuestion asks the user on a terminal whether to stop jobs of a cluster, and
 // holds back events meanwhile.
-type question struct {
+type stopQuestion struct {
 	streams *ui.Streams
 	run     *cluster.Run
 	jobs    []string
@@ -171,7 +171,7 @@ type question struct {
 }
 
 // Ask asks.
-func (q *question) Ask() {
+func (q *stopQuestion) Ask() {
 	q.open = true
 	q.run.Hold()
 	text := fmt.Sprintf("stop %s in the cluster (s), leave it running (l), or go on watching (Enter)? ", strings.Join(q.jobs, ", "))
@@ -184,7 +184,7 @@ func (q *question) Ask() {
 
 // read reads the answers: one reader serves all questions, for a read of a
 // terminal cannot be broken off.
-func (q *question) read() {
+func (q *stopQuestion) read() {
 	for {
 		line, err := q.streams.ReadLine()
 		if err != nil {
@@ -198,10 +198,10 @@ func (q *question) read() {
 }
 
 // Answers gets the answers to what was asked.
-func (q *question) Answers() <-chan string { return q.answers }
+func (q *stopQuestion) Answers() <-chan string { return q.answers }
 
 // Close shows what happened meanwhile.
-func (q *question) Close() {
+func (q *stopQuestion) Close() {
 	if q.open {
 		q.open = false
 		q.run.Resume()

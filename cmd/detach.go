@@ -57,7 +57,7 @@ func runDetach(ctx context.Context, a *app, files []jobfile.File, warnings jobsp
 		err = runtimedir.Make(sockets)
 	}
 	if err != nil {
-		return err // a run that nobody can reach would run for ever
+		return err // a run without a socket could never be stopped
 	}
 	words, err := keeper.Detach(keeper.Detached{
 		Args: engineArgs(a, path, opts.flags), Env: a.environ, Dir: dir, Log: log, RecordDir: sockets,
@@ -131,7 +131,7 @@ func reportDetached(ctx context.Context, a *app, jobs []*api.Job, opts upOptions
 		})
 	}
 	if opts.wait {
-		if err := awaitRun(ctx, a, d, opts); err != nil {
+		if err := waitReady(ctx, a, d, opts); err != nil {
 			return err
 		}
 	}
@@ -178,8 +178,8 @@ func portsOf(ctx context.Context, s *client.Server, jobs []*api.Job) map[string]
 	return ports
 }
 
-// awaitRun waits until a run in the background is ready or has ended well.
-func awaitRun(ctx context.Context, a *app, d *source.Directory, opts upOptions) error {
+// waitReady waits until a run in the background is ready or has ended well.
+func waitReady(ctx context.Context, a *app, d *source.Directory, opts upOptions) error {
 	ctx, stop := a.stoppable(ctx)
 	defer stop()
 	defer d.Close()

@@ -108,7 +108,8 @@ func asDiagnostic(p jobspec.Diagnostic) ui.Diagnostic {
 	}
 }
 
-// annotation returns a diagnostic as a workflow command of GitHub Actions; see
+// annotation returns a diagnostic as a workflow command of GitHub Actions, with a
+// path relative to the root of the workspace; see
 // https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions.
 func annotation(p jobspec.Diagnostic, root string) string {
 	message := visible.Text(p.Summary)

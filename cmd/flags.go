@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -72,3 +73,35 @@ func bindDataDir(flags *pflag.FlagSet, dir *string) {
 // orphansFlag is the flag with which a command does not clean up after dead
 // runs.
 const orphansFlag = "orphans"
+
+// anyNumber is the most arguments of a command that may have any number.
+const anyNumber = 1 << 30
+
+// arguments lets a command have that many arguments.
+func arguments(least, most int) cobra.PositionalArgs {
+	number := func(n int) string {
+		if n == 1 {
+			return "1 argument"
+		}
+		return fmt.Sprintf("%d arguments", n)
+	}
+	var takes string
+	switch {
+	case most == 0:
+		takes = "no arguments"
+	case most == least:
+		takes = number(least)
+	case most == anyNumber:
+		takes = "at least " + number(least)
+	case least == 0:
+		takes = "at most " + number(most)
+	default:
+		takes = fmt.Sprintf("%d to %s", least, number(most))
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= least && len(args) <= most {
+			return nil
+		}
+		return usageError("%s takes %s, not %d", cmd.CommandPath(), takes, len(args)).withHint("usage: %s", cmd.UseLine())
+	}
+}

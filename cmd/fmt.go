@@ -66,7 +66,7 @@ func runFmt(ctx context.Context, a *app, args []string, opts fmtOptions) error {
 	return nil
 }
 
-// A formatter formats texts, and keeps what is to be told at the end.
+// A formatter formats texts, and keeps the diagnostics and errors until the end.
 type formatter struct {
 	*app
 

@@ -199,7 +199,7 @@ func services(ctx context.Context, servers []*client.Server, allocs []answer.All
 	var asking sync.WaitGroup
 	for i, s := range servers {
 		if s.Socket != "" {
-			asking.Go(func() { lists[i], _, _ = s.Services(ctx, 0) }) // who does not answer was told of
+			asking.Go(func() { lists[i], _, _ = s.Services(ctx, 0) }) // listing the tasks has reported a server that does not answer
 		}
 	}
 	asking.Wait()
@@ -215,7 +215,7 @@ func services(ctx context.Context, servers []*client.Server, allocs []answer.All
 	return found
 }
 
-// unusual is a namespace, unless it is that of who says nothing.
+// unusual returns a namespace, "" for the default one.
 func unusual(namespace string) string {
 	if namespace == api.DefaultNamespace {
 		return ""

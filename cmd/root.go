@@ -103,6 +103,6 @@ configuration: plugin "raw_exec" { config { … } }, or plugin.raw_exec.config.`
 	root.AddCommand(newLocalCommand(a), newEngineCommand(a), newDocsCommand())
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
-	root.SetUsageFunc(usage)
+	root.SetUsageFunc(printUsage)
 	return root
 }

@@ -204,7 +204,7 @@ func submitError(err error, dataDir string) error {
 		return usageError("%w", err).withHint("stop it, or update it with taskrun update, or run this one beside it with --data-dir")
 	}
 	if errors.Is(err, port.ErrInUse) {
-		return usageError("%w", err).withHint("stop who has it, or give the port another number")
+		return usageError("%w", err).withHint("stop the program that has it, or give the port another number")
 	}
 	return readOnly(err, dataDir)
 }

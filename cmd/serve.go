@@ -14,16 +14,15 @@ import (
 // closeTime is how long clients may take to notice that the engine has ended.
 const closeTime = time.Second
 
-// lingerTime is how long a run in the background, whose end nobody waits for,
-// serves those who still read its output. taskrun's own clients read the files.
+// lingerTime is how long a run in the background goes on serving clients that read
+// its output. taskrun's own clients read the files.
 const lingerTime = 30 * time.Second
 
-// serveRun makes a socket for this user alone, at which the engine is served as
-// Nomad's HTTP API once begin is called, at any time: whoever comes earlier is not told of a
-// run without jobs. A run without a socket is a run all the same: the warning
-// says why there is none. end must be called when the engine is closed. A port,
-// if there is one, is served too.
-// The tasks' sockets are served from the beginning to the end.
+// serveRun serves the engine as Nomad's HTTP API at a socket for this user alone,
+// and at a port if there is one, once begin is called: earlier clients would see a
+// run without jobs. Without a socket the run goes on, and the warning says why
+// there is none. The sockets of tasks are served from the start. The caller must
+// call end when the engine is closed.
 func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg httpapi.Config) (server *httpapi.Server, socket, warning string, begin, end func()) {
 	var listener net.Listener
 	dir, err := a.sockets()
@@ -54,7 +53,7 @@ func serveRun(a *app, e *engine.Engine, name string, port net.Listener, cfg http
 		once.Do(func() {}) // from now on it does not begin
 		ctx, cancel := context.WithTimeout(context.Background(), closeTime+cfg.Linger)
 		defer cancel()
-		_ = server.Shutdown(ctx) // whoever is not gone by then is cut off
+		_ = server.Shutdown(ctx) // clients that are still there are cut off
 		for _, l := range listeners {
 			_ = l.Close() // that is done, unless it never began
 		}

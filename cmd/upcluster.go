@@ -109,7 +109,7 @@ func detachCluster(ctx context.Context, r *clusterRun, warnings []ui.Diagnostic,
 		return err
 	}
 	if opts.wait {
-		if err := r.await(ctx, past, opts); err != nil {
+		if err := r.waitReady(ctx, past, opts); err != nil {
 			return err
 		}
 	}

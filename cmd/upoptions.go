@@ -61,7 +61,7 @@ func (o *upOptions) policy(files []jobfile.File) (verdict.Policy, error) {
 	if o.until.Healthy {
 		for _, j := range jobfile.Jobs(files) {
 			if g := health.ByHand(j); g != "" {
-				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\", so nobody tells", *j.ID, g).
+				return p, usageError("cannot run job %q until it is healthy: group %q has health_check = \"manual\"", *j.ID, g).
 					withHint("use --until running")
 			}
 			if health.NewDeployment(j, time.Time{}) == nil {
@@ -114,7 +114,7 @@ func (o *upOptions) checkHere() error {
 	case o.detach && o.rehearse:
 		return usageError("cannot rehearse a job in the background").withHint("leave out --detach")
 	case o.detach && o.http != "":
-		return usageError("cannot serve a run in the background at --http: nobody would see its token").withHint("talk to it at its socket, which --output json names")
+		return usageError("--http cannot be combined with --detach: the token is shown on the terminal").withHint("talk to it at its socket, which --output json names")
 	}
 	return nil
 }
@@ -127,9 +127,9 @@ func (o *upOptions) checkCluster() error {
 	case !o.detach:
 		return nil
 	case o.failFast || o.codeFrom != "":
-		return usageError("cannot use --fail-fast or --exit-code-from with --detach: nobody would be there to stop the job").withHint("leave out --detach")
+		return usageError("--fail-fast and --exit-code-from cannot be combined with --detach: taskrun does not stay to stop the job").withHint("leave out --detach")
 	case !o.wait && (o.timeout != 0 || o.until != verdict.Until{}):
-		return usageError("cannot use --timeout or --until with --detach in a cluster: nobody would be there to stop the job").
+		return usageError("--timeout and --until cannot be combined with --detach in a cluster: taskrun does not stay to stop the job").
 			withHint("with --wait they say how long it is waited, and for what")
 	}
 	return nil

@@ -28,8 +28,8 @@ var flagGroups = []flagGroup{
 	{"Expert", []string{"data-dir", "http", "enforce-memory", "memory-oversubscription", "host-paths", "max-allocs", "config"}},
 }
 
-// usage prints how a command is called.
-func usage(cmd *cobra.Command) error {
+// printUsage prints how a command is called.
+func printUsage(cmd *cobra.Command) error {
 	var out strings.Builder
 	out.WriteString("Usage:\n")
 	if cmd.Runnable() {

@@ -35,7 +35,7 @@ type versionInfo struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision"` // of the source; empty when it is not known
 	Modified bool   `json:"modified"` // the source differed from that revision
-	Nomad    string `json:"nomad"`    // the version whose behaviour is followed
+	Nomad    string `json:"nomad"`    // the version that this program follows
 	Go       string `json:"go"`
 	OS       string `json:"os"`
 	Arch     string `json:"arch"`
