@@ -86,7 +86,7 @@ const (
 	TaskStateExited  TaskState = "exited"
 )
 
-// TaskHandle is what is needed to find a started task again.
+// TaskHandle is everything that RecoverTask needs.
 type TaskHandle struct {
 	Version     int // chosen by the driver
 	Config      *TaskConfig

@@ -106,12 +106,12 @@ func (d *Driver) Info() drivers.Info { return drivers.Info{Name: "docker"} }
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return taskSchema() }
 
-// Capabilities tells what the driver can do.
+// Capabilities returns properties of the driver.
 func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: drivers.FSIsolationImage, MustInitiateNetwork: true}
 }
 
-// WaitTask tells how the container ended. The error of a result is Nomad's: it
+// WaitTask returns how the container ended. The error of a result is Nomad's: it
 // repeats an exit code other than 0.
 func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitResult, error) {
 	t, err := d.tasks.Get(id)
@@ -165,7 +165,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	return err
 }
 
-// InspectTask returns what is known of a task, with the attribute
+// InspectTask returns the status of a task, with the attribute
 // "container_id".
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	t, err := d.tasks.Get(id)

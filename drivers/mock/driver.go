@@ -51,7 +51,7 @@ func (d *Driver) Info() drivers.Info { return drivers.Info{Name: "mock_driver"} 
 // TaskConfigSchema describes the config block.
 func (d *Driver) TaskConfigSchema() hcldec.Spec { return schema.Of[config]() }
 
-// Capabilities tells what the driver can do.
+// Capabilities returns properties of the driver.
 func (d *Driver) Capabilities() drivers.Capabilities {
 	return drivers.Capabilities{FSIsolation: d.isolation}
 }
@@ -150,7 +150,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	return nil
 }
 
-// InspectTask returns what is known of a task.
+// InspectTask returns the status of a task.
 func (d *Driver) InspectTask(id string) (*drivers.TaskStatus, error) {
 	t, err := d.tasks.Get(id)
 	if err != nil {
