@@ -147,7 +147,7 @@ func TestSayAfter(t *testing.T) {
 }
 
 // An end with an exit code is alarming unless the task was told to end.
-func TestExitCodeOfATaskToldToEndIsNoAlarm(t *testing.T) {
+func TestExitCodeOfAStoppedTaskIsNoAlarm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

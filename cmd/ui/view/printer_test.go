@@ -192,7 +192,7 @@ func TestLineThatIsNotUTF8IsBase64InJSON(t *testing.T) {
 	}
 }
 
-func TestLostOutputIsTold(t *testing.T) {
+func TestLostOutputIsReported(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{})
 	s.say(a, "a", event.Gap{Stream: event.Stdout, Bytes: 4096})
@@ -261,7 +261,7 @@ type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
-func TestClosedStdoutIsToldOnceAndTheRestGoesOn(t *testing.T) {
+func TestClosedStdoutIsReportedOnceAndTheRestGoesOn(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
 	s.d.screen.bufOut.Reset(failingWriter{syscall.EPIPE})
@@ -301,7 +301,7 @@ func (w *blockedWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestSayIsHeardWhileStdoutIsBlocked(t *testing.T) {
+func TestSayWritesWhileStdoutIsBlocked(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
 	w := &blockedWriter{begun: make(chan struct{}), free: make(chan struct{})}
