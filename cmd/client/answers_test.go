@@ -243,7 +243,7 @@ func TestAskAgain(t *testing.T) {
 			t.Errorf("%s: asked %d times, %v", name, asked, err)
 		}
 		if name == "refuses" && (err == nil || !strings.Contains(err.Error(), "cannot ask of run a")) {
-			t.Errorf("%s: what was wanted of whom is not said: %v", name, err)
+			t.Errorf("%s: the request or the server is not named: %v", name, err)
 		}
 		if slices.ContainsFunc(ends, func(ctx context.Context) bool { return ctx.Err() == nil }) {
 			t.Errorf("%s: a request is not over", name)

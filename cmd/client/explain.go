@@ -27,8 +27,7 @@ func Missing(err error) bool {
 	return errors.As(err, &refused) && refused.Code == http.StatusNotFound
 }
 
-// explain adds to the error of a request, if there is one, what was requested of
-// whom.
+// explain adds the request and the server to an error, if there is one.
 func (s *Server) explain(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil

@@ -414,7 +414,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// An error says what could not be done, of whom and why; a question that is not
+// An error names the request, the server and the reason; a question that is not
 // answered in time is one, and an order to a task takes as long as the task does.
 func TestRequestsThatFail(t *testing.T) {
 	t.Parallel()

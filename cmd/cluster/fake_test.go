@@ -50,7 +50,7 @@ func (w *fakeCluster) server(t *testing.T) *client.Server {
 }
 
 // set changes answers of the API, given by paths behind /v1/, and waits until
-// nobody has anything to do about that. Nil answers 404.
+// that has no more consequences. Nil answers 404.
 func (w *fakeCluster) set(answers map[string]any) {
 	w.mu.Lock()
 	for path, answer := range answers {

@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// A deployment is told of when its state changes, and what is said of one that
+// A deployment is published when its state changes, and what is said of one that
 // goes on as a word; one of an earlier version is none.
 func TestWhatIsToldOfADeployment(t *testing.T) {
 	t.Parallel()
@@ -36,7 +36,7 @@ func TestWhatIsToldOfADeployment(t *testing.T) {
 }
 
 // A job is over when it is dead, its registration was evaluated, and everything
-// was told of its allocations.
+// was published of its allocations.
 func TestWhenAJobIsOver(t *testing.T) {
 	t.Parallel()
 	alloc := func(id, status string) *api.AllocationListStub {

@@ -433,7 +433,7 @@ func TestFollowingADirectoryEndsWithItsContext(t *testing.T) {
 	e := newFakeEngine(t)
 	e.append(t, "alloc/1/alloc/logs/t.stdout.0", strings.Repeat("x", 2*maxPieces*pieceSize))
 	d := e.directory(t)
-	d.Subscribe(true) // which nobody reads
+	d.Subscribe(true) // it is never read
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	ended := make(chan error, 1)

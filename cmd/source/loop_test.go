@@ -247,7 +247,7 @@ func TestLoopLeavesWhatIsReady(t *testing.T) {
 			t.Errorf("error %v after %v", err, time.Since(began))
 		}
 		if !l.Shown(t.Context()) {
-			t.Error("what nobody is shown is waited for")
+			t.Error("Shown waits without a screen")
 		}
 	})
 }
