@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -31,7 +32,7 @@ func TestBlockingQueryAtTheEndOfTheServer(t *testing.T) {
 		answers.preparing <- struct{}{}
 	}
 	err := query(answers.Request(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, "/?index=7", nil), ""))
-	if err != ErrShutdown { //nolint:errorlint // it is not wrapped
+	if !errors.Is(err, ErrShutdown) {
 		t.Errorf("when no answer can be put together: %v", err)
 	}
 }
