@@ -20,7 +20,7 @@ type Alloc struct {
 	Dir      string   // its directory
 	Replaces string   // ID of the allocation in whose place this one runs
 	// Unwanted says why the allocation is not to run on, in Nomad's words;
-	// empty as long as nobody wants it to end.
+	// empty as long as it is to run.
 	Unwanted string
 	// Deployment is the ID of the deployment that it is part of; empty for
 	// none.

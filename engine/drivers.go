@@ -76,8 +76,8 @@ func (w *driverWatch) end() {
 	w.loops.Wait()
 }
 
-// take keeps a fingerprint, and tells of a driver that falls ill or recovers
-// during the run.
+// take keeps a fingerprint, and publishes a notice when the driver becomes
+// unhealthy or recovers during the run.
 func (w *driverWatch) take(name string, f drivers.Fingerprint) {
 	info := &api.DriverInfo{
 		Attributes:        maps.Clone(f.Attributes),
@@ -122,8 +122,8 @@ func (w *driverWatch) info(ctx context.Context, name string) *api.DriverInfo {
 	return &api.DriverInfo{HealthDescription: "the health of the driver is not known yet"}
 }
 
-// hand gives an event to the task that it is of. Of one that is unknown, or
-// whose allocation has ended, nobody wants to hear.
+// hand gives an event to its task. It drops an event of a task that is unknown,
+// or whose allocation is forgotten.
 func (w *driverWatch) hand(e drivers.TaskEvent) {
 	if a := w.allocs.find(e.AllocID); a != nil {
 		a.DriverEvent(e)

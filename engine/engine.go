@@ -1,7 +1,7 @@
 // Package engine runs jobs on this machine: it places their allocations, runs
-// and replaces them, and tells what happens. It is the façade behind which
-// everything that lives during a run has its owner: whoever uses the engine
-// sends it jobs and orders, and hears of the rest as events.
+// and replaces them, and publishes what happens. It is the façade behind
+// which everything that lives during a run has its owner: its caller sends it
+// jobs and orders, and follows the rest as events.
 package engine
 
 import (
@@ -41,8 +41,8 @@ type Config struct {
 	// PortDir is where engines of this user tell each other which ports they
 	// gave out. Empty: they do not.
 	PortDir string
-	// LogicalPorts: nobody listens on the ports that are given out, so it does
-	// not matter who else has them.
+	// LogicalPorts: the ports that are given out are never listened on, so other
+	// programs may use them as well.
 	LogicalPorts bool
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
@@ -54,7 +54,8 @@ type Config struct {
 	// go, see Recover. Without it the directories hold only what tasks made.
 	Durable bool
 	// OnRun, if set, is called with the directory of each run before anything
-	// is put into it: whoever cleans up when this program is killed must know.
+	// is put into it: the keeper, which cleans up when this program is killed,
+	// must know.
 	OnRun func(dir string)
 }
 

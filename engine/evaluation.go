@@ -11,8 +11,8 @@ import (
 	"taskrun/engine/store"
 )
 
-// introduce tells of the version with which the job begins, and of the
-// evaluation that places it, unless an earlier engine has.
+// introduce publishes the version with which the job begins, and the evaluation
+// that places it, unless an earlier engine has.
 func (r *jobRun) introduce() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,15 +26,13 @@ func newJobRun(e *Engine, job *api.Job, dir *allocdir.Run, memory *port.Memory, 
 	return r
 }
 
-// lock is for who orders something of the job, or asks: it waits until there is
-// an answer.
+// lock locks the job as soon as what an earlier engine has left is known.
 func (r *jobRun) lock() {
 	<-r.ready
 	r.mu.Lock()
 }
 
-// isEnding reports whether nothing new begins. Who leaves tasks says so before
-// they are left.
+// isEnding reports whether nothing new begins.
 func (r *jobRun) isEnding() bool { return r.settled.Err() != nil || r.engine.leaving.Err() != nil }
 
 // stop has the job end.

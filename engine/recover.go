@@ -18,9 +18,9 @@ import (
 type Run struct {
 	JobID string
 	Dir   string
-	// Lock is a descriptor of the lock of the job's name. Whoever inherits it
-	// keeps the name locked while there is no engine, and hands it to the next
-	// one. May be nil when nobody has.
+	// Lock is a descriptor of the lock of the job's name. A process that inherits
+	// it keeps the name locked while there is no engine, and hands it to the next
+	// one. It may be nil.
 	Lock *os.File
 }
 
@@ -93,7 +93,7 @@ func (e *Engine) Recover(runs ...Run) error {
 }
 
 // Found returns when drivers have found the tasks of recovered runs again, as
-// far as they will: what else an earlier engine has started is nobody's.
+// far as they will: all else that an earlier engine has started has no owner.
 func (e *Engine) Found() { e.runs.finding.Wait() }
 
 // RunDirs returns the directories of all runs of this engine, by job.

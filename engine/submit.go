@@ -109,12 +109,11 @@ func (e *Engine) Drivers(ctx context.Context) map[string]*api.DriverInfo {
 	return infos
 }
 
-// firstWord is how long somebody who asks for the drivers waits for one that
-// has not said yet how it is.
+// firstWord is how long Drivers waits for the first fingerprint of a driver.
 const firstWord = time.Second
 
 // Submit starts jobs, all or none. They must be canonicalised and valid, and
-// belong to the engine from now on: nobody may write to them any more. It may
+// belong to the engine from now on: the caller may not write to them. It may
 // be called once. Errors: an unknown driver, a job with too many allocations (a
 // jobspec.Diagnostic), a job that runs already (allocdir.ErrInUse), a static port that somebody has (port.ErrInUse), a data
 // directory that cannot be written.

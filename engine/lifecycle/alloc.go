@@ -88,7 +88,7 @@ func (a *Alloc) take(in Input) {
 		a.tally.Change(in.Task, before, m.Task)
 	case Parks:
 		a.tasks[in.Task].Parked = true
-		if a.state == StateInit && a.kill == nil { // it ended while all are to start anew
+		if a.state == StateInit && a.kill == nil { // it ended while all are to start again
 			a.reviveTask(in.Task)
 		}
 	case Ends:

@@ -45,8 +45,8 @@ func (a *Alloc) Mark(i int) Mark {
 //
 // The first input must be Restored. Then each task tells where it is: one that
 // was about to start waits at its gate, one that is dead parks. Before
-// Prepared came, the preparation begins anew. In StateInit, while all tasks
-// start anew, the driver ends those that run.
+// Prepared came, the preparation begins again. In StateInit, while all tasks
+// start again, the driver ends those that run.
 func Restore(tasks []Task, marks []Mark, m Memory) *Alloc {
 	a := NewAlloc(tasks)
 	a.state, a.prepared, a.released = m.State, m.Prepared, m.Released

@@ -54,7 +54,7 @@ type claim struct {
 // they do not.
 func NewClaims(dir string) *Claims { return &Claims{dir: dir, held: map[int]claim{}} }
 
-// NewLogical returns claims of ports that nobody will listen on: several may
+// NewLogical returns claims of ports that are never listened on: several may
 // have the same, as on several machines, and what the machine does with its
 // ports makes no difference.
 func NewLogical() *Claims { return &Claims{logical: true, held: map[int]claim{}} }
@@ -111,7 +111,7 @@ func (c *Claims) Release(number int) {
 	c.release(number)
 }
 
-// takeFree claims a port that nobody uses in any way.
+// takeFree claims a port that is not used in any way.
 func (c *Claims) takeFree(number int, by string) bool {
 	if _, ok := c.held[number]; ok || !c.logical && !untouched(number) {
 		return false

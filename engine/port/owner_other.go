@@ -2,7 +2,7 @@
 
 package port
 
-// owner knows nobody: there is no table of sockets that a program can read.
+// owner finds no owner: there is no table of sockets that a program can read.
 func owner(int) string { return someone }
 
 // listening is not known.

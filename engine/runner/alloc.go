@@ -76,7 +76,7 @@ type Update struct {
 	Job   *api.Job // canonicalised, read only
 	Group *api.TaskGroup
 	// Deployment is what Config has; with another one than before the
-	// allocation has to show anew that it is healthy.
+	// allocation has to show again that it is healthy.
 	Deployment string
 	Canary     bool
 }
@@ -91,7 +91,7 @@ type Alloc struct {
 	// inbox carries what tasks and hooks report: functions that the owner
 	// runs.
 	inbox    chan func()
-	over     chan struct{} // closed when nobody reads the inbox any more
+	over     chan struct{} // closed when the inbox is no longer read
 	recorder *store.Recorder
 	stop     chan struct{}
 	stopOnce sync.Once

@@ -49,7 +49,7 @@ func (a *Alloc) Signal(name, signal string) error {
 	return t.signal(event.Signaling(signal), signal)
 }
 
-// signal sends a signal to the task if it runs; why tells of it.
+// signal sends a signal to the task if it runs; why is the event about it.
 func (t *task) signal(why *api.TaskEvent, signal string) error {
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return err

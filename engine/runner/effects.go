@@ -83,7 +83,7 @@ func (t *task) report(state string, e *api.TaskEvent) {
 }
 
 // emit adds an event of a hook. What a hook has told before an engine died, and
-// tells again as the next engine calls it anew, is not told twice.
+// tells again when the next engine calls it, is not told twice.
 func (t *task) emit(e *api.TaskEvent) {
 	t.alloc.post(func() {
 		text := e.Type + ": " + e.DisplayMessage

@@ -83,7 +83,7 @@ func (h *allocHealth) check() {
 	h.end()
 	h.decide(verdict)
 	if stopped {
-		return // it is known, and nobody acts on it
+		return // it is known, and has no consequences
 	}
 	if verdict != health.Healthy {
 		blamed := watch.Blame(tasks)

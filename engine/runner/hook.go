@@ -84,7 +84,7 @@ func phases[H any](list []hooks.AllocHook) iter.Seq[H] {
 	}
 }
 
-// hookFailure is the event that tells of the error of a hook.
+// hookFailure returns the event about the error of a hook.
 func hookFailure(h *taskHook, err error) *api.TaskEvent {
 	if own, ok := errors.AsType[*hooks.EventError](err); ok {
 		return own.Event

@@ -34,7 +34,7 @@ func (a *Alloc) proceed() {
 	a.turn.verdict = a.health.verdict != health.Unknown
 	memory := a.machine.Memory()
 	if memory.Prepared && !memory.Killing && memory.State == lifecycle.StateInit {
-		for _, t := range a.tasks { // that all start anew some may not have heard
+		for _, t := range a.tasks { // some may not know yet that all start again
 			if t.progress.Step == stepStarted && !t.progress.Restarting {
 				req := newRestart(event.RestartSignaled(reasonAll), false)
 				close(req.begin)
@@ -43,7 +43,7 @@ func (a *Alloc) proceed() {
 		}
 	}
 	switch {
-	case a.stored.Deployment != a.cfg.Deployment: // it has not heard of that
+	case a.stored.Deployment != a.cfg.Deployment: // the new one came while there was no engine
 		a.health.renew()
 	case a.stored.Watching:
 		a.health.watch, a.health.timer = new(a.stored.Watch), time.NewTimer(0)
@@ -95,7 +95,7 @@ func (t recovery) reattach() bool {
 }
 
 // lost deals with a task that the driver cannot find. It reports whether the
-// task is to be started anew, which does not count as a restart.
+// task is to be started again, which does not count as a restart.
 func (t recovery) lost(err error) bool {
 	_ = t.driver.DestroyTask(t.id, true)
 	t.inlet.refuse()

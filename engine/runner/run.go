@@ -176,7 +176,7 @@ func (a *Alloc) result() Result {
 	return Result{Status: a.status, Failed: finishedAt(a.tasks, a.modified)}
 }
 
-// publishStatus tells of the allocation's status if it has changed.
+// publishStatus publishes the allocation's status if it has changed.
 func (a *Alloc) publishStatus() {
 	status, description := a.machine.Status()
 	if a.forced != "" {

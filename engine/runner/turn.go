@@ -15,13 +15,13 @@ func (a *Alloc) publish(task string, body event.Body) {
 // publishNow publishes an event out of turn. It may be called at any time.
 func (a *Alloc) publishNow(at time.Time, task string, body event.Body) {
 	switch body.(type) {
-	case event.Output, event.Progress: // one has files of its own, nobody keeps the other
+	case event.Output, event.Progress: // one has files of its own, the other is not kept
 		a.cfg.Bus.PublishAt(at, a.cfg.Alloc, task, body)
 		return
 	}
 	e := newEvent(at, a.cfg.Alloc, task, body)
 	switch body.(type) {
-	case event.Service, event.Check: // a recovered engine registers and checks anew
+	case event.Service, event.Check: // a recovered engine registers and checks again
 		if a.restored && a.recorder.Repeats(e) {
 			return
 		}
@@ -48,7 +48,7 @@ func (a *Alloc) ask(f func()) bool {
 	}
 }
 
-// post hands a report to the owner, or to nobody when the allocation is over.
+// post hands a report to the owner; when the allocation is over it is dropped.
 // What is to be stored is stored when it returns.
 func (a *Alloc) post(f func()) {
 	if a.recorder.Durable() {

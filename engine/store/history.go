@@ -34,7 +34,7 @@ func NewHistory(bus *event.Bus, runDir, job string) *History {
 func (h *History) write(path, job string) (failure error) {
 	file, err := openLines(path)
 	if err != nil {
-		h.sub.Close() // or the events nobody writes would pile up
+		h.sub.Close() // or events that are never written would pile up
 		return err
 	}
 	defer func() { failure = firstOf(failure, file.file.Close()) }()

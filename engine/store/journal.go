@@ -21,7 +21,7 @@ const (
 )
 
 // compactAt is how large a state file may grow, in bytes, before it is written
-// anew; larger when that would not make it much smaller.
+// again; larger when that would not make it much smaller.
 const compactAt = 1 << 20
 
 // journal is the state file of a run, open for more records, and the history

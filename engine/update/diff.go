@@ -65,7 +65,7 @@ func groupValues(g *api.TaskGroup) values {
 	v := valuesOf(g, "Tasks")
 	for path := range v {
 		if within(path, "Networks") && dynamicValue().MatchString(path) {
-			delete(v, path) // given anew each time
+			delete(v, path) // assigned each time
 		}
 	}
 	return v

@@ -90,7 +90,7 @@ func (p *groupPass) limit() int {
 	return max(limit, 0)
 }
 
-// sortCanaries stops the canaries that nobody needs, and promotes those that
+// sortCanaries stops the canaries that are not needed, and promotes those that
 // are good.
 func (p *groupPass) sortCanaries() {
 	for _, at := range p.places {
