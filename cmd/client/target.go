@@ -237,6 +237,5 @@ func Running(tasks []*Task) string {
 			names = append(names, labels[t])
 		}
 	}
-	slices.Sort(names)
 	return list(names)
 }
