@@ -108,7 +108,7 @@ func (p *engineProcess) read(out io.Reader) {
 		if json.Unmarshal(lines.Bytes(), &o) == nil && o.Type == "task_state" && o.State == "running" {
 			select {
 			case p.states <- o.Task:
-			default: // nobody waits for it
+			default: // the journey does not wait for it
 			}
 		}
 	}
@@ -154,7 +154,7 @@ func (e *engines) end(ts *testscript.TestScript, neg bool, args []string) {
 	if args[1] == "CUT" {
 		ts.Check(p.cut())
 		defer func() {
-			ts.Check(os.RemoveAll(ts.Getenv("XDG_RUNTIME_DIR"))) // a machine that starts has made it anew
+			ts.Check(os.RemoveAll(ts.Getenv("XDG_RUNTIME_DIR"))) // a machine that boots has created it again
 			ts.Check(os.Mkdir(ts.Getenv("XDG_RUNTIME_DIR"), 0o700))
 		}()
 	}

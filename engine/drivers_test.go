@@ -46,7 +46,7 @@ func (d *talker) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 	return ch, nil
 }
 
-// talk runs a job of one task with a driver, and returns what is told of it.
+// talk runs a job of one task with a driver, and returns its history.
 func talk(t *testing.T, test func(*engine.Engine, *talker)) (h history) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

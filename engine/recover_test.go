@@ -136,8 +136,8 @@ var scenarios = map[string]scenario{
 	}},
 }
 
-// update makes a version the newest. It is made anew each time: the engine keeps
-// it.
+// update makes a version the newest. Each call makes a new job, because the engine
+// keeps it.
 func update(job *api.Job) func(*engine.Engine) {
 	job.Canonicalize()
 	return func(e *engine.Engine) {

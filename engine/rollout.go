@@ -47,9 +47,9 @@ func (r *jobRun) advance(c *store.Change) (again time.Time) {
 	return again
 }
 
-// rollOut decides what is to be done with the slots, and returns what carries
-// it out once it is stored. What is begun need not be stored: who dies before
-// decides it again.
+// rollOut decides what happens to the slots, and returns functions that carry it
+// out once the decision is stored. Their start need not be stored: a crash before
+// this point repeats the decision.
 func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 	job := r.newest.Load()
 	places, slots := r.places()

@@ -76,7 +76,7 @@ type Task struct {
 	Control Control
 }
 
-// Owner returns the user of this machine to whom the files of the task belong; nil
+// Owner returns the user of this machine that owns the files of the task; nil
 // for the user of the engine. The driver reports a user that does not exist. The
 // users of an image are unknown here.
 func (t *Task) Owner() *allocdir.Owner {

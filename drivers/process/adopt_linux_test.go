@@ -131,7 +131,7 @@ func TestAdoptUnknown(t *testing.T) {
 }
 
 // One run takes a process over from another, whether it still runs or not, and
-// both are told of its end.
+// both learn of its end.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	for _, script := range []string{"read line", "exit 3"} {
@@ -193,7 +193,7 @@ func (k *busyKeeper) Reap(ID) {
 	}
 }
 
-// A keeper that is told of a death can tell of others at the same time. When
+// A keeper can send the ends of processes while it receives one. When
 // hundreds of tasks end at once each side of its socket waits for the other to
 // read.
 func TestKeeperTellsWhileItIsTold(t *testing.T) { // alone, for all of the program has one keeper

@@ -51,7 +51,7 @@ func (j *journal) Recall(ID) Entry         { return j }
 func (j *journal) Started(ID)              { j.called = append(j.called, "started") }
 func (j *journal) Remove()                 { j.called = append(j.called, "removed") }
 
-// The journal is told of tasks, from the intent to the end, and not of helpers.
+// The journal has each task, from the intent to its end, and no helpers.
 func TestJournal(t *testing.T) { // not parallel, for all of the program has one journal
 	j := &journal{}
 	SetJournal(j)
@@ -83,7 +83,7 @@ func TestClaimMark(t *testing.T) {
 	const number = 1029
 	f, free := ClaimMark(number)
 	if f == nil || !free {
-		t.Fatalf("nobody has it, but: %v, %t", f, free)
+		t.Fatalf("the mark is free, but: %v, %t", f, free)
 	}
 	if other, free := ClaimMark(number); other != nil || free {
 		t.Errorf("it is claimed twice: %v, %t", other, free)

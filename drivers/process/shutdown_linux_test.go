@@ -161,7 +161,7 @@ func TestMarked(t *testing.T) {
 	<-p.Gone()
 }
 
-// Orphans that end are reaped, though nobody waits for them.
+// Orphans are reaped without a Wait.
 func TestOrphansAreReaped(t *testing.T) {
 	t.Parallel()
 	p := start(t, `(setsid sh -c 'echo $$; exec sleep 0' & wait); exec sleep 1000`)

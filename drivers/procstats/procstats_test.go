@@ -67,8 +67,8 @@ func TestSampleOfNothing(t *testing.T) {
 	}
 }
 
-// A rate is that of the time since the last sample, and a process that has the
-// number of another begins anew.
+// A rate covers the time since the last sample. A process with a reused PID
+// starts from zero.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	const s = time.Second

@@ -114,7 +114,7 @@ func TestGroupFindsWhatHides(t *testing.T) {
 	if err := f.driver.DestroyTask(f.cfg.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	f.stdout() // nobody has it open any more
+	f.stdout() // no process has it open
 }
 
 func TestNoGroupWithoutALimitToEnforce(t *testing.T) {

@@ -36,7 +36,7 @@ func TestWatch(t *testing.T) {
 		after    time.Duration
 	}{
 		"runs for min_healthy_time":          {moments: []moment{{0, tasks(waits), false}, {2 * time.Second, tasks(runs(2 * time.Second)), false}}, want: Healthy, after: 12 * time.Second},
-		"a restart starts anew":              {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(waits), false}, {10 * time.Second, tasks(runs(10 * time.Second)), false}}, want: Healthy, after: 20 * time.Second},
+		"a restart starts again":             {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(waits), false}, {10 * time.Second, tasks(runs(10 * time.Second)), false}}, want: Healthy, after: 20 * time.Second},
 		"a restart between two looks":        {moments: []moment{{0, tasks(runs(0)), false}, {9 * time.Second, tasks(runs(8 * time.Second)), false}}, want: Healthy, after: 19 * time.Second},
 		"never runs":                         {moments: []moment{{0, tasks(waits), false}}, want: Unhealthy, after: time.Minute},
 		"a main task that ended":             {moments: []moment{{0, tasks(ended(lifecycle.Main, false)), false}}, want: Unhealthy},

@@ -69,8 +69,8 @@ func (d *Deployment) promoteItself(now time.Time) {
 	}
 }
 
-// Pause has the deployment place nothing more, or go on. Its deadlines begin
-// anew then.
+// Pause has the deployment place nothing more, or go on. Its deadlines then
+// start again.
 func (d *Deployment) Pause(pause bool, now time.Time) error {
 	switch {
 	case !d.Active() && pause:

@@ -51,8 +51,8 @@ func (f *fixture) crowd(network, addr, token string) (open []net.Conn) {
 	return open
 }
 
-// Thousands of connections leave descriptors for the tasks, and those who were
-// connected before are served; whoever comes later is told why he is not.
+// Thousands of connections leave descriptors for the tasks. Earlier connections
+// are served; later ones get an error with the reason.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)
@@ -66,7 +66,7 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	defer late.Close()
 	if _, _, err := late.Jobs().List(nil); err == nil || !strings.Contains(err.Error(), "429 (Too many concurrent connections)") {
-		t.Errorf("one too many: %v", err)
+		t.Errorf("a connection over the limit: %v", err)
 	}
 	for _, conn := range open {
 		_ = conn.Close()

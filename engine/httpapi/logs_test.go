@@ -186,7 +186,7 @@ func TestFollowingLogsThatAreDisabled(t *testing.T) {
 	}
 }
 
-// Whoever reads the files himself is told when there may be more in them.
+// A follower that reads the files itself learns when they may have grown.
 func TestSilentLogs(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "batch", newTask("main", "run_for", "1h",

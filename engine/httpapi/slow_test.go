@@ -150,7 +150,7 @@ func TestDrippingRequest(t *testing.T) {
 	})
 }
 
-// An answer that nobody reads goes away, and so does who reads no events.
+// Unread answers are dropped, and so are clients that read no events.
 func TestAnswersThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	for path, within := range map[string]time.Duration{
@@ -173,7 +173,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 	}
 }
 
-// Who reads events too slowly is cut off before he keeps too many of them.
+// A client that reads events too slowly is cut off before too many are queued.
 func TestAReaderOfEventsWhoFallsBehind(t *testing.T) {
 	t.Parallel()
 	served(t, func(s *Server, p *pipes) {

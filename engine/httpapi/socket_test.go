@@ -160,7 +160,7 @@ func TestSocketName(t *testing.T) {
 	}
 }
 
-// Whoever looks for runs must not take one that begins for one that has ended.
+// A run that is just starting is not taken for one that has ended.
 func TestFindLeavesSocketsThatBegin(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(socketDir(t), "taskrun")

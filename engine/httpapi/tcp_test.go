@@ -45,7 +45,7 @@ func (f *fixture) serveTCP() (addr, token string) {
 	return l.Addr().String(), token
 }
 
-// Whoever has not the token learns nothing and changes nothing; nor does a
+// Without the token a client learns nothing and changes nothing; nor does a
 // page, even one that has got hold of it.
 func TestTCPTakesTheToken(t *testing.T) {
 	t.Parallel()

@@ -3,8 +3,8 @@ package lifecycle
 import "github.com/hashicorp/nomad/api"
 
 // Alloc is the machine that decides what the tasks of an allocation do. Its
-// inputs are what happened, its effects are orders; carrying them out, and the
-// time that takes, is for whoever drives it.
+// inputs are what happened, its effects are orders; the caller carries them
+// out, in its own time.
 //
 //	                  Stop, Overdue, or a cause to kill
 //	┌────────┐ Prepared ┌──────┐ ────────────────▶ ┌───────────┐ ReadyToKill ┌─────────┐

@@ -22,7 +22,7 @@ type sim struct {
 	place   place
 	token   bool // let through the gate
 	revived bool
-	asked   bool // to start anew
+	asked   bool // to start again
 	starts  int  // since the last RestartAll
 }
 
@@ -267,7 +267,7 @@ func (m *model) order(e Effect) error {
 	case Tell:
 		m.told[e.Task]++
 		if m.told[e.Task] > 2 || m.told[e.Task] == 2 && (!m.stopped || !m.blamedOnce()) || member.Phase == Dead {
-			return fmt.Errorf("task %d (%v) is told of its end", e.Task, member.Phase)
+			return fmt.Errorf("task %d (%v) gets an event of its end again", e.Task, member.Phase)
 		}
 	case Cancel:
 		return m.checkCancel(e.Task)

@@ -98,8 +98,8 @@ func (p ReschedulePolicy) delay(failed time.Time, earlier []Replacement) time.Du
 	case "fibonacci":
 		if n > 1 {
 			before := earlier[n-2]
-			// A series that was cut off at its maximum and then began anew
-			// goes on from its beginning, not from the maximum.
+			// A series that reached its maximum and then started again
+			// continues from its start, not from the maximum.
 			if before.Delay != p.MaxDelay || last.Delay != p.Delay {
 				d = before.Delay + last.Delay
 			}

@@ -104,7 +104,7 @@ func TestRestartByAHook(t *testing.T) {
 			if !strings.Contains(strings.Join(s.taskEvents(), "\n"), "check is unhealthy") {
 				t.Error("the reason is not told")
 			}
-			// The second one is one too many.
+			// The second restart exceeds the attempts.
 			_ = info.Restart(t.Context(), name, "check is unhealthy")
 			if result := <-done; result.Status != "failed" {
 				t.Errorf("after the second restart it is %s", result.Status)

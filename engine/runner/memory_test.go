@@ -57,8 +57,8 @@ func (d *eater) TaskStats(context.Context, string, time.Duration) (<-chan *drive
 
 const mib = 1 << 20
 
-// A task that has more memory than its job allows is told of, once for each
-// start, whether that shows while it runs or in the end.
+// A task that exceeds its memory limit is reported once per start, whether that
+// shows while it runs or at its end.
 func TestMemoryAboveTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -28,8 +28,8 @@ const compactAt = 1 << 20
 // that its records complete. Nothing is ever synced: what was written survives
 // the program, not the machine.
 //
-// A record is one line and written at once. Whoever dies while writing it
-// leaves a line without an end, which does not count.
+// A record is one line and written at once. A crash in the middle
+// leaves a line without an end, which is ignored.
 type journal struct {
 	*state
 	path    string
@@ -228,8 +228,8 @@ func (j *journal) close() (err error) {
 	return err
 }
 
-// remove removes the state, which nobody needs any more. That may be what the
-// end of the history had no room for.
+// remove removes the state of a run that has ended. On a full disk that may make
+// room for the end of the history.
 func (j *journal) remove() error {
 	if j.stops() {
 		return nil

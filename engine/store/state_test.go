@@ -84,7 +84,7 @@ func TestDropComesBeforePut(t *testing.T) {
 }
 
 // TestLargeStateIsWrittenSeldom stores a value of 1 MiB again and again: the
-// file is made anew when it is more than four times as large, and not before.
+// file is rewritten when it is more than four times as large, and not before.
 func TestLargeStateIsWrittenSeldom(t *testing.T) {
 	t.Parallel()
 	r, dir := create(t, &event.Bus{})

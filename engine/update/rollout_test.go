@@ -170,7 +170,7 @@ func TestAnUnhealthyAllocationEndsIt(t *testing.T) {
 	w.report(health.Unhealthy, "g0@1")
 	w.want("0:1 1:0 2:0 …", "failed")
 	if w.rollout.Deployment.Revert {
-		t.Error("it is to go back, which nobody wants")
+		t.Error("the deployment rolls back without auto_revert")
 	}
 	w.register(env("1")) // the first one again
 	w.want("0:2 1:2 2:2", "running")

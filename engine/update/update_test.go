@@ -162,7 +162,7 @@ func TestDecisions(t *testing.T) {
 			Group{Canary: []int{0, 1, 2, 3}, Ignore: []int{0, 1, 2}},
 		},
 		"done":       {func(*api.Job) {}, []Place{over(0), running(2)[1], over(2)}, Group{Ignore: []int{0, 1, 2}}},
-		"done, anew": {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
+		"done, again": {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
 		"done, down": {count(0), []Place{over(0)}, Group{}},
 	} {
 		after := clone(t, newJob())

@@ -428,7 +428,7 @@ func TestServiceNames(t *testing.T) {
 }
 
 // TestUpdate: what a new version of the job leaves as it was goes on, and what
-// it changes is registered anew, in a group that had no services before too.
+// it changes is registered again, in a group that had no services before too.
 func TestUpdate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		script := func(name string) *api.Service {

@@ -145,7 +145,7 @@ func newSetting(t *testing.T, defined string, templates ...*api.Template) *setti
 	s.ctx, s.kill = context.WithCancel(t.Context())
 	g := api.NewTaskGroup("g", 1)
 	task := api.NewTask("t", "mock_driver")
-	task.Env = map[string]string{"COLOUR": "blue"}
+	task.Env = map[string]string{"COLOR": "blue"}
 	task.Templates = templates
 	g.Tasks = []*api.Task{task, api.NewTask("other", "mock_driver")}
 	job := &api.Job{ID: new("job"), TaskGroups: []*api.TaskGroup{g}}

@@ -99,10 +99,10 @@ func TestFunctions(t *testing.T) {
 		{"pkiCert", `{{ with pkiCert "pki/issue/web" "common_name=x" }}{{ .Cert }}{{ .Key }}{{ end }}`, "CERTKEY"},
 		{"file", `{{ file "DIR/local/in" }}`, "from a file"},
 		{
-			"env", `{{ env "COLOUR" }} {{ env "NOMAD_TASK_NAME" }} {{ env "attr.kernel.name" }} {{ env "node.unique.name" }} [{{ env "PATH" }}]`,
+			"env", `{{ env "COLOR" }} {{ env "NOMAD_TASK_NAME" }} {{ env "attr.kernel.name" }} {{ env "node.unique.name" }} [{{ env "PATH" }}]`,
 			"blue t linux here []",
 		},
-		{"mustEnv", `{{ mustEnv "COLOUR" }}`, "blue"},
+		{"mustEnv", `{{ mustEnv "COLOR" }}`, "blue"},
 		{"envOrDefault", `{{ envOrDefault "NONE_SUCH" "d" }} [{{ envOrDefault "PATH" "masked" }}]`, "d []"},
 		{"helpers", `{{ "abc" | toUpper }} {{ range loop 3 }}{{ . }}{{ end }} {{ "{\"a\":1}" | parseJSON | toYAML }}`, "ABC 012 a: 1"},
 		{"sprig", `{{ "x" | sprig_repeat 3 }}`, "xxx"},
@@ -232,7 +232,7 @@ func TestFiles(t *testing.T) {
 		file("A=once\nB=once", to("secrets/once.env"), func(t *api.Template) { t.Envvars, t.Once = new(true), new(true) }),
 		file("# comment\nexport A='watched'\nC=\"a\\nb\"", to("secrets/env"), func(t *api.Template) { t.Envvars = new(true) }),
 	)
-	s.write("t/local/src", `{{ << env "COLOUR" >> }}`)
+	s.write("t/local/src", `{{ << env "COLOR" >> }}`)
 	if err := s.start(Config{}); err != nil {
 		t.Fatal(err)
 	}

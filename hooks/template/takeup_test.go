@@ -81,7 +81,7 @@ func TestALostTaskStartsWithNewFiles(t *testing.T) {
 			t.Errorf("it is %q", got)
 		}
 		pass(time.Minute)
-		s.expect("started anew")
+		s.expect("started again")
 		s.stop()
 	})
 }

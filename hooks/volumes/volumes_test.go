@@ -139,8 +139,8 @@ func TestVolumesThatCannotBe(t *testing.T) {
 	}
 }
 
-// A mount without a volume is passed over, and a volume of a user whom nobody
-// knows is not made.
+// A mount without a volume is passed over, and a volume of an unknown user is
+// not made.
 func TestMountsOfNothingAndOfNobody(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, &api.VolumeMount{}, mount("stub", "local/stub"))

@@ -78,7 +78,7 @@ func TestProcessesOfADeadRun(t *testing.T) { // not parallel, for its children b
 	}
 }
 
-// A mark that nobody has is claimed for as long as it is looked for.
+// A free mark stays claimed during the search.
 func TestMarkIsClaimed(t *testing.T) {
 	t.Parallel()
 	d := findOne(t, "program 1 1 x", "mark 1027")

@@ -371,8 +371,8 @@ func isEnded(id process.ID) bool {
 	return slices.ContainsFunc(process.EndedOrphans(), func(o process.Orphan) bool { return o.ID == id })
 }
 
-// The keeper buries what nobody wants to know of, keeps how the processes of
-// tasks end and tells the program, and leaves alone what may be one.
+// The keeper reaps unknown processes, keeps the exit codes of task processes and
+// sends them to the engine, and leaves alone what may be a task.
 func TestLook(t *testing.T) {
 	p, _ := newParent(t)
 	p.look() // buries what other tests left
@@ -424,7 +424,7 @@ func TestLook(t *testing.T) {
 
 	unknown := end("", true)
 	if p.look(); isEnded(unknown) {
-		t.Error("what nobody knows is not buried")
+		t.Error("an unknown process is not reaped")
 	}
 	if m := next(); m.Buried != 1 {
 		t.Errorf("told is %+v", m)

@@ -112,7 +112,7 @@ func TestLostFileEventsWakeAll(t *testing.T) {
 	var w watches
 	a, leaveA := w.follow(t.TempDir())
 	b, leaveB := w.follow(t.TempDir())
-	for range 2 { // the second is told again, though nobody has listened
+	for range 2 { // the second one arrives although the first was not read
 		w.watcher.Errors <- fsnotify.ErrEventOverflow
 	}
 	for _, wake := range []<-chan struct{}{a, b} {

@@ -59,7 +59,7 @@ func TestAnswerThatNobodyReads(t *testing.T) {
 	})
 }
 
-// What nobody has read is no more than a bound, and others are told so.
+// Unread answers are limited; requests beyond the limit get an error.
 func TestManyAnswersThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	answers := NewAnswers()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What is in the way of a directory or a file is told of, and stays.
+// Anything in the way of a directory or a file is reported, and stays.
 func TestWhatIsInTheWay(t *testing.T) {
 	t.Parallel()
 	open := func(data string) error {

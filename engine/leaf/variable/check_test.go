@@ -43,8 +43,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Each change has an index above the last one, or the one that it is given, and
-// is told of once; what changes nothing is neither.
+// Each change has an index above the last one, or the given one, and is
+// announced once; an update that changes nothing has neither.
 func TestIndexes(t *testing.T) {
 	t.Parallel()
 	var s variable.Store

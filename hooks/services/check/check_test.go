@@ -131,7 +131,7 @@ func TestHTTPRequest(t *testing.T) {
 	}
 }
 
-// TestTLSServerName has a server note whom probes ask for.
+// TestTLSServerName records the server names that probes send.
 func TestTLSServerName(t *testing.T) {
 	t.Parallel()
 	asked := make(chan string, 1)
