@@ -161,9 +161,9 @@ func TestDecisions(t *testing.T) {
 			func(j *api.Job) { env(j); j.TaskGroups[0].Update.Canary = new(4) }, running(3),
 			Group{Canary: []int{0, 1, 2, 3}, Ignore: []int{0, 1, 2}},
 		},
-		"done":       {func(*api.Job) {}, []Place{over(0), running(2)[1], over(2)}, Group{Ignore: []int{0, 1, 2}}},
+		"done":        {func(*api.Job) {}, []Place{over(0), running(2)[1], over(2)}, Group{Ignore: []int{0, 1, 2}}},
 		"done, again": {env, []Place{running(3)[2], over(0), over(1)}, Group{Ignore: []int{2}, Place: []int{0, 1}}},
-		"done, down": {count(0), []Place{over(0)}, Group{}},
+		"done, down":  {count(0), []Place{over(0)}, Group{}},
 	} {
 		after := clone(t, newJob())
 		c.change(after)
