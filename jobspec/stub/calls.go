@@ -25,7 +25,6 @@ var asked = map[string]struct {
 	kind     string
 	optional bool
 }{
-
 	"nomadVar": {NomadVariable, false}, "nomadVarExists": {NomadVariable, true},
 	"nomadVarList": {NomadVariable, true}, "nomadVarListSafe": {NomadVariable, false},
 	"key": {ConsulKey, false}, "keyExists": {ConsulKey, true}, "keyOrDefault": {ConsulKey, true},

@@ -20,7 +20,6 @@ var kinds = map[string]struct {
 	words, example string
 	lines          []string
 }{
-
 	NomadVariable: {"Nomad variable", ` { NAME = "…" }`, nil},
 	ConsulKey:     {"Consul key", ` { value = "…" }`, []string{`  value = ""`}},
 	VaultSecret:   {"Vault secret", ` { NAME = "…" }`, nil},

@@ -102,9 +102,15 @@ func TestPlan(t *testing.T) {
 func TestPlanShowsDurations(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ field, text, want string }{
-		{"KillTimeout", "9000000000", "9s"}, {"Update.HealthyDeadline", "300000000000", "5m0s"}, {"Delay", "0", "0s"},
-		{"Max", "4", "4"}, {"Wait.Max", "4000000000", "4s"}, {"KillTimeout", "9s", "9s"}, {"Delay", "", ""},
-		{"Count", "9000000000", "9000000000"}, {"Env[Timeout]", "9000000000", "9000000000"},
+		{"KillTimeout", "9000000000", "9s"},
+		{"Update.HealthyDeadline", "300000000000", "5m0s"},
+		{"Delay", "0", "0s"},
+		{"Max", "4", "4"},
+		{"Wait.Max", "4000000000", "4s"},
+		{"KillTimeout", "9s", "9s"},
+		{"Delay", "", ""},
+		{"Count", "9000000000", "9000000000"},
+		{"Env[Timeout]", "9000000000", "9000000000"},
 	} {
 		if got := value(tt.field, tt.text); got != tt.want {
 			t.Errorf("%s %q: %q, want %q", tt.field, tt.text, got, tt.want)
