@@ -52,7 +52,7 @@ type printed struct {
 	mark         string
 	label, again []byte // what stands before a line, and before the rest of one
 	time         []byte // of the latest piece
-	listed       bool   // in printer.held
+	queued       bool   // in printer.held
 	begun        bool   // the next text continues a line
 	returned     bool   // the task went back to the beginning of its line
 	inForce      []byte // the colors that the task has set and not reset
@@ -114,8 +114,8 @@ func (p *printer) output(e event.Event, stream event.Stream, piece []byte) {
 		s.time = append(s.time, ' ')
 	}
 	s.cut(piece, func(text []byte, whole bool) { p.print(s, text, whole) })
-	if len(s.lines.held) > 0 && !s.listed {
-		s.listed = true
+	if len(s.lines.held) > 0 && !s.queued {
+		s.queued = true
 		p.held = append(p.held, s)
 	}
 }
@@ -218,7 +218,7 @@ func (p *printer) idle() {
 
 func (p *printer) releaseAll() {
 	for _, s := range p.held {
-		s.listed = false
+		s.queued = false
 		p.release(s)
 	}
 	p.held = p.held[:0]
