@@ -35,9 +35,9 @@ func (s *Server) Self(ctx context.Context) (*Self, error) {
 // followTime is how long a blocking query of a follower waits for a change.
 const followTime = 5 * time.Minute
 
-// follow calls seen with each new answer to a query, at the latest every so often,
+// eachAnswer calls seen with each new answer to a query, at the latest every so often,
 // until the engine does not answer or ctx ends.
-func follow[T any](ctx context.Context, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
+func eachAnswer[T any](ctx context.Context, often time.Duration, question func(*api.QueryOptions) (T, *api.QueryMeta, error), seen func(T)) {
 	for q := (&api.QueryOptions{WaitTime: often}).WithContext(ctx); ; {
 		answer, meta, err := question(q)
 		if err != nil {
@@ -51,13 +51,13 @@ func follow[T any](ctx context.Context, often time.Duration, question func(*api.
 // FollowTasks calls seen with the tasks of an engine, and again whenever one of them
 // has changed, until the engine does not answer or ctx ends.
 func (s *Server) FollowTasks(ctx context.Context, seen func([]*Task)) {
-	follow(ctx, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
+	eachAnswer(ctx, followTime, s.API.Allocations().List, func(stubs []*api.AllocationListStub) { seen(s.split(stubs)) })
 }
 
 // FollowJobs does the same with the jobs, which change with their deployments and
 // versions. It calls seen at the latest every so often, unless that is 0.
 func (s *Server) FollowJobs(ctx context.Context, often time.Duration, seen func([]*api.JobListStub)) {
-	follow(ctx, cmp.Or(often, followTime), s.API.Jobs().List, seen)
+	eachAnswer(ctx, cmp.Or(often, followTime), s.API.Jobs().List, seen)
 }
 
 // FollowOutput calls written whenever a task of an engine has written output, until

@@ -19,13 +19,14 @@ func ambiguous(target string, matches []*Task, labels map[*Task]string) error {
 	for i, t := range matches {
 		names[i] = labels[t]
 	}
-	return fmt.Errorf("%q is ambiguous: %s", target, list(names))
+	return fmt.Errorf("%q is ambiguous: %s", target, listed(names))
 }
 
 // maxListed is how many names a message lists.
 const maxListed = 10
 
-func list(names []string) string {
+// listed joins names, and counts those beyond the first few.
+func listed(names []string) string {
 	if more := len(names) - maxListed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
 	}

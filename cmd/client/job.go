@@ -7,12 +7,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Job is a job of a server.
-type Job struct {
-	*api.JobListStub
-	Server *Server
-}
-
 // at returns the server in the namespace of the job, and the description of a
 // request.
 func (j *Job) at(doing string) (s *Server, what string) {

@@ -127,6 +127,9 @@ func (s *Selection) ByID(t *Task) bool {
 	return slices.ContainsFunc(s.targets, func(target string) bool { return t.rank(target) == byID })
 }
 
+// Running reports whether a command can be run in the task.
+func (t *Task) Running() bool { return t.State.State == "running" }
+
 // Pick returns the one running task that a target matches. The error is an
 // *UnknownError when it matches none.
 func Pick(tasks []*Task, target string) (*Task, error) {
@@ -237,5 +240,5 @@ func Running(tasks []*Task) string {
 			names = append(names, labels[t])
 		}
 	}
-	return list(names)
+	return listed(names)
 }

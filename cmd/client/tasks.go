@@ -12,6 +12,12 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
+// Job is a job of a server.
+type Job struct {
+	*api.JobListStub
+	Server *Server
+}
+
 // Task is a task of an allocation.
 type Task struct {
 	Server *Server
@@ -65,9 +71,6 @@ func indexOf(alloc string) int {
 func (t *Task) EventAlloc() *event.Alloc {
 	return &event.Alloc{Job: t.Alloc.JobID, Group: t.Alloc.TaskGroup, Name: t.Alloc.Name, ID: t.Alloc.ID}
 }
-
-// Running reports whether a command can be run in the task.
-func (t *Task) Running() bool { return t.State.State == "running" }
 
 // Outlived reports whether the task's allocation has ended and a later one has its
 // name.
