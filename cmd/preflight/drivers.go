@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -27,8 +28,8 @@ var alternatives = map[string]string{
 	"firecracker":       "mock_driver",
 }
 
-// driver checks the driver and the config block of a task.
-func driver(c *Case, t taskOf) jobspec.Diagnostics {
+// driverAndConfig checks the driver and the config block of a task.
+func driverAndConfig(c *Case, t taskOf) jobspec.Diagnostics {
 	if t.Driver == "" {
 		return nil // which is a rule of Nomad
 	}
@@ -44,13 +45,6 @@ func driver(c *Case, t taskOf) jobspec.Diagnostics {
 		return diagnostics
 	}
 	return append(was.leftOut(t), c.configs.Check(t.Driver, t.Config, t.at)...)
-}
-
-// replaced is what was written of a task whose driver is replaced.
-type replaced struct {
-	driver string
-	config map[string]any
-	left   []string // options that its other driver does not have
 }
 
 // replace gives a task the driver that takes the place of its own, and leaves
@@ -114,4 +108,66 @@ func unknownDriver(known map[string]drivers.Driver, name string, at jobspec.Path
 		p.Remedy = fmt.Sprintf("run it with another one: --driver %s=mock_driver", name)
 	}
 	return jobspec.Diagnostics{p}
+}
+
+// unusableDrivers finds drivers that cannot be used on this machine, each once a job.
+func unusableDrivers(c *Case, f File) (found jobspec.Diagnostics) {
+	var names []string             // of those drivers
+	tasks := map[string][]string{} // by driver
+	forTasks(f.Job, func(t *api.Task, at jobspec.Path) {
+		if c.Drivers[t.Driver] == nil {
+			return // another check says so
+		}
+		is := c.Health.Of(t.Driver)
+		if is.Health == drivers.HealthHealthy {
+			return
+		}
+		if tasks[t.Driver] == nil {
+			names, found = append(names, t.Driver), append(found, unusableDriver(t.Driver, is, at))
+		}
+		tasks[t.Driver] = append(tasks[t.Driver], strconv.Quote(t.Name))
+	})
+	for i, name := range names {
+		if users := tasks[name]; len(users) > 1 {
+			found[i].Detail += fmt.Sprintf("; %d tasks need it: %s", len(users), strings.Join(users, ", "))
+		}
+	}
+	return found
+}
+
+func unusableDriver(name string, f drivers.Fingerprint, at jobspec.Path) jobspec.Diagnostic {
+	p := jobspec.Diagnostic{
+		Summary: fmt.Sprintf("driver %q cannot be used on this machine", name),
+		Detail:  f.HealthDescription,
+		Path:    at.Attr("driver"),
+	}
+	switch other := alternatives[name]; {
+	case f.Disabled:
+		p.Detail = "the config file has disabled it"
+		p.Remedy = fmt.Sprintf("enable it in the block plugin %q { config { … } }", name)
+	case other != "":
+		p.Remedy = fmt.Sprintf("or run it with another one: --driver %s=%s, or rehearse the job: taskrun rehearse", name, other)
+	}
+	return p
+}
+
+// unheeded returns a warning for each option in the config file that has no effect
+// on a driver that runs tasks.
+func unheeded(c *Case) (diagnostics jobspec.Diagnostics) {
+	used := map[string]bool{}
+	for _, f := range c.Files {
+		if f.Job != nil {
+			forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { used[t.Driver] = true })
+		}
+	}
+	for _, driver := range slices.Sorted(maps.Keys(used)) {
+		for _, o := range c.Unheeded[driver] {
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Severity: jobspec.Warning,
+				Summary:  fmt.Sprintf("%s: option %s of driver %q has no effect", o.At, o.Option, driver),
+				Detail:   o.Instead,
+			})
+		}
+	}
+	return diagnostics
 }

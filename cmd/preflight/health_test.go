@@ -83,7 +83,7 @@ func TestHealthOnce(t *testing.T) {
 		cs.Health.known[driver] = drivers.Fingerprint{Health: drivers.HealthUnhealthy, HealthDescription: "ill"}
 	}
 	var got []string
-	for _, d := range health(cs, cs.Files[0]) {
+	for _, d := range unusableDrivers(cs, cs.Files[0]) {
 		got = append(got, d.Summary+": "+d.Detail)
 	}
 	want := []string{

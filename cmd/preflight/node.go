@@ -1,19 +1,23 @@
 package preflight
 
 import (
+	"bytes"
 	"maps"
 
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/jobspec"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
 
 // Node describes this machine, with what its drivers add that jobs ask for, and
 // the stubs. Without the health of drivers these add nothing.
-func Node(files []File, health *Health, stubs stub.Node) *taskenv.Node {
+func Node(of []File, health *Health, stubs stub.Node) *taskenv.Node {
 	node := taskenv.Fingerprint()
 	node.Attributes = map[string]string{}
 	if health != nil {
-		node.Attributes = health.attributes(files)
+		node.Attributes = health.attributes(of)
 	}
 	for to, from := range map[*string]string{
 		&node.Name: stubs.Name, &node.Class: stubs.Class, &node.Pool: stubs.Pool, &node.Datacenter: stubs.Datacenter,
@@ -27,13 +31,29 @@ func Node(files []File, health *Health, stubs stub.Node) *taskenv.Node {
 	return &node
 }
 
-// describeNode is Node for a case. What only looks at files asks no driver.
-func (c *Case) describeNode() *taskenv.Node {
-	health := c.Health
-	if c.Entry&(runs|Update|Dispatch) == 0 {
-		health = nil
+// attributes returns the attributes of the node that come from drivers: of
+// those that run tasks, and of all when a file asks for some.
+func (h *Health) attributes(of []File) map[string]string {
+	wanted := map[string]bool{}
+	for _, f := range of {
+		if f.Job == nil {
+			continue
+		}
+		forTasks(f.Job, func(t *api.Task, _ jobspec.Path) { wanted[t.Driver] = true })
+		for _, text := range f.Sources {
+			if !bytes.Contains(text, []byte("attr.driver.")) {
+				continue
+			}
+			for name := range h.drivers {
+				wanted[name] = true
+			}
+		}
 	}
-	node := Node(c.Files, health, c.Stubs.Node)
-	node.MemoryOversubscription = c.MemoryMax
-	return node
+	attributes := map[string]string{}
+	for name := range h.drivers {
+		if wanted[name] {
+			maps.Copy(attributes, h.Of(name).Attributes)
+		}
+	}
+	return attributes
 }

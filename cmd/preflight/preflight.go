@@ -36,65 +36,10 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/drivers"
 	"taskrun/drivers/catalog"
-	"taskrun/hooks/template"
 	"taskrun/jobspec"
-	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
-
-// Entry is a set of entry points.
-type Entry uint
-
-// The entry points; see the package comment.
-const (
-	Validate Entry = 1 << iota
-	Strict
-	Up
-	Rehearse
-	Plan
-	Update
-	Cluster
-	Register
-	APIPlan
-	APIValidate
-	Dispatch
-)
-
-// File is a job file that was read, or a job that came without one.
-type File struct {
-	*jobspec.File
-
-	Job  *api.Job // as far as it could be read; nil if that is not enough to be checked
-	Name string   // as the user named it
-}
-
-// Case is what one entry point has checked, and what the jobs meet.
-type Case struct {
-	Entry       Entry
-	Files       []File
-	Stubs       *stub.Set                 // never nil
-	StubsBroken bool                      // what they define is not known yet
-	Drivers     map[string]drivers.Driver // by name
-	Instead     map[string]string         // drivers that run the tasks of others
-	Health      *Health                   // of Drivers
-	Unheeded    map[string][]Unheeded     // options in the config file, by driver
-	Services    template.Services         // that run now; nil for none
-	Environ     []string                  // of tasks
-	DataDir     string
-	MaxAllocs   int // of a job; 0: another program decides
-
-	HostPaths     bool // tasks get the paths of this machine
-	EnforceMemory bool // limits are enforced
-	MemoryMax     bool // memory_max counts
-
-	replaced   map[*api.Task]replaced
-	overridden map[int]bool // task blocks of the stubs that were for a task
-	began      time.Time
-	node       func() *taskenv.Node
-	configs    *catalog.Checker
-}
 
 // Prepare makes of the jobs what would run. It must be called once, before
 // Check.
@@ -119,6 +64,59 @@ func (c *Case) Prepare() {
 	}
 }
 
+// describeNode is Node for a case. What only looks at files asks no driver.
+func (c *Case) describeNode() *taskenv.Node {
+	health := c.Health
+	if c.Entry&(runs|Update|Dispatch) == 0 {
+		health = nil
+	}
+	node := Node(c.Files, health, c.Stubs.Node)
+	node.MemoryOversubscription = c.MemoryMax
+	return node
+}
+
+// check is a row of the table.
+type check struct {
+	name    string
+	entries Entry
+	find    func(c *Case) jobspec.Diagnostics
+}
+
+// checks is the table: everything that is checked, in this order. A diagnostic
+// that has no place is shown behind the others, in the order of the rows.
+func checks() []check {
+	return []check{
+		// The job alone.
+		{"rules of Nomad", jobs | Cluster, perJob(rules)},
+		{"number of allocations", jobs | Cluster, perJob(size)},
+		{"another job of the same ID", files | Cluster, twins},
+		{"task blocks of the stubs", files, withStubs(stubTargets)},
+
+		// Drivers.
+		{"driver and its config", jobs, perTask(driverAndConfig)},
+		{"health of the driver", runs | Dispatch, withStubs(perJob(unusableDrivers))},
+		{"blocks without effect", notices, perJob(gaps)},
+		{"network of a group", notices &^ Rehearse, perJob(networks)},
+		{"folders in place of volumes", notices &^ Rehearse, withStubs(volumes)},
+		{"paths of this machine", notices, perJob(hostPaths)},
+		{"isolation", notices, isolation},
+		{"options of the config file", notices &^ ofAPI, unheeded},
+		{"downloads", jobs, perTask(artifacts)},
+
+		// What a cluster would have.
+		{"syntax of templates", jobs, perTask(templates)},
+		{"constraints", runs | Update, withStubs(perJob(constraints))},
+		{"unknown constraints", Rehearse, withStubs(perJob(unknownConstraints))},
+		{"static ports", jobs, staticPorts},
+		{"volumes without a stub", Rehearse, withStubs(perJob(stubbedVolumes))},
+		{"memory_max", notices, perJob(memoryMax)},
+		{"secrets", jobs | Dispatch, withStubs(perTask(missingSecrets))},
+		{"keys of templates", jobs | Dispatch, withStubs(missingKeys)},
+		{"references between siblings", jobs, perTask(siblings)},
+		{"enforced memory limits", Up | Rehearse, memoryLimits},
+	}
+}
+
 // Check returns the diagnostics of every check of the entry point, in the order
 // of the files.
 func (c *Case) Check() (diagnostics jobspec.Diagnostics) {
@@ -129,50 +127,4 @@ func (c *Case) Check() (diagnostics jobspec.Diagnostics) {
 	}
 	diagnostics.Sort()
 	return diagnostics
-}
-
-// perJob makes a check of one that looks at one job at a time.
-func perJob(find func(c *Case, f File) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
-	return func(c *Case) (diagnostics jobspec.Diagnostics) {
-		for _, f := range c.Files {
-			if f.Job == nil {
-				continue
-			}
-			found := f.Sure(find(c, f))
-			f.Place(found)
-			diagnostics = append(diagnostics, found...)
-		}
-		return diagnostics
-	}
-}
-
-// perTask makes a check of one that looks at one task at a time.
-func perTask(find func(c *Case, in taskOf) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
-	return perJob(func(c *Case, f File) (diagnostics jobspec.Diagnostics) {
-		for i, g := range f.Job.TaskGroups {
-			for k, t := range g.Tasks {
-				at := jobspec.Root.Index("group", i).Index("task", k)
-				diagnostics = append(diagnostics, find(c, taskOf{t, g, f, at})...)
-			}
-		}
-		return diagnostics
-	})
-}
-
-// taskOf is a task with its surroundings in the job, and its path.
-type taskOf struct {
-	*api.Task
-
-	group *api.TaskGroup
-	file  File
-	at    jobspec.Path
-}
-
-// forTasks calls f with each task and its path.
-func forTasks(j *api.Job, f func(t *api.Task, at jobspec.Path)) {
-	for i, g := range j.TaskGroups {
-		for k, t := range g.Tasks {
-			f(t, jobspec.Root.Index("group", i).Index("task", k))
-		}
-	}
 }

@@ -1,0 +1,128 @@
+package preflight
+
+import (
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/drivers"
+	"taskrun/drivers/catalog"
+	"taskrun/hooks/template"
+	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
+	"taskrun/jobspec/taskenv"
+)
+
+// Entry is a set of entry points.
+type Entry uint
+
+// The entry points; see the package comment.
+const (
+	Validate Entry = 1 << iota
+	Strict
+	Up
+	Rehearse
+	Plan
+	Update
+	Cluster
+	Register
+	APIPlan
+	APIValidate
+	Dispatch
+)
+
+// Sets of entry points.
+const (
+	ofAPI   = Register | APIPlan | APIValidate
+	runs    = Up | Rehearse | Register | APIPlan // on this machine, now
+	files   = Validate | Strict | Up | Rehearse | Plan | Update
+	jobs    = files | ofAPI
+	notices = Strict | Up | Rehearse | Update | ofAPI // what is otherwise than in Nomad
+)
+
+// Case is what one entry point has checked, and what the jobs meet.
+type Case struct {
+	Entry       Entry
+	Files       []File
+	Stubs       *stub.Set                 // never nil
+	StubsBroken bool                      // what they define is not known yet
+	Drivers     map[string]drivers.Driver // by name
+	Instead     map[string]string         // drivers that run the tasks of others
+	Health      *Health                   // of Drivers
+	Unheeded    map[string][]Unheeded     // options in the config file, by driver
+	Services    template.Services         // that run now; nil for none
+	Environ     []string                  // of tasks
+	DataDir     string
+	MaxAllocs   int // of a job; 0: another program decides
+
+	HostPaths     bool // tasks get the paths of this machine
+	EnforceMemory bool // limits are enforced
+	MemoryMax     bool // memory_max counts
+
+	replaced   map[*api.Task]replaced
+	overridden map[int]bool // task blocks of the stubs that were for a task
+	began      time.Time
+	node       func() *taskenv.Node
+	configs    *catalog.Checker
+}
+
+// Unheeded is an option of a driver in the config file that has no effect.
+type Unheeded struct {
+	drivers.Unheeded
+
+	At string // where it stands
+}
+
+// replaced is what was written of a task whose driver is replaced.
+type replaced struct {
+	driver string
+	config map[string]any
+	left   []string // options that its other driver does not have
+}
+
+// taskOf is a task with its surroundings in the job, and its path.
+type taskOf struct {
+	*api.Task
+
+	group *api.TaskGroup
+	file  File
+	at    jobspec.Path
+}
+
+// perJob makes a check of one that looks at one job at a time.
+func perJob(find func(c *Case, f File) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
+	return func(c *Case) (diagnostics jobspec.Diagnostics) {
+		for _, f := range c.Files {
+			if f.Job == nil {
+				continue
+			}
+			found := f.Sure(find(c, f))
+			f.Place(found)
+			diagnostics = append(diagnostics, found...)
+		}
+		return diagnostics
+	}
+}
+
+// perTask makes a check of one that looks at one task at a time.
+func perTask(find func(c *Case, in taskOf) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
+	return perJob(func(c *Case, f File) (diagnostics jobspec.Diagnostics) {
+		for i, g := range f.Job.TaskGroups {
+			for k, t := range g.Tasks {
+				at := jobspec.Root.Index("group", i).Index("task", k)
+				diagnostics = append(diagnostics, find(c, taskOf{t, g, f, at})...)
+			}
+		}
+		return diagnostics
+	})
+}
+
+// withStubs makes a check one that knows nothing without the stubs.
+func withStubs(find func(*Case) jobspec.Diagnostics) func(*Case) jobspec.Diagnostics {
+	return func(c *Case) jobspec.Diagnostics {
+		if c.StubsBroken {
+			return nil
+		}
+		return find(c)
+	}
+}
