@@ -12,17 +12,6 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// concealment hides in diagnostics what comes from outside of the job file: values
-// of variables that stubs, the command line, the environment or files of values
-// have set, and all that is made of them.
-type concealment struct {
-	text   string          // of the job file: the author's own words may be shown
-	names  map[string]bool // so may the names of variables
-	files  map[string]bool // sources that hold such values
-	ranges []Range         // of expressions of the job file that have such values
-	values map[string]bool // such values themselves
-}
-
 // minSecret is how long a value is, in bytes, that is hidden wherever it is. A
 // shorter one is hidden only where the value itself is wrong: "1" is part of many words.
 const minSecret = 4
@@ -223,3 +212,5 @@ func (c *concealment) quoted(text string) string {
 		b.WriteString(quoted)
 	}
 }
+
+func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }

@@ -15,9 +15,6 @@ import (
 	"taskrun/jobspec/evaluate"
 )
 
-// maxDiagnostics limits the diagnostics of one file.
-const maxDiagnostics = 1000
-
 // DiagnosticsOf turns the HCL diagnostics of a file that goes with a job file
 // into those of jobspec. The scope is what its expressions were evaluated in; nil
 // if none was.
@@ -102,14 +99,6 @@ func (p *parser) diagnostic(diag *hcl.Diagnostic) Diagnostic {
 	}
 	p.conceal.hide(&out)
 	return out
-}
-
-// place returns where in its source a range of HCL is.
-func (p *parser) place(r hcl.Range) Range {
-	if p.scope != nil {
-		r = p.scope.InSource(r)
-	}
-	return RangeOf(r)
 }
 
 // explainMember names the variable or local that does not exist, where HCL

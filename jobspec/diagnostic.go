@@ -2,11 +2,8 @@ package jobspec
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/hashicorp/hcl/v2"
 )
 
 // Severity is how much a Diagnostic matters.
@@ -25,28 +22,6 @@ const (
 
 // String returns the word used in output: "error", "warning" or "hint".
 func (s Severity) String() string { return [...]string{"error", "warning", "hint"}[s] }
-
-// Pos is a place in a source text: line and column count from 1, the column in
-// characters; the byte counts from 0.
-type Pos = hcl.Pos
-
-// Range is a stretch of a source text: from Start up to, not including, End.
-// The zero Range means "no place known".
-type Range struct {
-	File       string // as the user named it
-	Start, End Pos
-}
-
-// IsZero reports whether no place is known.
-func (r Range) IsZero() bool { return r.File == "" && r.Start == Pos{} }
-
-// String returns "file:line,column".
-func (r Range) String() string {
-	if r.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d,%d", r.File, r.Start.Line, r.Start.Column)
-}
 
 // A Diagnostic is an error, a warning or a hint about a job file. Rules about the
 // decoded job know only its Path; File.Place adds the Range.

@@ -1,7 +1,6 @@
 package jobspec
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,29 +14,10 @@ import (
 	"taskrun/jobspec/diagnostic"
 )
 
-// A local is a named expression of a locals block.
-//
-// See https://developer.hashicorp.com/nomad/docs/reference/hcl2/locals.
-type local struct {
-	name  string
-	at    hcl.Range // of the name
-	expr  hclsyntax.Expression
-	value cty.Value // NilVal until evaluated
-	open  bool      // being evaluated: to need it now is to need itself
-}
-
 const (
 	maxLocalDepth = 500     // locals that may refer one to the next
 	maxLookups    = 1 << 20 // references between locals, with one for each in a mention of all
 )
-
-// locals are those of a file by name.
-type locals map[string]*local
-
-// inOrder returns the locals by name.
-func (ls locals) inOrder() []*local {
-	return slices.SortedFunc(maps.Values(ls), func(a, b *local) int { return cmp.Compare(a.name, b.name) })
-}
 
 // evaluateLocals gives the locals their values, each after those it refers to,
 // and makes them known to expressions as local.

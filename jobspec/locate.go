@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -21,6 +20,28 @@ func (f *File) Place(diagnostics Diagnostics) {
 			}
 		}
 	}
+}
+
+// Sure returns the diagnostics of a draft that do not follow from a lost value.
+func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
+	if len(f.lost) == 0 {
+		return diagnostics
+	}
+	return slices.DeleteFunc(diagnostics, func(p Diagnostic) bool {
+		return slices.ContainsFunc(f.lost, func(lost Path) bool {
+			block := lost.Parent()
+			if slices.Contains([]string{"job", "group", "task", "config", "env", "meta"}, block.Name()) {
+				return p.Path == block || p.Path.in(lost)
+			}
+			if block.Name() == "identity" { // the default one is set apart later
+				block = block.Parent().Attr("identity")
+			}
+			if block.Name() == "volume" && p.Path.Parent().Name() == "volume_mount" {
+				return p.Path.in(block.Parent()) // whether a volume can be mounted depends on it
+			}
+			return p.Path.in(block) // rules relate the values of small blocks to each other
+		})
+	})
 }
 
 // concealsBelow reports whether a block, or what is in it, has a value that must
@@ -51,36 +72,6 @@ func (f *File) place(p *Diagnostic) {
 	case p.Word != "":
 		p.Range = f.wordIn(p.Range, p.Word)
 	}
-}
-
-// nearest returns a path that has a place: p, or the nearest path around it;
-// exact reports whether it means the same as p. One block may have an index
-// (x[0]) or not (x), since its value does not show whether it was written as a
-// block or as an object.
-func (ps Positions) nearest(p Path) (path Path, exact bool) {
-	if _, ok := ps[p]; ok || p == "" {
-		return p, ok
-	}
-	parent := p.Parent()
-	around, exact := ps.nearest(parent)
-	if !exact {
-		return around, false
-	}
-	step := p[len(parent):]
-	if _, ok := ps[around+step]; ok {
-		return around + step, true
-	}
-	list, isElement := step, false
-	if i := strings.LastIndexByte(string(step), '['); i >= 0 {
-		list, isElement = step[:i], true
-	}
-	if _, ok := ps[around+list]; ok { // the first element, or the list of another
-		return around + list, strings.HasSuffix(string(step), "[0]")
-	}
-	if _, ok := ps[around+list+"[0]"]; ok && !isElement {
-		return around + list + "[0]", true
-	}
-	return around, false
 }
 
 // nameOf returns the range of a name whose value, or which as the header of a
@@ -133,8 +124,6 @@ func (f *File) wordIn(r Range, word string) Range {
 		}
 	}
 }
-
-func isInWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-' }
 
 // part returns the range from one offset in the text to another, which are not
 // far from r.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
-	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
@@ -15,91 +14,6 @@ import (
 	"taskrun/jobspec/function"
 	"taskrun/jobspec/syntax"
 )
-
-// Options are what a job file is parsed with.
-type Options struct {
-	Vars     []string // NAME=VALUE as given with --var, in order
-	VarFiles []string // paths, in order
-	Environ  []string // K=V; the NOMAD_VAR_* among them set variables
-	BaseDir  string   // relative paths in file functions; "" is the current directory
-
-	// VarTexts are the contents of more files of values, after VarFiles.
-	VarTexts []Source
-
-	// NoFiles makes functions that read files fail, for untrusted texts.
-	NoFiles bool
-
-	// Values set the variables that nothing else sets. Names that the file does
-	// not declare are ignored, since one set serves many files.
-	Values map[string]VariableValue
-
-	// Outline allows variables without a value: whatever depends on them is left
-	// out of the job, and they are in File.Unset.
-	Outline bool
-
-	// IgnoreUndeclared makes values for variables that the file does not
-	// declare a warning, as Nomad's -hcl2-strict=false does.
-	IgnoreUndeclared bool
-}
-
-// Unset is a variable without a value.
-type Unset struct {
-	Name string
-	Type string // as in the job file; "any" without one
-	At   Range
-}
-
-// VariableValue is the value of a variable, and where it stands.
-type VariableValue struct {
-	Value cty.Value
-	At    Range
-}
-
-// File is a parsed job file.
-type File struct {
-	// Job is what `nomad job run -output` prints: normalized, but without the
-	// defaults that Job.Canonicalize adds. Nil when there were errors.
-	Job *api.Job
-	// Draft is Job or, after errors that leave its blocks in place, the job as
-	// far as it could be read. See Sure.
-	Draft *api.Job
-	// Positions are the places of all blocks and attributes of the job.
-	Positions Positions
-	// Sources are the texts that diagnostics may point into, by name. They are
-	// there also when there were errors.
-	Sources map[string][]byte
-	// Secret are the sources that hold values of variables, of which no line may
-	// be shown.
-	Secret map[string]bool
-	// Unset are the variables without a value, when Options.Outline is set.
-	Unset []Unset
-
-	lost      []Path // in Draft: values that are invalid or missing
-	conceal   concealment
-	concealed []Path // of values that are; nil until asked for
-}
-
-// Sure returns the diagnostics of a draft that do not follow from a lost value.
-func (f *File) Sure(diagnostics Diagnostics) Diagnostics {
-	if len(f.lost) == 0 {
-		return diagnostics
-	}
-	return slices.DeleteFunc(diagnostics, func(p Diagnostic) bool {
-		return slices.ContainsFunc(f.lost, func(lost Path) bool {
-			block := lost.Parent()
-			if slices.Contains([]string{"job", "group", "task", "config", "env", "meta"}, block.Name()) {
-				return p.Path == block || p.Path.in(lost)
-			}
-			if block.Name() == "identity" { // the default one is set apart later
-				block = block.Parent().Attr("identity")
-			}
-			if block.Name() == "volume" && p.Path.Parent().Name() == "volume_mount" {
-				return p.Path.in(block.Parent()) // whether a volume can be mounted depends on it
-			}
-			return p.Path.in(block) // rules relate the values of small blocks to each other
-		})
-	})
-}
 
 // Parse reads a job file in HCL's native syntax, in HCL's JSON syntax, or as
 // the JSON of Nomad's HTTP API. It reports as many errors as it can at once. The
@@ -127,25 +41,6 @@ func Parse(src Source, opts Options) (*File, Diagnostics) {
 	p.file.conceal, p.file.Secret = p.conceal, p.conceal.files
 	return p.file, diagnostics
 }
-
-// A parser holds the state of one call of Parse.
-type parser struct {
-	opts      Options
-	src       Source
-	file      *File
-	scope     *evaluate.Scope
-	variables variables
-	// incomplete: blocks are missing in the job, or more.
-	incomplete bool
-	locals     locals
-	conceal    concealment
-	path       []string // locals being evaluated, each for the one before it
-	looked     int      // references between locals that were followed
-}
-
-// unknown is the value of a variable whose value is invalid or missing: whatever
-// depends on it is not reported again.
-var unknown = cty.DynamicVal
 
 func (p *parser) parseHCL() hcl.Diagnostics {
 	body, diags := syntax.Parse(p.src.Text, p.src.Name)

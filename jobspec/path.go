@@ -67,14 +67,3 @@ func (p Path) Name() string {
 	}
 	return s
 }
-
-// Positions maps paths to the place in the source where they are defined: for
-// an attribute or a key of a map its value, for a block its header. Elements of
-// a list that is written out have places of their own, by index.
-type Positions map[Path]Range
-
-// At returns the place of p, or that of the nearest enclosing path that has one.
-func (ps Positions) At(p Path) Range {
-	path, _ := ps.nearest(p)
-	return ps[path]
-}

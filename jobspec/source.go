@@ -161,3 +161,6 @@ func unreadable(text []byte) (Diagnostic, bool) {
 		return Diagnostic{}, false
 	}
 }
+
+// isBlank reports whether there is nothing to read in text.
+func isBlank(text string) bool { return strings.TrimSpace(text) == "" }

@@ -11,13 +11,6 @@ import (
 	"taskrun/jobspec/function"
 )
 
-// A validation is a condition that the value of a variable must meet.
-type validation struct {
-	condition hcl.Expression
-	message   string
-	at        hcl.Range // of the block
-}
-
 // addValidation reads a validation block of a variable.
 func (p *parser) addValidation(v *variable, form *validationForm) hcl.Diagnostics {
 	if form.Condition == nil || form.ErrorMessage == nil {
@@ -93,6 +86,35 @@ func (p *parser) validate(v *variable) hcl.Diagnostics {
 		}
 		diags = append(diags, diagnostic.Error(v.at, fmt.Sprintf("the %s of variable %q is not allowed", v.origin, v.name),
 			fmt.Sprintf("%s (the rule is on line %d)", rule.message, rule.at.Start.Line), ""))
+	}
+	return diags
+}
+
+// constantText evaluates an expression that must be a string and may refer to
+// nothing.
+func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Diagnostics) {
+	value, diags := p.scope.Strict(expr, nil)
+	if diags.HasErrors() {
+		return "", explainConstant(diags, what)
+	}
+	value, err := convert.Convert(value, cty.String)
+	if err != nil || value.IsNull() {
+		return "", hcl.Diagnostics{diagnostic.Error(expr.Range(), what+" must be a string", "", "")}
+	}
+	return value.AsString(), nil
+}
+
+// explainConstant adds the place to errors about references and calls.
+func explainConstant(diags hcl.Diagnostics, where string) hcl.Diagnostics {
+	for _, diag := range diags {
+		switch diag.Summary {
+		case "Variables not allowed":
+			diag.Summary = where + " may not refer to anything"
+			diag.Detail = ""
+		case "Function calls not allowed":
+			diag.Summary = where + " may not call functions"
+			diag.Detail = ""
+		}
 	}
 	return diags
 }

@@ -1,11 +1,8 @@
 package jobspec
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -16,44 +13,6 @@ import (
 	"taskrun/jobspec/decode"
 	"taskrun/jobspec/diagnostic"
 )
-
-// A variable is declared in a job file and set from outside.
-//
-// See https://developer.hashicorp.com/nomad/docs/reference/hcl2/variables.
-type variable struct {
-	name     string
-	declared hcl.Range
-	// typ is the declared type, or else that of the default, inferred. It is
-	// NilType for a variable with neither.
-	typ         cty.Type
-	inferred    bool
-	value       cty.Value // NilVal: not set
-	origin      string    // what set the value, in words
-	at          hcl.Range // of the value
-	broken      bool      // reported already
-	validations []validation
-}
-
-// variables are those of a file by name.
-type variables map[string]*variable
-
-// fewNames returns the sorted keys of a map, or none if there are too many to
-// look for a slip among them.
-func fewNames[V any](named map[string]V) []string {
-	if len(named) > maxDiagnostics {
-		return nil
-	}
-	return slices.Sorted(maps.Keys(named))
-}
-
-// inOrder returns the variables as they were declared.
-func (vs variables) inOrder() []*variable {
-	return slices.SortedFunc(maps.Values(vs), byPlace)
-}
-
-func byPlace(a, b *variable) int {
-	return cmp.Compare(a.declared.Start.Byte, b.declared.Start.Byte)
-}
 
 // declareVariables adds the variables that a file declares.
 func (p *parser) declareVariables(file *fileForm) hcl.Diagnostics {
@@ -167,35 +126,3 @@ func (v *variable) typeHint() string {
 		return ""
 	}
 }
-
-// constantText evaluates an expression that must be a string and may refer to
-// nothing.
-func (p *parser) constantText(expr hcl.Expression, what string) (string, hcl.Diagnostics) {
-	value, diags := p.scope.Strict(expr, nil)
-	if diags.HasErrors() {
-		return "", explainConstant(diags, what)
-	}
-	value, err := convert.Convert(value, cty.String)
-	if err != nil || value.IsNull() {
-		return "", hcl.Diagnostics{diagnostic.Error(expr.Range(), what+" must be a string", "", "")}
-	}
-	return value.AsString(), nil
-}
-
-// explainConstant adds the place to errors about references and calls.
-func explainConstant(diags hcl.Diagnostics, where string) hcl.Diagnostics {
-	for _, diag := range diags {
-		switch diag.Summary {
-		case "Variables not allowed":
-			diag.Summary = where + " may not refer to anything"
-			diag.Detail = ""
-		case "Function calls not allowed":
-			diag.Summary = where + " may not call functions"
-			diag.Detail = ""
-		}
-	}
-	return diags
-}
-
-// isBlank reports whether there is nothing to read in text.
-func isBlank(text string) bool { return strings.TrimSpace(text) == "" }
