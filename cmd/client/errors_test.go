@@ -60,11 +60,11 @@ func TestHowItEnded(t *testing.T) {
 func TestManyTasks(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]string{
-		2: "t00, t01", 10: "t00, t01, t02, t03, t04, t05, t06, t07, t08, t09", 12: "t00, t01, t02, t03, t04, t05, t06, t07, t08, t09 and 2 more",
+		2: "t0, t1", 10: "t0, t1, t2, t3, t4, t5, t6, t7, t8, t9", 12: "t0, t1, t2, t3, t4, t5, t6, t7, t8, t9 and 2 more",
 	} {
 		var tasks []*Task
 		for i := range n {
-			tasks = append(tasks, newTask("j", "g", i, fmt.Sprintf("t%02d", i), "running", strconv.Itoa(i)))
+			tasks = append(tasks, newTask("j", "g", i, "t"+strconv.Itoa(i), "running", strconv.Itoa(i)))
 		}
 		err := ambiguous("g", tasks, Labels(tasks))
 		if got := err.Error(); got != `"g" is ambiguous: `+want {
