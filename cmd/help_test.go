@@ -118,6 +118,7 @@ func playExample(t *testing.T, taskrun, script string) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(sockets) })
 	env := []string{
+		"GOCOVERDIR=" + t.TempDir(), // a binary that counts what is covered writes into it
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(work, "home"), "XDG_RUNTIME_DIR=" + sockets,
 		"TASKRUN_DATA_DIR=" + filepath.Join(work, "data"), "DOCKER_HOST=unix:///nowhere/docker.sock", "TMPDIR=" + os.TempDir(),
 	}
