@@ -19,8 +19,20 @@ func TestVersionTags(t *testing.T) {
 	f := serve(t, job(0))
 	f.running("main")
 	jobs := f.client.Jobs()
+	index := func() uint64 {
+		t.Helper()
+		_, _, meta, err := jobs.Versions("job", false, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return meta.LastIndex
+	}
+	before := index()
 	if _, err := jobs.TagVersion("job", 0, "golden", "as it began", nil); err != nil {
 		t.Fatal(err)
+	}
+	if after := index(); after <= before {
+		t.Errorf("a tag leaves the index of the versions at %d, after %d: no blocking query sees it", after, before)
 	}
 	tags := func() (found []string) {
 		t.Helper()
