@@ -106,9 +106,9 @@ func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts
 	}()
 	var copying sync.WaitGroup
 	var outErr, errErr error
-	copying.Go(func() { _, outErr = io.Copy(opts.Stdout, stdout.r) })
+	copying.Go(func() { outErr = copyPipe(opts.Stdout, stdout.r) })
 	if stderr.r != nil {
-		copying.Go(func() { _, errErr = io.Copy(opts.Stderr, stderr.r) })
+		copying.Go(func() { errErr = copyPipe(opts.Stderr, stderr.r) })
 	}
 	result := t.awaitCommand(ctx, p)
 	// Nothing of the command's tree lives, but the task may have got hold of
@@ -119,7 +119,7 @@ func (d *Driver) execPipes(ctx context.Context, t *task, spec process.Spec, opts
 		}
 	}
 	copying.Wait()
-	return result, errors.Join(unlessLate(outErr), unlessLate(errErr))
+	return result, errors.Join(outErr, errErr)
 }
 
 // pipe is one that may not be open.
@@ -135,10 +135,24 @@ func (p *pipe) open() (err error) {
 // drain is how long what a command wrote before its end may take to arrive.
 const drain = 200 * time.Millisecond
 
-func unlessLate(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+// pipeSize is how many bytes a pipe holds.
+const pipeSize = 64 << 10
+
+// copyPipe copies the output of a command to w until no process has the pipe open
+// for writing, or until its deadline. If w is slow, the pipe can still be full
+// then; copyPipe copies that, too.
+func copyPipe(w io.Writer, pipe *os.File) error {
+	_, err := io.Copy(w, pipe)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return err
+	}
+	rest := make([]byte, pipeSize)
+	_ = pipe.SetReadDeadline(time.Now().Add(drain))
+	n, _ := io.ReadFull(pipe, rest) // no more than there is
+	if n == 0 {
 		return nil
 	}
+	_, err = w.Write(rest[:n])
 	return err
 }
 

@@ -249,3 +249,31 @@ func TestInputThatNobodyReads(t *testing.T) {
 type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// slow takes its time for the first piece of output.
+type slow struct {
+	got   int // bytes
+	pause time.Duration
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	if s.got == 0 {
+		<-time.After(s.pause)
+	}
+	s.got += len(p)
+	return len(p), nil
+}
+
+// TestExecSlowReader reads most of a command's output long after the command has
+// ended.
+func TestExecSlowReader(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, shell(sleeper)).ready()
+	stdout := &slow{pause: time.Second}
+	result, err := f.driver.ExecTaskStreaming(f.ctx, f.cfg.ID, &drivers.ExecOptions{
+		Command: []string{"head", "-c", "90000", "/dev/zero"}, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: io.Discard,
+	})
+	if err != nil || result.ExitCode != 0 || stdout.got != 90_000 {
+		t.Errorf("%d bytes, %+v, %v", stdout.got, result, err)
+	}
+}
