@@ -661,9 +661,11 @@ func TestMarkOfTheOutput(t *testing.T) {
 	}
 	m.setTail(nil)
 	m.close()
-	if _, _, tail = openMark(cfg); len(tail) > 0 {
+	m, _, tail = openMark(cfg)
+	if len(tail) > 0 {
 		t.Errorf("the mark has %q", tail)
 	}
+	m.close()
 	long := strings.Repeat("x", tailLength)
 	m, _, _ = openMark(cfg)
 	m.setTail([]byte(long))
@@ -698,5 +700,25 @@ func TestMarkOfTheOutput(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Dir(markFile(cfg))); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestOutputCloses looks at the files that the output of a task has open.
+func TestOutputCloses(t *testing.T) {
+	t.Parallel()
+	cfg, out := taskOf(t, New(Config{}), `image = "x"`)
+	o, err := openOutput(cfg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := o.mark.file
+	for range 2 {
+		o.close(0)
+	}
+	if err := mark.Close(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the mark was open: %v", err)
+	}
+	if _, _, err := out.All(t.Context()); err != nil {
+		t.Errorf("the output is open: %v", err)
 	}
 }
