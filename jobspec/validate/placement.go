@@ -21,21 +21,25 @@ func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Aff
 		c.constraint(orEmpty(k), at.Index("constraint", i))
 	}
 	c.affinities(affinities, at)
-	c.spreads(spreads, at)
+	eachRanking(c, spreads, "spread", "spread", c.spread, at)
 }
 
-// affinities checks the preferences among nodes. A system job has none, as it
-// runs on every node that its constraints allow.
-func (c *checker) affinities(affinities []*api.Affinity, at jobspec.Path) {
+// eachRanking checks the blocks by which nodes are preferred to others. A system
+// job has none, as it runs on every node that its constraints allow.
+func eachRanking[T any](c *checker, blocks []*T, name, plural string, check func(*T, jobspec.Path), at jobspec.Path) {
 	if c.kind == api.JobTypeSystem {
-		if affinities != nil {
-			c.refuse(at.Index("affinity", 0), "a system job has no affinities", "it runs on every node", "remove the block")
+		if blocks != nil {
+			c.refuse(at.Index(name, 0), "a system job has no "+plural, "it runs on every node", "remove the block")
 		}
 		return
 	}
-	for i, a := range affinities {
-		c.affinity(orEmpty(a), at.Index("affinity", i))
+	for i, b := range blocks {
+		check(orEmpty(b), at.Index(name, i))
 	}
+}
+
+func (c *checker) affinities(affinities []*api.Affinity, at jobspec.Path) {
+	eachRanking(c, affinities, "affinity", "affinities", c.affinity, at)
 }
 
 // taskConstraints checks constraints where an allocation is placed already, so
@@ -184,18 +188,6 @@ func targetHint(target string) string {
 		return fmt.Sprintf("write %q", "${"+inner+"}")
 	}
 	return cmp.Or(diagnostic.DidYouMean(target, nodeTargets()), fmt.Sprintf("write %q, or one of ${node.*}, ${meta.*} and ${device.*}", "${attr."+inner+"}"))
-}
-
-func (c *checker) spreads(spreads []*api.Spread, at jobspec.Path) {
-	if c.kind == api.JobTypeSystem {
-		if spreads != nil {
-			c.refuse(at.Index("spread", 0), "a system job has no spread", "it runs on every node", "remove the block")
-		}
-		return
-	}
-	for i, s := range spreads {
-		c.spread(orEmpty(s), at.Index("spread", i))
-	}
 }
 
 func (c *checker) spread(s *api.Spread, at jobspec.Path) {

@@ -36,11 +36,7 @@ func (c *checker) periodic() {
 	case spec == "" && len(p.Specs) == 0:
 		c.refuse(at, "periodic has no cron expression", "", `add crons = ["@daily"]`)
 	}
-	if zone := deref(p.TimeZone); zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil {
-			c.refuse(at.Attr("time_zone"), "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
-		}
-	}
+	c.timeZone(at.Attr("time_zone"), deref(p.TimeZone))
 	if kind := deref(p.SpecType); kind != "" && kind != api.PeriodicSpecCron {
 		c.refuse(at, "unknown kind of periodic expression", fmt.Sprintf("SpecType is %q", kind), `write "cron"`)
 		return
@@ -100,10 +96,12 @@ func (t *task) schedule() {
 			t.refuse(at.Attr(f.name), f.name+" of the schedule is malformed", fmt.Sprintf("%q has a slash or a comma", f.value), fmt.Sprintf("write %q or the like", f.hint))
 		}
 	}
-	if zone := s.Cron.Timezone; zone != "" {
-		if _, err := time.LoadLocation(zone); err != nil {
-			t.refuse(at.Attr("timezone"), "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
-		}
+	t.timeZone(at.Attr("timezone"), s.Cron.Timezone)
+}
+
+func (c *checker) timeZone(at jobspec.Path, zone string) {
+	if _, err := time.LoadLocation(zone); err != nil {
+		c.refuse(at, "unknown time zone", fmt.Sprintf("%q: %v", zone, err), `write a name such as "Europe/Berlin" or "UTC"`)
 	}
 }
 
