@@ -15,8 +15,8 @@ const (
 	// Warning marks what is likely not meant: it is ignored, or works otherwise
 	// than it reads. With --strict it keeps the job from running.
 	Warning
-	// Hint is an opinion about a job that does what it says, such as a
-	// deprecated form. It is shown on request and never refuses a job.
+	// Hint is an opinion, or concerns a deprecated form. It is shown on request
+	// and never refuses a job.
 	Hint
 )
 

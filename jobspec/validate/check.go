@@ -25,27 +25,35 @@ const (
 	maxCheckNotes = 255
 )
 
+// check is the checker at one check of a service.
+type check struct {
+	*checker
+	*api.ServiceCheck
+	service *api.Service
+	at      jobspec.Path
+}
+
 // check checks what holds for a check wherever its service stands.
 // https://developer.hashicorp.com/nomad/docs/job-specification/check
-func (c *checker) check(s *api.Service, k *api.ServiceCheck, at jobspec.Path) {
-	c.checkType(s, k, at)
-	c.checkTime(at.Attr("interval"), "interval", k.Interval)
-	c.checkTime(at.Attr("timeout"), "timeout", k.Timeout)
-	c.choice(at.Attr("initial_status"), "initial status", k.InitialStatus, "", "passing", "warning", "critical")
-	c.choice(at.Attr("address_mode"), "address mode of a check", k.AddressMode, "", "host", "driver", "alloc", "alloc_ipv6")
-	c.choice(at.Attr("on_update"), "on_update value", k.OnUpdate, onUpdates()...)
-	c.checkRestart(k, at)
-	if needsPort(k) && k.PortLabel == "" && s.PortLabel == "" {
-		c.refuse(at, "check has no port", "neither has its service", "add port = … to the check or its service")
+func (k *check) check() {
+	k.checkType()
+	k.checkTime(k.at.Attr("interval"), "interval", k.Interval)
+	k.checkTime(k.at.Attr("timeout"), "timeout", k.Timeout)
+	k.choice(k.at.Attr("initial_status"), "initial status", k.InitialStatus, "", "passing", "warning", "critical")
+	k.choice(k.at.Attr("address_mode"), "address mode of a check", k.AddressMode, "", "host", "driver", "alloc", "alloc_ipv6")
+	k.choice(k.at.Attr("on_update"), "on_update value", k.OnUpdate, onUpdates()...)
+	k.checkRestart()
+	if needsPort(k.ServiceCheck) && k.PortLabel == "" && k.service.PortLabel == "" {
+		k.refuse(k.at, "check has no port", "neither has its service", "add port = … to the check or its service")
 	}
 	if k.Advertise != "" {
-		c.hint(at.Attr("advertise"), "advertise has no effect", "", "remove it")
+		k.hint(k.at.Attr("advertise"), "advertise has no effect", "", "remove it")
 	}
-	switch s.Provider {
+	switch k.service.Provider {
 	case providerConsul:
-		c.consulCheck(s, k, at)
+		k.consulCheck()
 	case providerNomad:
-		c.nomadCheck(k, at)
+		k.nomadCheck()
 	}
 }
 
@@ -54,18 +62,18 @@ func needsPort(k *api.ServiceCheck) bool {
 	return k.Type == checkHTTP || k.Type == checkTCP || k.Type == checkGRPC
 }
 
-func (c *checker) checkType(s *api.Service, k *api.ServiceCheck, at jobspec.Path) {
+func (k *check) checkType() {
 	kind := strings.ToLower(k.Type)
 	types := []string{checkHTTP, checkTCP, checkScript, checkGRPC}
-	if s.Provider == providerNomad {
+	if k.service.Provider == providerNomad {
 		if kind == checkScript || kind == checkGRPC {
-			c.refuse(at.Attr("type"), "a nomad service has no "+kind+" checks",
+			k.refuse(k.at.Attr("type"), "a nomad service has no "+kind+" checks",
 				`the service's provider is "nomad"`, `write type = "http" or "tcp", or provider = "consul" in the service`)
 			return
 		}
 		types = types[:2]
 	}
-	if !c.choice(at.Attr("type"), "check type", kind, types...) {
+	if !k.choice(k.at.Attr("type"), "check type", kind, types...) {
 		return
 	}
 	switch kind {
@@ -73,48 +81,48 @@ func (c *checker) checkType(s *api.Service, k *api.ServiceCheck, at jobspec.Path
 		u, err := url.Parse(k.Path)
 		switch {
 		case k.Path == "":
-			c.refuse(at, "http check has no path", "", `add path = "/" or the like`)
+			k.refuse(k.at, "http check has no path", "", `add path = "/" or the like`)
 		case err != nil:
-			c.refuse(at.Attr("path"), "invalid path", err.Error(), `write a path such as "/health"`)
+			k.refuse(k.at.Attr("path"), "invalid path", err.Error(), `write a path such as "/health"`)
 		case u.IsAbs():
-			c.refuse(at.Attr("path"), "path is a whole URL",
+			k.refuse(k.at.Attr("path"), "path is a whole URL",
 				fmt.Sprintf("%q", k.Path), fmt.Sprintf("write %q; address and port are those of the service", cmp.Or(u.RequestURI(), "/")))
 		}
 	case checkScript:
 		if k.Command == "" {
-			c.refuse(at, "script check has no command", "", `add command = "/PATH"`)
+			k.refuse(k.at, "script check has no command", "", `add command = "/PATH"`)
 		}
 	}
 }
 
-func (c *checker) checkTime(at jobspec.Path, name string, d time.Duration) {
+func (k *check) checkTime(at jobspec.Path, name string, d time.Duration) {
 	if d == 0 {
-		c.refuse(at, "check has no "+name, "", fmt.Sprintf(`add %s = "10s" or the like`, name))
+		k.refuse(at, "check has no "+name, "", fmt.Sprintf(`add %s = "10s" or the like`, name))
 		return
 	}
-	tooShort(c.refuse, at, name+" of the check", d, minCheckTime)
+	tooShort(k.refuse, at, name+" of the check", d, minCheckTime)
 }
 
-func (c *checker) checkRestart(k *api.ServiceCheck, at jobspec.Path) {
+func (k *check) checkRestart() {
 	r := k.CheckRestart
 	if r == nil {
 		return
 	}
-	block := at.Attr("check_restart")
-	c.notBelowZero(block.Attr("limit"), r.Limit)
-	c.notNegative(block.Attr("grace"), r.Grace)
+	block := k.at.Attr("check_restart")
+	k.notBelowZero(block.Attr("limit"), r.Limit)
+	k.notNegative(block.Attr("grace"), r.Grace)
 	switch {
 	case k.OnUpdate == api.OnUpdateIgnore:
-		c.refuse(at.Attr("on_update"), `on_update "ignore" excludes check_restart`, "what does not count for an update cannot restart the task", "remove one of them")
+		k.refuse(k.at.Attr("on_update"), `on_update "ignore" excludes check_restart`, "what does not count for an update cannot restart the task", "remove one of them")
 	case k.OnUpdate == api.OnUpdateIgnoreWarn && !r.IgnoreWarnings:
-		c.refuse(at.Attr("on_update"), `on_update "ignore_warnings" excludes a check_restart that counts them`, "", "add ignore_warnings = true to check_restart")
+		k.refuse(k.at.Attr("on_update"), `on_update "ignore_warnings" excludes a check_restart that counts them`, "", "add ignore_warnings = true to check_restart")
 	}
 }
 
-func (c *checker) consulCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Path) {
+func (k *check) consulCheck() {
 	kind := strings.ToLower(k.Type)
 	if k.Expose && kind != checkHTTP && kind != checkGRPC {
-		c.refuse(at.Attr("expose"), "expose is for http and grpc checks", fmt.Sprintf("type is %q", k.Type), "remove it")
+		k.refuse(k.at.Attr("expose"), "expose is for http and grpc checks", fmt.Sprintf("type is %q", k.Type), "remove it")
 	}
 	thresholds := []struct {
 		name string
@@ -125,21 +133,21 @@ func (c *checker) consulCheck(s *api.Service, k *api.ServiceCheck, at jobspec.Pa
 		{"failures_before_warning", k.FailuresBeforeWarning},
 	}
 	for _, t := range thresholds {
-		if t.n > 0 && !needsPort(k) {
-			c.refuse(at.Attr(t.name), t.name+" is for tcp, http and grpc checks", fmt.Sprintf("type is %q", k.Type), "remove it")
+		if t.n > 0 && !needsPort(k.ServiceCheck) {
+			k.refuse(k.at.Attr(t.name), t.name+" is for tcp, http and grpc checks", fmt.Sprintf("type is %q", k.Type), "remove it")
 		}
 	}
 	if len(k.Notes) > maxCheckNotes {
-		c.refuse(at.Attr("notes"), "notes are too long", fmt.Sprintf("they have %d bytes", len(k.Notes)), fmt.Sprintf("keep them to %d bytes", maxCheckNotes))
+		k.refuse(k.at.Attr("notes"), "notes are too long", fmt.Sprintf("they have %d bytes", len(k.Notes)), fmt.Sprintf("keep them to %d bytes", maxCheckNotes))
 	}
-	if k.Type == checkTCP && s.Connect != nil && s.Connect.SidecarService != nil {
-		c.refuse(at.Attr("type"), "a tcp check cannot reach a service behind a sidecar",
+	if k.Type == checkTCP && k.service.Connect != nil && k.service.Connect.SidecarService != nil {
+		k.refuse(k.at.Attr("type"), "a tcp check cannot reach a service behind a sidecar",
 			"it listens on the loopback of its network namespace", "remove the check, or write an http or grpc check with expose = true")
 	}
 }
 
 // nomadCheck refuses what only Consul can do.
-func (c *checker) nomadCheck(k *api.ServiceCheck, at jobspec.Path) {
+func (k *check) nomadCheck() {
 	consulOnly := []struct {
 		attr string
 		used bool
@@ -152,23 +160,23 @@ func (c *checker) nomadCheck(k *api.ServiceCheck, at jobspec.Path) {
 	}
 	for _, o := range consulOnly {
 		if o.used {
-			c.refuse(at.Attr(o.attr), o.attr+" needs provider consul", `the service's provider is "nomad"`, "remove it")
+			k.refuse(k.at.Attr(o.attr), o.attr+" needs provider consul", `the service's provider is "nomad"`, "remove it")
 		}
 	}
 	if k.OnUpdate == api.OnUpdateIgnoreWarn {
-		c.refuse(at.Attr("on_update"), "checks of a nomad service have no warnings", `on_update is "ignore_warnings"`, "write require_healthy or ignore")
+		k.refuse(k.at.Attr("on_update"), "checks of a nomad service have no warnings", `on_update is "ignore_warnings"`, "write require_healthy or ignore")
 	}
 	if k.CheckRestart != nil && k.CheckRestart.IgnoreWarnings {
-		c.refuse(at.Attr("check_restart").Attr("ignore_warnings"), "checks of a nomad service have no warnings", "", "remove it")
+		k.refuse(k.at.Attr("check_restart").Attr("ignore_warnings"), "checks of a nomad service have no warnings", "", "remove it")
 	}
 	if k.AddressMode == "driver" {
-		c.refuse(at.Attr("address_mode"), "address_mode driver needs provider consul", `the service's provider is "nomad"`, "write another mode")
+		k.refuse(k.at.Attr("address_mode"), "address_mode driver needs provider consul", `the service's provider is "nomad"`, "write another mode")
 	}
 	methods := []string{
 		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 		http.MethodDelete, http.MethodConnect, http.MethodOptions, http.MethodTrace,
 	}
 	if k.Type == checkHTTP && k.Method != "" && !slices.Contains(methods, strings.ToUpper(k.Method)) {
-		c.refuse(at.Attr("method"), "unknown HTTP method", fmt.Sprintf("%q", k.Method), cmp.Or(diagnostic.DidYouMean(k.Method, methods), "write GET or the like"))
+		k.refuse(k.at.Attr("method"), "unknown HTTP method", fmt.Sprintf("%q", k.Method), cmp.Or(diagnostic.DidYouMean(k.Method, methods), "write GET or the like"))
 	}
 }

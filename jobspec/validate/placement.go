@@ -20,7 +20,7 @@ func (c *checker) placement(constraints []*api.Constraint, affinities []*api.Aff
 	for i, k := range constraints {
 		c.constraint(orEmpty(k), at.Index("constraint", i))
 	}
-	c.affinities(affinities, at)
+	eachRanking(c, affinities, "affinity", "affinities", c.affinity, at)
 	eachRanking(c, spreads, "spread", "spread", c.spread, at)
 }
 
@@ -36,10 +36,6 @@ func eachRanking[T any](c *checker, blocks []*T, name, plural string, check func
 	for i, b := range blocks {
 		check(orEmpty(b), at.Index(name, i))
 	}
-}
-
-func (c *checker) affinities(affinities []*api.Affinity, at jobspec.Path) {
-	eachRanking(c, affinities, "affinity", "affinities", c.affinity, at)
 }
 
 // taskConstraints checks constraints where an allocation is placed already, so

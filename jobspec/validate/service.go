@@ -35,7 +35,7 @@ func (c *checker) service(s *api.Service, at jobspec.Path) {
 		c.choice(at.Attr("kind"), "service kind", s.Kind, "", "api-gateway", "ingress-gateway", "mesh-gateway", "terminating-gateway")
 	}
 	for i := range s.Checks {
-		c.check(s, &s.Checks[i], at.Index("check", i))
+		(&check{c, &s.Checks[i], s, at.Index("check", i)}).check()
 	}
 }
 

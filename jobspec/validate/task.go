@@ -20,7 +20,7 @@ func (t *task) check() {
 	t.resources()
 	t.logs()
 	t.taskConstraints(t.t.Constraints, "task", t.at)
-	t.affinities(t.t.Affinities, t.at)
+	eachRanking(t.checker, t.t.Affinities, "affinity", "affinities", t.affinity, t.at)
 	t.services()
 	t.connectProxy()
 	t.artifacts()

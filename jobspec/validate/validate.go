@@ -20,8 +20,8 @@ import (
 //
 // An Error is what a Nomad server refuses, or what it accepts and what is then
 // certain to fail. A Warning is what it accepts and drops, ignores or resolves
-// otherwise than it reads. A Hint is advice: Nomad runs the job as it is written,
-// and a newer form or an attribute more would serve it better.
+// otherwise than it reads. A Hint is advice: to add an attribute, to write a newer
+// form, or to remove a deprecated attribute, which Nomad no longer reads.
 //
 // Written are the positions of the job in its source. They tell an attribute
 // that is written from one that is not; without them the latter is assumed of
