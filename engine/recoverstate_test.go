@@ -29,6 +29,7 @@ func knownOf(e *engine.Engine) (k known) {
 		{Table: fold.Jobs, Key: "job"},
 		{Table: fold.Allocations},
 		{Table: fold.AllocationsOfJob, Key: "job"},
+		{Table: fold.ScaleOfJob, Key: "job"},
 		{Table: fold.Deployments},
 		{Table: fold.DeploymentsOfJob, Key: "job"},
 		{Table: fold.Evaluations},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 	"taskrun/engine/update"
 )
@@ -90,7 +91,8 @@ func checkScaling(job *api.Job, g *api.TaskGroup, d *deploymentRecord, order Sca
 	return nil
 }
 
-// note keeps a scaling event, the newest first. The lock is held.
+// note keeps a scaling event, the newest first, and publishes that it has. The
+// lock is held.
 func (r *jobRun) note(group string, e api.ScalingEvent) {
 	events := append([]api.ScalingEvent{e}, r.scalings[group]...)
 	r.scalings[group] = events[:min(len(events), keptScalings)]
@@ -99,6 +101,7 @@ func (r *jobRun) note(group string, e api.ScalingEvent) {
 		c.Put(store.KeyOf(scalingKey, *r.job.ID), r.scalings)
 		r.recorder.Commit(c)
 	}
+	r.engine.bus.Publish(nil, "", event.Scaled{Job: *r.job.ID})
 }
 
 // Scalings returns the scaling events of a job that are kept, by group, the

@@ -30,8 +30,9 @@ const (
 	DeploymentsOfJob
 	Evaluations
 	EvaluationsOfJob
-	Services  // by name
-	Variables // by path
+	ScaleOfJob // its counts and the orders to scale it
+	Services   // by name
+	Variables  // by path
 )
 
 // Indexes are the indexes of topics: a fold as well.
@@ -74,11 +75,15 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		change(Jobs, b.Job)
 	case event.Version:
 		change(Jobs, b.Job)
+		change(ScaleOfJob, b.Job)
+	case event.Scaled:
+		change(ScaleOfJob, b.Job)
 	case event.Evaluation:
 		change(Evaluations, b.ID)
 		change(EvaluationsOfJob, b.Job)
 		if b.Trigger == event.JobDeregister {
 			change(Jobs, b.Job) // a job without allocations changes in no other way
+			change(ScaleOfJob, b.Job)
 		}
 	case event.Variable:
 		change(Variables, b.Path)
@@ -86,6 +91,7 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 		if e.Alloc != nil {
 			change(Allocations, e.Alloc.ID)
 			change(AllocationsOfJob, e.Alloc.Job)
+			change(ScaleOfJob, e.Alloc.Job)
 			x.forget(Topic{Allocations, e.Alloc.ID})
 		}
 		for _, id := range b.Evaluations {
@@ -95,6 +101,7 @@ func (x *Indexes) Apply(e event.Event, changed func(Topic)) {
 	case event.TaskEvent, event.TaskState, event.AllocStatus, event.AllocHealth, event.Service, event.Check:
 		change(Allocations, e.Alloc.ID)
 		change(AllocationsOfJob, e.Alloc.Job)
+		change(ScaleOfJob, e.Alloc.Job)
 	}
 	switch b := e.Body.(type) {
 	case event.Service:

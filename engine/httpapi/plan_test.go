@@ -145,3 +145,35 @@ func TestPlanOfAPeriodicJob(t *testing.T) {
 		t.Errorf("with diff %+v, %v", plan.Diff, err)
 	}
 }
+
+// The namespace of a request is the job's, as with the -namespace flag of the
+// nomad command and a job file that names none.
+func TestRegisterInTheNamespaceOfTheRequest(t *testing.T) {
+	t.Parallel()
+	job := func() *api.Job { return newJob("job", "service", newTask("t", "run_for", "1h")) }
+	running := job()
+	running.Namespace = new("prod")
+	f := serve(t, running)
+	in := func(namespace string) *api.WriteOptions { return &api.WriteOptions{Namespace: namespace} }
+	for _, name := range []*string{nil, new("default")} {
+		again := job()
+		again.Namespace = name
+		if _, _, err := f.client.Jobs().Plan(again, false, in("prod")); err != nil {
+			t.Errorf("plan: %v", err)
+		}
+		if _, _, err := f.client.Jobs().Register(again, in("prod")); err != nil {
+			t.Errorf("register: %v", err)
+		}
+	}
+	body := struct {
+		Job       *api.Job
+		Namespace string
+	}{job(), "prod"}
+	if _, err := f.client.Raw().Write("/v1/jobs", body, nil, nil); err != nil {
+		t.Errorf("with the namespace in the body: %v", err)
+	}
+	const want = `cannot move job "job" from namespace "prod" to "default"`
+	if _, _, err := f.client.Jobs().Register(running, in("default")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("in another namespace: %v, want %s", err, want)
+	}
+}

@@ -205,8 +205,17 @@ func TestScale(t *testing.T) {
 			t.Errorf("scaled to %d: %v", count, err)
 		}
 	}
-	if _, _, err := f.client.Jobs().Scale("job", "g", nil, "only said", true, map[string]any{"k": "v"}, nil); err != nil {
-		t.Error(err)
+	_, meta, err := f.client.Jobs().ScaleStatus("job", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted, _, err := f.client.Jobs().Scale("job", "g", nil, "only said", true, map[string]any{"k": "v"}, nil)
+	if err != nil || noted.EvalID != "" {
+		t.Fatalf("%+v, %v", noted, err)
+	}
+	after := &api.QueryOptions{WaitIndex: meta.LastIndex, WaitTime: time.Minute}
+	if status, now, err := f.client.Jobs().ScaleStatus("job", after); err != nil || len(status.TaskGroups["g"].Events) != 1 || now.LastIndex <= meta.LastIndex {
+		t.Errorf("a query that waits for another index than %d sees %+v at %d, %v", meta.LastIndex, status, now.LastIndex, err)
 	}
 	answer, _, err := f.client.Jobs().Scale("job", "g", new(3), "more", false, nil, nil)
 	if err != nil {

@@ -66,7 +66,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		{"GET", "/v1/job/*/versions", one(fold.Jobs, job.Versions)},
 		{"PUT", "/v1/job/*/tag", job.Tag},
 		{"DELETE", "/v1/job/*/tag", job.Untag},
-		{"GET", "/v1/job/*/scale", one(fold.AllocationsOfJob, job.ScaleStatus)},
+		{"GET", "/v1/job/*/scale", one(fold.ScaleOfJob, job.ScaleStatus)},
 		{"GET", "/v1/job/*/submission", one(fold.Jobs, job.Submission)},
 		{"GET", "/v1/job/*/services", all(fold.Services, svcs.OfJob)},
 		{"GET", "/v1/job/*/actions", rest.Write(sessions.Actions)},

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ func WithJob[T any](h *Handler, do func(r *rest.Request, order *T) (any, error))
 		case h.slots <- struct{}{}:
 			defer func() { <-h.slots }()
 		case <-r.Context().Done():
-			return nil, r.Context().Err()
+			return nil, context.Cause(r.Context())
 		}
 		order := new(T)
 		if err := decodeJob(r, order); err != nil {

@@ -22,7 +22,7 @@ type jobPlanned struct {
 
 // Plan answers PUT /v1/job/:id/plan: what a version of a job would change.
 func (h *Handler) Plan(r *rest.Request, order *api.JobPlanRequest) (any, error) {
-	warnings, err := h.accept(r, OrderPlan, order.Job, "Job must have a valid ID", "Job ID does not match")
+	warnings, err := h.accept(r, OrderPlan, order.Job, order.Namespace, "Job must have a valid ID", "Job ID does not match")
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ type jobRegistered struct {
 // Register answers PUT /v1/jobs and PUT /v1/job/:id: another version of a
 // job that runs. Others are refused.
 func (h *Handler) Register(r *rest.Request, order *api.JobRegisterRequest) (any, error) {
-	warnings, err := h.accept(r, OrderRegister, order.Job, "Job ID hasn't been provided", "Job ID does not match name")
+	warnings, err := h.accept(r, OrderRegister, order.Job, order.Namespace, "Job ID hasn't been provided", "Job ID does not match name")
 	if err != nil {
 		return nil, err
 	}

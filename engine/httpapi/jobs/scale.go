@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/httpapi/rest"
 )
 
@@ -70,7 +71,7 @@ func (h *Handler) Scale(r *rest.Request, order *api.ScalingRequest) (any, error)
 		return nil, err
 	case plan == nil: // it was noted
 		answer := &jobRegistered{JobModifyIndex: *j.JobModifyIndex}
-		answer.Index = *j.ModifyIndex
+		answer.Index = h.run.Engine.State().Index(fold.Topic{Table: fold.ScaleOfJob, Key: r.ID})
 		r.SetIndex(answer.Index)
 		return answer, nil
 	}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -95,7 +96,9 @@ func (h *Handler) checkJob(order Order, job *api.Job) (warnings, errs []string) 
 
 // accept checks the job of a request, which is refused when something is wrong
 // with it: without an ID, or with another one than the path's, with these texts.
-func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, noID, otherID string) (warnings string, err error) {
+// As in Nomad, the namespace of the query, and then that of the body, take
+// precedence over the job's own.
+func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, bodyNamespace, noID, otherID string) (warnings string, err error) {
 	switch {
 	case job == nil:
 		return "", rest.Fail(http.StatusBadRequest, "Job must be specified")
@@ -103,6 +106,9 @@ func (h *Handler) accept(r *rest.Request, order Order, job *api.Job, noID, other
 		return "", rest.Fail(http.StatusBadRequest, "%s", noID)
 	case r.ID != "" && r.ID != *job.ID:
 		return "", rest.Fail(http.StatusBadRequest, "%s", otherID)
+	}
+	if asked := cmp.Or(r.Query.Get("namespace"), bodyNamespace); asked != "" && asked != api.AllNamespacesNamespace {
+		job.Namespace = &asked
 	}
 	texts, errs := h.checkJob(order, job)
 	if len(errs) > 0 {

@@ -176,6 +176,10 @@ type (
 		Deleted bool
 	}
 
+	// Scaled is an order to scale a group of a job that was noted, whether it has
+	// changed the job or not. It is not kept, as the orders are kept with the job.
+	Scaled struct{ Job string } // ID
+
 	// Forgotten reports that the engine no longer knows the allocation that the
 	// event concerns, evaluations by their IDs, or versions of a job with their
 	// deployments. It is not kept: what happened has happened.
@@ -211,6 +215,7 @@ func (Notice) kind() string      { return "notice" }
 func (Output) kind() string      { return "" }
 func (Gap) kind() string         { return "" }
 func (Variable) kind() string    { return "" }
+func (Scaled) kind() string      { return "" }
 func (Forgotten) kind() string   { return "" }
 
 // Stream is one of a task's two outputs.
