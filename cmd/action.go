@@ -98,13 +98,13 @@ func listActions(ctx context.Context, a *app, target string, opts execOptions, m
 	if err != nil {
 		return err
 	}
-	tasks := all
+	tasks := opts.indexed(all)
 	for _, target := range []string{target, opts.task} {
 		if target == "" {
 			continue
 		}
 		if tasks, err = client.Find(tasks, target); err != nil {
-			return targetError(err, all, exitFailed)
+			return opts.targetError(err, all, exitFailed)
 		}
 	}
 	tasks = slices.DeleteFunc(slices.Clone(tasks), (*client.Task).Replaced)

@@ -141,24 +141,38 @@ func pickTask(ctx context.Context, a *app, target string, opts execOptions) (*cl
 		return nil, noRun(exitInternal)
 	}
 	// Each option says more of what TARGET may be.
-	found := tasks
-	if opts.index >= 0 {
-		found = slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return indexOf(t.Alloc.Name) != opts.index })
-	}
+	found := opts.indexed(tasks)
 	if target == "" {
 		target = opts.job
 	}
 	if opts.task != "" {
 		if found, err = client.Find(found, target); err != nil {
-			return nil, targetError(err, tasks, exitInternal)
+			return nil, opts.targetError(err, tasks, exitInternal)
 		}
 		target = opts.task
 	}
 	task, err := client.Pick(found, target)
 	if err != nil {
-		return nil, targetError(err, tasks, exitInternal)
+		return nil, opts.targetError(err, tasks, exitInternal)
 	}
 	return task, nil
+}
+
+// indexed returns the tasks of the allocations with the index that was given, or
+// all.
+func (o *execOptions) indexed(tasks []*client.Task) []*client.Task {
+	if o.index < 0 {
+		return tasks
+	}
+	return slices.DeleteFunc(slices.Clone(tasks), func(t *client.Task) bool { return t.Index != o.index })
+}
+
+// targetError is targetError with the index that was given.
+func (o *execOptions) targetError(err error, tasks []*client.Task, code int) error {
+	if _, unknown := errors.AsType[*client.UnknownError](err); unknown && o.index >= 0 {
+		err = fmt.Errorf("%w in an allocation with index %d", err, o.index)
+	}
+	return targetError(err, tasks, code)
 }
 
 // execSession is a command in a task, on the user's streams.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hashicorp/nomad/api"
@@ -76,7 +75,7 @@ func placesOf(allocs []*api.AllocationListStub, d *api.Deployment) (places []upd
 			g := d.TaskGroups[a.TaskGroup]
 			canary = !g.Promoted && slices.Contains(g.PlacedCanaries, a.ID)
 		}
-		at := key{a.TaskGroup, indexOf(a.Name), canary}
+		at := key{a.TaskGroup, client.IndexOf(a.Name), canary}
 		if known := latest[at]; known == nil || known.CreateIndex < a.CreateIndex {
 			latest[at] = a
 		}
@@ -93,10 +92,4 @@ func placesOf(allocs []*api.AllocationListStub, d *api.Deployment) (places []upd
 		places = append(places, p)
 	}
 	return places, newest
-}
-
-// indexOf returns the index in the name of an allocation, job.group[index].
-func indexOf(alloc string) int {
-	index, _ := strconv.Atoi(strings.TrimSuffix(alloc[strings.LastIndexByte(alloc, '[')+1:], "]"))
-	return index
 }

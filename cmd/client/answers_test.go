@@ -143,7 +143,7 @@ func TestListJobs(t *testing.T) {
 // which there may be others.
 func TestAllocationsOfAJob(t *testing.T) {
 	t.Parallel()
-	stubs := []*api.AllocationListStub{{ID: "1", JobID: "web", Name: "web.g[0]"}, {ID: "2", JobID: "other", Name: "other.g[0]"}}
+	stubs := []*api.AllocationListStub{{ID: "1", JobID: "web", Name: "web.g[0]"}, {ID: "2", JobID: "zoo", Name: "zoo.g[0]"}}
 	for _, tt := range []struct {
 		namespace, job, want string
 		answers              map[string]any
@@ -300,6 +300,11 @@ func TestList(t *testing.T) {
 	want := []string{"api.z[0]@1/t", "web.a[3]@9/", "web.b[0]@1/t", "web.b[2]@4/x", "web.b[2]@4/y", "web.b[2]@5/t", "web.b[10]@1/t"}
 	if !slices.Equal(got, want) {
 		t.Errorf("listed are\n%q, want\n%q", got, want)
+	}
+	if alone, _, err := one.Tasks(t.Context(), "", 0); err != nil || !slices.EqualFunc(alone, slices.DeleteFunc(slices.Clone(tasks), func(t *Task) bool { return t.Server != one }), func(a, b *Task) bool {
+		return a.Alloc.Name == b.Alloc.Name && a.Alloc.CreateTime == b.Alloc.CreateTime && a.Name == b.Name
+	}) {
+		t.Errorf("the tasks of one server are in another order: %v", err)
 	}
 	if len(failed) != 1 || !strings.HasPrefix(failed[0].Error(), "cannot list the tasks of http://") {
 		t.Errorf("failed %v", failed)

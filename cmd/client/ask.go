@@ -90,7 +90,8 @@ func (s *Server) Children(ctx context.Context, job string, after uint64) ([]*api
 	return slices.DeleteFunc(list, func(j *api.JobListStub) bool { return j.ParentID != job }), index, err
 }
 
-// Tasks returns the tasks of a job or, without one, of all jobs.
+// Tasks returns the tasks of a job or, without one, of all jobs, sorted by job,
+// allocation and name.
 func (s *Server) Tasks(ctx context.Context, job string, after uint64) ([]*Task, uint64, error) {
 	stubs, index, err := ask(ctx, s, "list the tasks", after, func(q *api.QueryOptions) ([]*api.AllocationListStub, *api.QueryMeta, error) {
 		if job != "" && s.namespace != api.AllNamespacesNamespace {
@@ -99,7 +100,9 @@ func (s *Server) Tasks(ctx context.Context, job string, after uint64) ([]*Task, 
 		return s.API.Allocations().List(q)
 	})
 	other := func(a *api.AllocationListStub) bool { return job != "" && a.JobID != job }
-	return s.split(slices.DeleteFunc(stubs, other)), index, err
+	tasks := s.split(slices.DeleteFunc(stubs, other))
+	sortTasks(tasks)
+	return tasks, index, err
 }
 
 // Services returns the services of all namespaces.

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -16,12 +15,7 @@ func List(ctx context.Context, servers []*Server, job string) (tasks []*Task, er
 		tasks, _, err := s.Tasks(ctx, job, 0)
 		return tasks, err
 	})
-	slices.SortStableFunc(tasks, func(a, b *Task) int {
-		return cmp.Or(
-			strings.Compare(a.Alloc.JobID, b.Alloc.JobID), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
-			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
-		)
-	})
+	sortTasks(tasks)
 	return tasks, errs
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ type Task struct {
 // Kept returns a task of a run that has ended, whose outputs open opens at their
 // beginning. It has no server.
 func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
-	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: indexOf(alloc.Name), kept: open}
+	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
 }
 
 // split returns the tasks of allocations.
@@ -47,7 +48,7 @@ func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 	}
 	var tasks []*Task
 	for _, a := range stubs {
-		t := Task{Server: s, Alloc: a, State: &api.TaskState{State: "pending"}, Index: indexOf(a.Name)}
+		t := Task{Server: s, Alloc: a, State: &api.TaskState{State: "pending"}, Index: IndexOf(a.Name)}
 		t.outlived = t.Ended() && a.CreateIndex < newest[key{a.Namespace, a.Name}]
 		for name, state := range a.TaskStates {
 			of := t
@@ -61,8 +62,18 @@ func (s *Server) split(stubs []*api.AllocationListStub) []*Task {
 	return tasks
 }
 
-// indexOf returns the index in the name of an allocation, <job>.<group>[<index>].
-func indexOf(alloc string) int {
+// sortTasks sorts tasks by job, allocation and name.
+func sortTasks(tasks []*Task) {
+	slices.SortStableFunc(tasks, func(a, b *Task) int {
+		return cmp.Or(
+			strings.Compare(a.Alloc.JobID, b.Alloc.JobID), strings.Compare(a.Alloc.TaskGroup, b.Alloc.TaskGroup),
+			a.Index-b.Index, cmp.Compare(a.Alloc.CreateTime, b.Alloc.CreateTime), strings.Compare(a.Name, b.Name),
+		)
+	})
+}
+
+// IndexOf returns the index in the name of an allocation, <job>.<group>[<index>].
+func IndexOf(alloc string) int {
 	index, _ := strconv.Atoi(strings.TrimSuffix(alloc[strings.LastIndexByte(alloc, '[')+1:], "]"))
 	return index
 }
