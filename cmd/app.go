@@ -34,6 +34,8 @@ type app struct {
 
 	runtime runtimeDir
 
+	suspended sync.Map // PIDs of suspended engines that the user was told about
+
 	understood bool // the command line and the config are in order
 	jsonErrors bool // errors go to stdout, as diagnostics
 }

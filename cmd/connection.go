@@ -152,19 +152,23 @@ func (a *app) localServers(ctx context.Context) ([]*client.Server, error) {
 	}
 	servers, err := source.Servers(ctx, dir)
 	var running []*client.Server
-	var suspended error
+	var suspended []int
 	for _, s := range servers {
 		if pid := httpapi.PID(s.Socket); process.Suspended(pid) {
-			suspended = errors.Join(suspended, fmt.Errorf("process %d, an engine, is suspended: continue it with fg in its shell, or with: kill -CONT %d", pid, pid))
+			suspended = append(suspended, pid)
 			continue
 		}
 		running = append(running, s)
 	}
-	if suspended != nil && len(running) > 0 {
-		a.warn(suspended)
-		suspended = nil
+	for _, pid := range suspended {
+		failure := fmt.Errorf("process %d, an engine, is suspended: continue it with fg in its shell, or with: kill -CONT %d", pid, pid)
+		if len(running) == 0 {
+			err = errors.Join(err, failure)
+		} else if _, told := a.suspended.LoadOrStore(pid, true); !told {
+			a.warn(failure)
+		}
 	}
-	return running, errors.Join(err, suspended)
+	return running, err
 }
 
 // noRun says that there is nothing to look for a task in.

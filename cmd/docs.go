@@ -21,7 +21,7 @@ func newDocsCommand() *cobra.Command {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "taskrun " + version, Manual: "taskrun"}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "taskrun " + currentVersion().Version, Manual: "taskrun"}, args[0])
 		},
 	})
 	return docs

@@ -157,8 +157,11 @@ func runStop(ctx context.Context, a *app, job string, opts stopOptions) error {
 const waitTime = 2 * time.Second
 
 // sayWaiting says after a while which tasks of a job, or of all jobs, still run,
-// unless the caller has called stop before.
+// unless the caller has called stop before. Other modes than plain say nothing.
 func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode ui.Mode) (stop func()) {
+	if mode != ui.Plain {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
@@ -168,7 +171,7 @@ func (a *app) sayWaiting(ctx context.Context, s *client.Server, job string, mode
 		case <-time.After(waitTime):
 		}
 		tasks, _, err := s.Tasks(ctx, job, 0)
-		if running := client.Running(tasks); err == nil && running != "" && mode == ui.Plain {
+		if running := client.Running(tasks); err == nil && running != "" {
 			a.say("waiting for the end of %s", running)
 		}
 	})
