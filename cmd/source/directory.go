@@ -63,6 +63,7 @@ type Directory struct {
 	atEnd     bool // outputs begin at their present end
 	pieces    *event.Pieces
 	stopped   <-chan struct{}
+	buf       []byte // for read
 }
 
 // NewDirectory returns the run that an engine serves. It opens no files.
@@ -70,6 +71,7 @@ func NewDirectory(s *client.Server, self *client.Self) *Directory {
 	return &Directory{
 		Server: s, Self: self, IDs: slices.Sorted(maps.Keys(self.Runs)),
 		outputs: map[outputKey]*output{}, wake: make(chan struct{}, 1), pieces: event.NewPieces(maxPieces),
+		buf: make([]byte, pieceSize),
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -452,4 +453,35 @@ func TestFollowingADirectoryEndsWithItsContext(t *testing.T) {
 	case <-life(t).Done():
 		t.Error("it does not end")
 	}
+}
+
+// Looking at an output that has nothing new takes no buffer, and pieces that are not
+// shown yet keep their text. The test is not parallel: it counts what is allocated.
+func TestReadsShareABuffer(t *testing.T) { //nolint:paralleltest // see above
+	e := newFakeEngine(t)
+	d := e.directory(t)
+	f := &followedRun{sub: d.Subscribe(true)}
+	if err := d.load(); err != nil {
+		t.Fatal(err)
+	}
+	d.publish()
+	read := func() {
+		if _, err := d.read(outputKey{"1", "t", event.Stdout}, maxPieces); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	e.append(t, "alloc/1/alloc/logs/t.stdout.0", "two\n")
+	read()
+	const looks = 100
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range looks {
+		read()
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / looks; each > pieceSize/4 {
+		t.Errorf("each look at an output takes %d bytes", each)
+	}
+	f.expect(t, "Received", "Started", `t stdout "one\n"`, `t stdout "two\n"`)
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -108,14 +109,13 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 		return false, o.failed
 	}
 	for i := 1; ; i++ {
-		buf := make([]byte, pieceSize)
-		n, err := o.files.Read(buf)
+		n, err := o.files.Read(d.buf)
 		if skipped := o.files.Skipped(); skipped > o.gap {
 			d.bus.Publish(o.alloc, key.task, event.Gap{Stream: key.stream, Bytes: skipped - o.gap})
 			o.gap = skipped
 		}
 		if n > 0 {
-			d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, buf[:n], d.stopped)
+			d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, bytes.Clone(d.buf[:n]), d.stopped)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
