@@ -34,6 +34,8 @@ func (r recovery) readOrder() {
 	if !r.recorder.Durable() {
 		return
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if _, err := r.recorder.Get(store.KeyOf(stoppedKey, *r.job.ID), &r.stopped); err != nil {
 		r.engine.notice("job %q: %v", *r.job.ID, err)
 	}
@@ -66,8 +68,8 @@ func (r recovery) readVersions() {
 	r.readDeployments()
 }
 
-// readDeployments reads what an earlier engine has stored. The first version
-// gets its deployment here.
+// readDeployments reads the deployments that an earlier engine has stored. The
+// lock is held.
 func (r recovery) readDeployments() {
 	for _, key := range r.recorder.Keys(store.KeyOf(deploymentKey, *r.job.ID)) {
 		var d deploymentRecord

@@ -1,0 +1,33 @@
+package engine
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/store"
+)
+
+// A job can be asked for, and stopped, while it is not yet known how an earlier
+// engine has left it. The race detector checks this.
+func TestAJobIsAskedForWhileItIsRestored(t *testing.T) {
+	t.Parallel()
+	e := New(Config{})
+	var before store.Change
+	before.Put(store.KeyOf(stoppedKey, "job"), true)
+	recorder, err := store.Create(&e.bus, t.TempDir(), before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = recorder.Close() }()
+	r := newJobRun(e, &api.Job{ID: new("job")}, nil, nil, recorder)
+	e.runs.set([]*jobRun{r})
+	var both sync.WaitGroup
+	both.Go(recovery{r}.readOrder)
+	both.Go(func() { e.Ending("job") })
+	both.Wait()
+	if stopped, _ := e.Ending("job"); !stopped {
+		t.Error("the order to stop is lost")
+	}
+}
