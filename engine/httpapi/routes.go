@@ -32,7 +32,7 @@ type route struct {
 // routes returns all that is served. Paths are matched decoded, in this order.
 // A job whose ID ends like a path of the table can therefore not be reached,
 // which is so in Nomad as well.
-func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
+func routes(run *render.Run, cfg *Config) []route {
 	// all reads what changes with any object of a table, one what changes with the
 	// object, or with those of the job, that the path names.
 	one := func(table fold.Table, get rest.Get) rest.Handler {
@@ -55,6 +55,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		vars    = variables.New(run.Engine.Variables(), run.Engine.State().Index)
 		node    = node.New(run, cfg.Version, cfg.DataDir)
 		find    = search.New(run)
+		session = sessions.New(run)
 	)
 	return []route{
 		{"GET", "/v1/jobs", all(fold.Jobs, job.List)},
@@ -69,8 +70,8 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		{"GET", "/v1/job/*/scale", one(fold.ScaleOfJob, job.ScaleStatus)},
 		{"GET", "/v1/job/*/submission", one(fold.Jobs, job.Submission)},
 		{"GET", "/v1/job/*/services", all(fold.Services, svcs.OfJob)},
-		{"GET", "/v1/job/*/actions", rest.Write(sessions.Actions)},
-		{"GET", "/v1/job/*/action", sessions.Action},
+		{"GET", "/v1/job/*/actions", rest.Write(session.Actions)},
+		{"GET", "/v1/job/*/action", session.Action},
 		{"PUT", "/v1/job/*/evaluate", rest.Order(job.Evaluate)},
 		{"PUT", "/v1/job/*/periodic/force", rest.Write(job.Launch)},
 		{"PUT", "/v1/job/*/scale", rest.Order(job.Scale)},
@@ -89,7 +90,7 @@ func routes(run *render.Run, cfg *Config, sessions *sessions.Handler) []route {
 		{"PUT", "/v1/allocation/*/stop", rest.Write(allocs.Stop)},
 		{"GET", "/v1/allocation/*", one(fold.Allocations, allocs.Get)},
 		{"GET", "/v1/client/allocation/*/checks", one(fold.Allocations, allocs.Checks)},
-		{"GET", "/v1/client/allocation/*/exec", sessions.Exec},
+		{"GET", "/v1/client/allocation/*/exec", session.Exec},
 		{"GET", "/v1/client/allocation/*/stats", rest.Write(allocs.Stats)},
 		{"PUT", "/v1/client/allocation/*/restart", rest.Order(allocs.Restart)},
 		{"PUT", "/v1/client/allocation/*/signal", rest.Order(allocs.Signal)},

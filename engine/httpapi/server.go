@@ -18,12 +18,12 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"taskrun/engine"
 	"taskrun/engine/httpapi/render"
 	"taskrun/engine/httpapi/rest"
-	"taskrun/engine/httpapi/sessions"
 	"taskrun/engine/httpapi/tracker"
 	"taskrun/engine/leaf/workload"
 )
@@ -47,10 +47,13 @@ type Server struct {
 	ctx    context.Context // done: streams and sessions are to end
 	cancel context.CancelCauseFunc
 
-	routes   []route
-	answers  *rest.Answers
-	tracker  *tracker.Tracker
-	sessions *sessions.Handler
+	routes  []route
+	answers *rest.Answers
+	tracker *tracker.Tracker
+
+	mu       sync.Mutex
+	closed   bool           // requests are refused, so that nothing is added to handling while it is waited for
+	handling sync.WaitGroup // over requests, also of connections that net/http has closed or no longer knows
 }
 
 // New returns a server of an engine, and follows the engine's events from then
@@ -61,8 +64,7 @@ func New(e *engine.Engine, cfg Config) *Server {
 	}
 	s := &Server{engine: e, cfg: cfg, answers: rest.NewAnswers(), tracker: tracker.New(e, cfg.Node.ID)}
 	run := &render.Run{Engine: e, Tracker: s.tracker, Machine: cfg.Node, Keys: cfg.Keys, Began: time.Now()}
-	s.sessions = sessions.New(run)
-	s.routes = routes(run, &s.cfg, s.sessions)
+	s.routes = routes(run, &s.cfg)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	s.http = http.Server{
 		Handler:           s,
@@ -123,10 +125,13 @@ func (s *Server) context(l net.Listener) context.Context {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.cancel(rest.ErrShutdown)
 	err := s.shutdownHTTP(ctx)
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.sessions.Wait()
+		s.handling.Wait()
 		s.tracker.Close()
 	}()
 	select {
@@ -148,9 +153,24 @@ func (s *Server) shutdownHTTP(ctx context.Context) error {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.begin() {
+		rest.WriteError(w, rest.ErrShutdown)
+		return
+	}
+	defer s.handling.Done()
 	if err := s.serve(w, r); err != nil {
 		rest.WriteError(w, err)
 	}
+}
+
+// begin adds a request to those that Shutdown waits for, unless it waits already.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.handling.Add(1)
+	}
+	return !s.closed
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {

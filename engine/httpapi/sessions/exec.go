@@ -41,8 +41,6 @@ func (h *Handler) serve(r *rest.Request, find func() (a engine.Alloc, task strin
 	if !websocket.IsWebSocketUpgrade(r.Request) {
 		return rest.Fail(http.StatusBadRequest, "cannot run a command: the request is no websocket handshake")
 	}
-	h.open.Add(1)
-	defer h.open.Done()
 	conn, err := upgrader.Upgrade(r.Answer, r.Request, nil)
 	if err != nil {
 		return nil // Upgrade has answered
