@@ -1,0 +1,45 @@
+package jobtest
+
+import (
+	"time"
+
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// Outcome is how a run went: what assertions read.
+type Outcome struct {
+	Seed     uint64
+	Began    time.Time     // when the job was submitted, on the clock of the run
+	Elapsed  time.Duration // on the clock of the run
+	Real     time.Duration // on the clock on the wall
+	Status   string        // complete, failed or stopped
+	ExitCode int           // as taskrun up would have it
+	Cause    string        // why the run has ended, for people; may be empty
+	Events   []event.Event // without output, in canonical order
+	State    *fold.Run     // after all of them
+	Tasks    map[TaskKey]*TaskOutcome
+	Execs    map[string]*ExecOutcome // by target, as the test file writes it
+	Notices  []string                // diagnostics and warnings of the run
+
+	// ReadFile reads a file of an allocation by its path in the allocation
+	// directory, as long as the outcome is not closed.
+	ReadFile func(alloc, path string) ([]byte, error)
+	// Close removes the data directory of the run.
+	Close func() error
+}
+
+// TaskKey names a task of an allocation.
+type TaskKey struct{ Alloc, Task string } // ID of the allocation
+
+// TaskOutcome is what the events do not tell of a task.
+type TaskOutcome struct {
+	Env            map[string]string // of the latest start
+	Stdout, Stderr []byte            // of all starts; at most the last MiB of each
+}
+
+// ExecOutcome is how a command in a task ended.
+type ExecOutcome struct {
+	ExitCode       int
+	Stdout, Stderr []byte
+}
