@@ -42,6 +42,7 @@ var floors = []floor{
 	{"cmd/source", "cmd/client cmd/verdict drivers/process/keeper engine engine/httpapi engine/leaf/event engine/leaf/allocdir engine/leaf/tasklog", "", "follows a run: of the engine here, of a run directory and its socket; shows and starts nothing"},
 	{"cmd/record", "cmd/client cmd/source cmd/ui/view engine/fold engine/leaf/allocdir engine/leaf/event engine/leaf/tasklog", "", "reads and writes what is kept of a run; its tasks look like those of a server"},
 	{"cmd/rehearse", "cmd/jobfile cmd/preflight drivers drivers/catalog drivers/rehearsal engine/fold engine/leaf/event jobspec", "", "gives tasks their scripts for a rehearsal, and starts nothing"},
+	{"cmd/bubble", "", "", "virtual time; knows no runs"},
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/ui/*", "cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
@@ -115,9 +116,12 @@ type home struct {
 	why     string
 }
 
-// homes lists every foreign library. The longest match counts; a library
-// without a row fails the test, for a new one needs a reason and a home.
+// homes lists every foreign library, and those of the standard library that are not
+// for everybody. The longest match counts; a foreign library without a row fails the
+// test, for a new one needs a reason and a home.
 var homes = []home{
+	{"testing", "cmd/bubble drivers/drivertest drivers/docker/dockertest", "...", "virtual time needs a test to run in; and what tests share"},
+
 	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/differ", ".", "the model of a job, everywhere; recorded actions go through its client"},
 
 	{"github.com/spf13/cobra", "cmd", "", "the command tree"},
@@ -247,6 +251,10 @@ func TestImportRulesRefuse(t *testing.T) {
 		{"cmd", "go.uber.org/goleak", true, true},
 		{"cmd", "example.com/new", false, false},
 		{"jobspec", "go/ast", false, true},
+		{"engine", "testing", false, false},
+		{"engine", "testing", true, true},
+		{"engine", "testing/synctest", false, false},
+		{"cmd/bubble", "testing/synctest", false, true},
 	} {
 		if got := forbidden(c.pkg, c.test, c.imported) == ""; got != c.want {
 			t.Errorf("%s imports %s (test file: %v): allowed %v, want %v", c.pkg, c.imported, c.test, got, c.want)
@@ -257,9 +265,6 @@ func TestImportRulesRefuse(t *testing.T) {
 // forbidden tells why a file of a package (relative to the module) must not
 // import a package; "" means that it may.
 func forbidden(pkg string, test bool, imported string) string {
-	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && first != "taskrun" {
-		return "" // the standard library
-	}
 	if imported == "taskrun" || strings.HasPrefix(imported, "taskrun/") {
 		return forbiddenArrow(pkg, test, strings.TrimPrefix(imported, "taskrun/"))
 	}
@@ -269,7 +274,11 @@ func forbidden(pkg string, test bool, imported string) string {
 			best = i
 		}
 	}
-	if best < 0 {
+	first, _, _ := strings.Cut(imported, "/")
+	switch standard := !strings.Contains(first, "."); {
+	case best < 0 && standard:
+		return ""
+	case best < 0:
 		return fmt.Sprintf("%s has no home: give it a row in homes, with a reason", imported)
 	}
 	h := homes[best]
