@@ -46,6 +46,8 @@ var floors = []floor{
 	{"cmd/verdict", "engine/fold engine/health engine/leaf/event", "", "pure: events, signals and the time in, decisions out"},
 	{"cmd/ui/*", "cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
+	{"cmd/jobtest/timeline", "engine/leaf/event", "", "pure: events in, lines out"},
+	{"cmd/jobtest/snapshot", "cmd/jobtest/timeline cmd/textfile", "", "lines in files beside the tests"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
 
@@ -171,7 +173,7 @@ var homes = []home{
 	{"go.uber.org/goleak", "", "...", "no goroutine outlives its test"},
 	{"github.com/google/go-cmp", "", "...", "differences that can be read"},
 	{"github.com/rogpeppe/go-internal", "", "...", "journeys as scripts"},
-	{"github.com/rogpeppe/go-internal/diff", "cmd", "...", "what fmt would change"},
+	{"github.com/rogpeppe/go-internal/diff", "cmd cmd/jobtest/snapshot", "...", "what fmt would change, and how a run differs from its snapshot"},
 	{"golang.org/x/tools/txtar", "", "...", "many small files in one"},
 }
 

@@ -1,0 +1,98 @@
+package snapshot_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"taskrun/cmd/jobtest/snapshot"
+	"taskrun/cmd/jobtest/timeline"
+)
+
+func events(restart string) []timeline.Event {
+	return []timeline.Event{
+		{Target: "app[0]/server", Type: "Received", Message: "Task received by client"},
+		{At: 20 * time.Second, Target: "app[0]/server", Type: "Terminated", Message: "Exit Code: 1"},
+		{At: 20 * time.Second, Target: "app[0]/server", Type: "Restarting", Message: restart},
+	}
+}
+
+func TestLifeOfASnapshot(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "web.nomadtest.hcl")
+	old, changed := snapshot.Text(1, events("Task restarting in 15s")), snapshot.Text(1, events("Task restarting in 5s"))
+
+	if _, err := snapshot.Compare(file, "crash", old); !errors.Is(err, snapshot.ErrMissing) {
+		t.Fatalf("before it is stored: %v", err)
+	}
+	for _, want := range []bool{true, false} {
+		if got, err := snapshot.Update(file, "crash", old); err != nil || got != want {
+			t.Fatalf("changed %v, %v, want %v", got, err, want)
+		}
+	}
+	if diff, err := snapshot.Compare(file, "crash", old); diff != "" || err != nil {
+		t.Errorf("equal ones differ: %s, %v", diff, err)
+	}
+	diff, err := snapshot.Compare(file, "crash", changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `--- ` + snapshot.Path(file, "crash") + `
++++ this run
+@@ -2,4 +2,4 @@
+ # seed 1
+ 0s        app[0]/server  Received: Task received by client
+ 20s       app[0]/server  Terminated: Exit Code: 1
+-20s       app[0]/server  Restarting: Task restarting in 15s
++20s       app[0]/server  Restarting: Task restarting in 5s
+`
+	if d := cmp.Diff(want, diff); d != "" {
+		t.Error(d)
+	}
+	if got, err := snapshot.Update(file, "crash", changed); err != nil || !got {
+		t.Fatalf("changed %v, %v", got, err)
+	}
+	if diff, err := snapshot.Compare(file, "crash", changed); diff != "" || err != nil {
+		t.Errorf("after the update they differ: %s, %v", diff, err)
+	}
+
+	if got := snapshot.Stale(file, []string{"crash"}); got != nil {
+		t.Errorf("stale: %v", got)
+	}
+	if got := snapshot.Stale(file, []string{"cras"}); len(got) != 1 || got[0] != snapshot.Path(file, "crash") {
+		t.Errorf("stale: %v", got)
+	}
+}
+
+// TestLineEndings: a checkout with CRLF holds the same snapshot.
+func TestLineEndings(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a.nomadtest.hcl")
+	text := snapshot.Text(1, events(""))
+	if _, err := snapshot.Update(file, "s", text); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(snapshot.Path(file, "s"), []byte(strings.ReplaceAll(string(text), "\n", "\r\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff, err := snapshot.Compare(file, "s", text); diff != "" || err != nil {
+		t.Errorf("they differ: %s, %v", diff, err)
+	}
+}
+
+func TestValid(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"web-crash": true, "v1.2_a": true, "": false, "../x": false, "a/b": false, ".hidden": false, "a b": false,
+		"a\x00": false, "é": false, strings.Repeat("a", 101): false,
+	} {
+		if got := snapshot.Valid(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+}

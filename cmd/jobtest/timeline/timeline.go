@@ -1,0 +1,134 @@
+// Package timeline tells the events of a job test in lines that are the same on
+// every machine: when, of what, and what happened.
+package timeline
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"taskrun/engine/leaf/event"
+)
+
+// Event is what happened at some time of a run.
+type Event struct {
+	At      time.Duration `json:"at"`                // since the beginning of the run
+	Target  string        `json:"target,omitempty"`  // GROUP[INDEX]/TASK or GROUP[INDEX]; empty: the job as a whole
+	Type    string        `json:"type"`              // of a task event, in Nomad's words; else allocation, health, deployment, service or check
+	Message string        `json:"message,omitempty"` // without IDs and paths of this machine
+}
+
+// Of returns the events of a run that began at a time. Changes of a task's state
+// are left out: a task event says the same.
+func Of(began time.Time, events []event.Event) (line []Event) {
+	for _, e := range events {
+		kind, message := words(e)
+		if kind == "" {
+			continue
+		}
+		line = append(line, Event{At: e.Time.Sub(began), Target: target(e), Type: kind, Message: scrub(message)})
+	}
+	return line
+}
+
+func words(e event.Event) (kind, message string) {
+	switch b := e.Body.(type) {
+	case event.TaskEvent:
+		return b.Type, b.DisplayMessage
+	case event.AllocStatus:
+		if b.Replaces != "" {
+			return "allocation", join(b.Status+", a replacement", b.Description)
+		}
+		return "allocation", join(b.Status, b.Description)
+	case event.AllocHealth:
+		if b.Healthy {
+			return "health", "healthy"
+		}
+		return "health", "unhealthy"
+	case event.Deployment:
+		return "deployment", join(b.Status, b.Description)
+	case event.Service:
+		if b.Registered {
+			return "service", b.Name + " registered"
+		}
+		return "service", b.Name + " deregistered"
+	case event.Check:
+		return "check", join(fmt.Sprintf("%s of %s: %s", b.Check, b.Service, b.Status), b.Output)
+	}
+	return "", ""
+}
+
+func join(status, more string) string {
+	if more == "" {
+		return status
+	}
+	return status + ": " + more
+}
+
+// target names an allocation or a task. A job that runs in the name of another
+// one adds its part of the name.
+func target(e event.Event) string {
+	if e.Alloc == nil {
+		return ""
+	}
+	name := fmt.Sprintf("%s[%d]", e.Alloc.Group, e.Alloc.Index())
+	if child, ok := strings.CutPrefix(e.Alloc.Job, e.Alloc.Parent+"/"); ok && e.Alloc.Parent != "" {
+		name = child + "/" + name
+	}
+	if e.Task != "" {
+		name += "/" + e.Task
+	}
+	return name
+}
+
+// id is a UUID, perhaps as the last part of a path, which is then the directory of
+// an allocation.
+var id = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(/[^\s"']*/)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+})
+
+// scrub takes out of a message what another machine or another seed would not
+// have, and makes it one line.
+func scrub(message string) string {
+	message = id().ReplaceAllStringFunc(message, func(found string) string {
+		if strings.HasPrefix(found, "/") {
+			return "ALLOC_DIR"
+		}
+		return "ID"
+	})
+	return strings.Join(strings.Fields(message), " ")
+}
+
+// String returns the event as a line of a snapshot, with its time in milliseconds.
+func (e Event) String() string {
+	target := e.Target
+	if target == "" {
+		target = "-"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%-9s %-14s %s", e.At.Round(time.Millisecond), target, join(e.Type, e.Message)))
+}
+
+// About returns the last n events of one of the targets, or of all without one.
+// An allocation is a target of the events of its tasks as well.
+func About(events []Event, targets []string, n int) (last []Event) {
+	for i := len(events) - 1; i >= 0 && len(last) < n; i-- {
+		if len(targets) == 0 || concerns(events[i].Target, targets) {
+			last = append(last, events[i])
+		}
+	}
+	for i, j := 0, len(last)-1; i < j; i, j = i+1, j-1 {
+		last[i], last[j] = last[j], last[i]
+	}
+	return last
+}
+
+func concerns(target string, wanted []string) bool {
+	for _, w := range wanted {
+		if target == w || strings.HasPrefix(target, w+"/") {
+			return true
+		}
+	}
+	return false
+}

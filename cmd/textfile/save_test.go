@@ -1,0 +1,42 @@
+package textfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestSave(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := filepath.Join(dir, "report.xml")
+	for i, text := range []string{"first and long", "second", ""} {
+		if err := Save(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(name); err != nil || string(got) != text {
+			t.Errorf("the file has %q, %v", got, err)
+		}
+		if i == 0 {
+			if err := os.Chmod(name, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
+			t.Errorf("the mode has changed: %v, %v", info, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("the folder has %v, %v", entries, err)
+	}
+	if err := Save(filepath.Join(dir, "none", "a"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the folder: %v", err)
+	}
+	if err := Save(os.DevNull, []byte("text")); err != nil {
+		t.Error(err)
+	}
+	if err := Save(dir, nil); err == nil {
+		t.Error("a folder was replaced")
+	}
+}
