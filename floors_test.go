@@ -47,6 +47,7 @@ var floors = []floor{
 	{"cmd/ui/*", "cmd/ui engine/leaf/event engine/fold engine/health jobspec/redact jobspec/visible", "", "a run and the answers of commands, in the words of the streams"},
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/jobtest/timeline", "engine/leaf/event", "", "pure: events in, lines out"},
+	{"cmd/jobtest/worker", "cmd/jobtest/timeline jobspec", "", "processes that play runs; what a run is they do not know"},
 	{"cmd/jobtest/snapshot", "cmd/jobtest/timeline cmd/textfile", "", "lines in files beside the tests"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
