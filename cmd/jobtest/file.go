@@ -7,16 +7,22 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec"
 )
 
-// File is a test file.
+// File is a test file. After errors only Path and Text are of use.
 type File struct {
 	Path      string
-	Job       string               // path of the job file
-	Stubs     string               // path of the stubs file; empty: none
-	Variables map[string]cty.Value // of the job, for every run
-	Runs      []*Run               // as they stand in the file; their names differ
+	Text      []byte                           // for reports of diagnostics
+	Job       string                           // path of the job file
+	Stubs     string                           // path of the stubs file; empty: none
+	Variables map[string]jobspec.VariableValue // of the job, for every run
+	Runs      []*Run                           // as they stand in the file; their names differ
+
+	jobAt jobspec.Range // where the job file is named
 }
 
 // Mode is where a run takes place.
@@ -33,35 +39,58 @@ type Run struct {
 	Name      string
 	Mode      Mode
 	Until     Until
-	Timeout   time.Duration        // of a real run in real time, of a virtual one in virtual time; 0: the default
-	Variables map[string]cty.Value // besides the file's
+	Timeout   time.Duration                    // of a real run in real time, of a virtual one in virtual time; 0: the default
+	Variables map[string]jobspec.VariableValue // the file's, and those of the run, which win
 	Tasks     []*Task
 	Checks    []*Check
 	Orders    []*Order // by time
 	Execs     []*Exec
 	Asserts   []*Assert
 	Snapshot  string // name of the stored sequence of events; empty: none
-	Range     hcl.Range
+	// ExpectFailures are the tasks, allocations and checks that must fail.
+	ExpectFailures []Reference
+	Range          hcl.Range
 }
 
-// Until is what ends a run that does not end by itself.
+// Until is what ends a run that does not end by itself. Neither an event nor a
+// time ends it before its last order was carried out.
 type Until struct {
-	Event string        // "ended", "running" or "healthy"; empty: After counts
+	// Event is "ended", "running" or "healthy"; empty: After counts. By default
+	// it is "ended".
+	Event string
 	After time.Duration // since the beginning
+}
+
+// The events that end a run.
+const (
+	Ended   = "ended"
+	Running = "running"
+	Healthy = "healthy"
+)
+
+// Reference is the name of something in the job, and where it stands.
+type Reference struct {
+	Name  string
+	Range hcl.Range
 }
 
 // Task is how a mock plays a task.
 type Task struct {
-	Target   string            // [GROUP[INDEX]/]TASK
-	Script   cty.Value         // an object of mock_driver's options; those that are missing are not set
-	Attempts map[int]cty.Value // instead, from the second start (2) on; each holds until the next one
+	Target string // [GROUP[INDEX]/]TASK
+	// Script is an object of those options of mock_driver that are written. A
+	// main task of a service without run_for that is not told how to end runs
+	// until it is stopped.
+	Script cty.Value
+	// Attempts are used instead of Script, from the second start (2) on; each
+	// holds until the next one. They inherit nothing.
+	Attempts map[int]cty.Value
 	Range    hcl.Range
 }
 
-// Check is what a mocked check says from some time on.
+// Check is what a mocked check says from some time on. A name may have several.
 type Check struct {
 	Name   string        // of a service or of a check
-	Status string        // success or failure; critical and failing mean failure, passing success
+	Status string        // success or failure
 	Output string        // what it answers
 	After  time.Duration // since its allocation began
 	Range  hcl.Range
@@ -83,9 +112,11 @@ const (
 
 // Order is an order to a run at some time since its beginning.
 type Order struct {
-	At      time.Duration
-	Verb    Verb
-	Target  string // of stop, restart, signal and scale; empty: the whole job
+	At   time.Duration
+	Verb Verb
+	// Target is what is stopped, restarted or sent a signal; empty, or the ID of
+	// the job: the whole job. Of scale it is the group.
+	Target  string
 	Signal  string
 	File    string // of update: path of the job file
 	Count   int    // of scale
@@ -97,15 +128,26 @@ type Order struct {
 // Exec is a command in a task of a real run, once the run has reached what it
 // waits for.
 type Exec struct {
-	Target  string
-	Command []hcl.Expression // words; evaluated when the task runs, with its environment
-	Timeout time.Duration
+	Target string
+	// Command may hold references such as ${NOMAD_ADDR_http}, which are replaced
+	// as those in the config of the task are.
+	Command []string
+	Timeout time.Duration // 0: the default
 	Range   hcl.Range
 }
 
 // Assert is a condition that must hold in the end.
 type Assert struct {
-	Condition hcl.Expression
+	Condition hclsyntax.Expression
+	Text      string         // of the condition
 	Message   hcl.Expression // nil for none
-	Range     hcl.Range
+	Parts     []Part         // of the condition that have a value of their own, as they stand there
+	Range     hcl.Range      // of the condition
+	calls     []call         // of functions, in the condition and the message
+}
+
+// Part is a call or a reference in a condition.
+type Part struct {
+	Expression hclsyntax.Expression
+	Text       string
 }

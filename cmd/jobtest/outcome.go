@@ -13,14 +13,18 @@ type Outcome struct {
 	Began    time.Time     // when the job was submitted, on the clock of the run
 	Elapsed  time.Duration // on the clock of the run
 	Real     time.Duration // on the clock on the wall
-	Status   string        // complete, failed or stopped
+	Status   string        // complete, failed or stopped; running: Until was reached
 	ExitCode int           // as taskrun up would have it
 	Cause    string        // why the run has ended, for people; may be empty
-	Events   []event.Event // without output, in canonical order
-	State    *fold.Run     // after all of them
-	Tasks    map[TaskKey]*TaskOutcome
-	Execs    map[string]*ExecOutcome // by target, as the test file writes it
-	Notices  []string                // diagnostics and warnings of the run
+	// Unfinished is why the run was ended before it had ended or reached its
+	// Until: a timeout or a limit. Empty: it was not.
+	Unfinished string
+	Events     []event.Event // without output, in canonical order
+	State      *fold.Run     // after all of them
+	Tasks      map[TaskKey]*TaskOutcome
+	Execs      map[string]*ExecOutcome // by target, as the test file writes it
+	Notices    []string                // diagnostics and warnings of the run
+	Secrets    []string                // values that no message may show
 
 	// ReadFile reads a file of an allocation by its path in the allocation
 	// directory, as long as the outcome is not closed.

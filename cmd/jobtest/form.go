@@ -1,0 +1,84 @@
+package jobtest
+
+import (
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"taskrun/jobspec/decode"
+)
+
+// fileForm is the outermost level of a test file.
+type fileForm struct {
+	Job       string      `hcl:"job,optional"`
+	Stubs     string      `hcl:"stubs,optional"`
+	Variables []*bodyForm `hcl:"variables,block"`
+	Runs      []*runForm  `hcl:"run,block"`
+	decode.Placed
+}
+
+// bodyForm is a block with attributes of any name.
+type bodyForm struct {
+	Body hcl.Body `hcl:",body"`
+}
+
+type runForm struct {
+	Name           string        `hcl:",label"`
+	Mode           string        `hcl:"mode,optional"`
+	Until          string        `hcl:"until,optional"`
+	Timeout        time.Duration `hcl:"timeout,optional"`
+	Snapshot       string        `hcl:"snapshot,optional"`
+	ExpectFailures []string      `hcl:"expect_failures,optional"`
+	Variables      []*bodyForm   `hcl:"variables,block"`
+	Tasks          []*taskForm   `hcl:"task,block"`
+	Checks         []*checkForm  `hcl:"check,block"`
+	Orders         []*orderForm  `hcl:"at,block"`
+	Execs          []*execForm   `hcl:"exec,block"`
+	Asserts        []*assertForm `hcl:"assert,block"`
+	decode.Placed
+}
+
+type taskForm struct {
+	Target string `hcl:",label"`
+	scriptForm
+	Attempts []*attemptForm `hcl:"attempt,block"`
+}
+
+type attemptForm struct {
+	Number string `hcl:",label"`
+	scriptForm
+}
+
+type checkForm struct {
+	Name   string        `hcl:",label"`
+	Status string        `hcl:"status"`
+	Output string        `hcl:"output,optional"`
+	After  time.Duration `hcl:"after,optional"`
+	decode.Placed
+}
+
+type orderForm struct {
+	At       string         `hcl:",label"`
+	Stop     *string        `hcl:"stop,optional"`
+	Restart  *string        `hcl:"restart,optional"`
+	Signal   *string        `hcl:"signal,optional"`
+	Target   string         `hcl:"target,optional"`
+	Update   *string        `hcl:"update,optional"`
+	Scale    map[string]int `hcl:"scale,optional"`
+	Dispatch hcl.Expression `hcl:"dispatch,optional"`
+	Promote  *bool          `hcl:"promote,optional"`
+	decode.Placed
+}
+
+type execForm struct {
+	Target  string        `hcl:",label"`
+	Command []string      `hcl:"command"`
+	Timeout time.Duration `hcl:"timeout,optional"`
+	decode.Placed
+}
+
+type assertForm struct {
+	Condition hcl.Expression `hcl:"condition"`
+	Message   hcl.Expression `hcl:"error_message,optional"`
+	decode.Placed
+}

@@ -1,0 +1,132 @@
+package jobtest
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/decode"
+)
+
+// commandForm has the options of mock_driver that a command in a task has as
+// well. Those that are not written are nil.
+type commandForm struct {
+	RunFor      *time.Duration `hcl:"run_for,optional"`
+	ExitCode    *int           `hcl:"exit_code,optional"`
+	ExitSignal  *int           `hcl:"exit_signal,optional"`
+	ExitErrMsg  *string        `hcl:"exit_err_msg,optional"`
+	SignalError *string        `hcl:"signal_error,optional"`
+
+	Stdout               *string        `hcl:"stdout,optional"` // short for stdout_string
+	StdoutString         *string        `hcl:"stdout_string,optional"`
+	StdoutRepeat         *int           `hcl:"stdout_repeat,optional"`
+	StdoutRepeatDuration *time.Duration `hcl:"stdout_repeat_duration,optional"`
+	Stderr               *string        `hcl:"stderr,optional"`
+	StderrString         *string        `hcl:"stderr_string,optional"`
+	StderrRepeat         *int           `hcl:"stderr_repeat,optional"`
+	StderrRepeatDuration *time.Duration `hcl:"stderr_repeat_duration,optional"`
+	decode.Placed
+}
+
+// scriptForm has all of them.
+type scriptForm struct {
+	StartBlockFor         *time.Duration `hcl:"start_block_for,optional"`
+	StartError            *string        `hcl:"start_error,optional"`
+	StartErrorRecoverable *bool          `hcl:"start_error_recoverable,optional"`
+	KillAfter             *time.Duration `hcl:"kill_after,optional"`
+	PluginExitAfter       *time.Duration `hcl:"plugin_exit_after,optional"`
+	DriverIP              *string        `hcl:"driver_ip,optional"`
+	DriverAdvertise       *bool          `hcl:"driver_advertise,optional"`
+	DriverPortMap         *string        `hcl:"driver_port_map,optional"`
+	Exec                  *commandForm   `hcl:"exec_command,block"`
+	commandForm
+}
+
+// short are the names that tests may use for longer ones.
+var short = map[string]string{"stdout": "stdout_string", "stderr": "stderr_string"}
+
+// limits of numbers: a process has no other exit codes and signals.
+var limits = map[string]int{"exit_code": 255, "exit_signal": 64}
+
+// script returns the options that are set.
+func (r *reader) script(f *scriptForm) cty.Value {
+	return cty.ObjectVal(r.options(reflect.ValueOf(f).Elem(), f.Block))
+}
+
+func (r *reader) options(form reflect.Value, block decode.Block) map[string]cty.Value {
+	set := map[string]cty.Value{}
+	for _, field := range reflect.VisibleFields(form.Type()) {
+		name, _, _ := strings.Cut(field.Tag.Get("hcl"), ",")
+		if field.Type.Kind() != reflect.Pointer || name == "" || form.FieldByIndex(field.Index).IsNil() {
+			continue
+		}
+		at := block.At(name)
+		if long := short[name]; long != "" {
+			if block.Has(long) {
+				r.refuse(at, fmt.Sprintf("%q and %q mean the same", name, long), "", "remove one of them")
+			}
+			name = long
+		}
+		switch v := form.FieldByIndex(field.Index).Interface().(type) {
+		case *time.Duration:
+			r.notNegative(*v, at, name)
+			set[name] = cty.StringVal(v.String())
+		case *int:
+			r.within(*v, at, name)
+			set[name] = cty.NumberIntVal(int64(*v))
+		case *bool:
+			set[name] = cty.BoolVal(*v)
+		case *string:
+			set[name] = cty.StringVal(*v)
+		case *commandForm:
+			set[name] = cty.ObjectVal(r.options(reflect.ValueOf(v).Elem(), v.Block))
+		}
+	}
+	return set
+}
+
+func (r *reader) within(n int, at hcl.Range, name string) {
+	most, limited := limits[name]
+	if !limited {
+		most = math.MaxInt32
+	}
+	if n < 0 || n > most {
+		r.refuse(at, fmt.Sprintf("invalid %s", name), fmt.Sprintf("%d is not between 0 and %d", n, most), "")
+	}
+}
+
+func (r *reader) notNegative(d time.Duration, at hcl.Range, name string) {
+	if d < 0 {
+		r.refuse(at, fmt.Sprintf("%q is negative", name), fmt.Sprintf("it is %v", d), `write one such as "30s"`)
+	}
+}
+
+// task reads how a mock plays a task.
+func (r *reader) task(f *taskForm) *Task {
+	t := &Task{Target: f.Target, Script: r.script(&f.scriptForm), Attempts: map[int]cty.Value{}, Range: f.Block.Header}
+	last := 1
+	for _, a := range f.Attempts {
+		n, err := strconv.Atoi(a.Number)
+		switch {
+		case err != nil || n < 1:
+			r.refuse(a.Block.Label, fmt.Sprintf("attempt %q is not a number", a.Number), "the second start of a task is its attempt 2", `write attempt "2" { … }`)
+			continue
+		case n == 1:
+			r.refuse(a.Block.Label, "attempt 1 is the task block itself", "", "write its options in the task block")
+			continue
+		case n == last:
+			r.refuse(a.Block.Label, fmt.Sprintf("attempt %d is defined twice", n), "", "remove one of them")
+		case n < last:
+			r.refuse(a.Block.Label, fmt.Sprintf("attempt %d stands after attempt %d", n, last), "each attempt holds until the next one", "write them in order")
+		}
+		last = max(last, n)
+		t.Attempts[n] = r.script(&a.scriptForm)
+	}
+	return t
+}
