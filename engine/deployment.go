@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"taskrun/engine/health"
-	"taskrun/engine/leaf/event"
 )
 
 // Deployment is a snapshot of a deployment.
@@ -48,7 +47,8 @@ func (l deployments) of(version uint64) *deploymentRecord {
 	return nil
 }
 
-// begin adds a deployment that begins now.
-func (l *deployments) begin(d *health.Deployment) {
-	*l = append(*l, &deploymentRecord{ID: event.NewID(), Began: time.Now(), Deployment: d})
+// deploy adds a deployment that begins now. The lock is held.
+func (r *jobRun) deploy(d *health.Deployment) {
+	id := r.engine.cfg.Chance.ID("deployment", *r.job.ID)
+	r.deployments = append(r.deployments, &deploymentRecord{ID: id, Began: time.Now(), Deployment: d})
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/store"
 )
 
@@ -57,7 +56,7 @@ func (e *Engine) Dispatch(jobID string, d Dispatch) (id string, again bool, err 
 	if d.Prefix != "" {
 		d.Prefix += "-"
 	}
-	id = fmt.Sprintf("%s/dispatch-%s%d-%s", jobID, d.Prefix, time.Now().Unix(), event.NewID()[:8])
+	id = fmt.Sprintf("%s/dispatch-%s%d-%s", jobID, d.Prefix, time.Now().Unix(), e.cfg.Chance.ID("dispatch", jobID)[:8])
 	child := newChild(job, id)
 	child.Dispatched = true
 	child.Payload = slices.Clone(d.Payload)

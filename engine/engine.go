@@ -15,6 +15,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
@@ -47,6 +48,9 @@ type Config struct {
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
+	// Chance gives IDs and random numbers; its zero value gives random ones. With
+	// a seed it is for one engine only, which must not be recovered.
+	Chance chance.Source
 	// MaxAllocs is how many allocations a job may have; 0 means
 	// validate.DefaultMaxAllocs.
 	MaxAllocs int

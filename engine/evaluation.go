@@ -43,7 +43,7 @@ func (r *jobRun) tellVersion(job *api.Job, c *store.Change) {
 // allocation, by its ID, or about the whole job. The lock is held.
 func (r *jobRun) evaluate(why event.Trigger, alloc string, c *store.Change) string {
 	v := event.Evaluation{
-		ID: event.NewID(), Job: *r.job.ID, Parent: parentOf(r.job), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
+		ID: r.engine.cfg.Chance.ID("evaluation", *r.job.ID, why, alloc), Job: *r.job.ID, Parent: parentOf(r.job), Trigger: why, Version: *r.newest.Load().Version, Alloc: alloc,
 	}
 	if d := r.deployment(); d != nil && (why == event.JobRegister || why == event.DeploymentWatcher) {
 		v.Deployment = d.ID

@@ -93,7 +93,7 @@ func (r *jobRun) deployFirst() {
 		return
 	}
 	if d := health.NewDeployment(job, time.Now()); d != nil {
-		r.deployments.begin(d)
+		r.deploy(d)
 	}
 }
 

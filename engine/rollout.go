@@ -220,7 +220,7 @@ func (r *jobRun) register(job *api.Job, proven bool, c *store.Change) {
 		c.Put(store.KeyOf(jobKey, *job.ID), job)
 	}
 	if deployment != nil {
-		r.deployments.begin(deployment)
+		r.deploy(deployment)
 	}
 	r.tellVersion(job, c)
 	r.evaluate(event.JobRegister, "", c)

@@ -44,6 +44,7 @@ func (s *slot) config(p placement) runner.Config {
 		Node:           e.cfg.Node,
 		HostEnv:        s.hostEnv,
 		MaxKillTimeout: e.cfg.MaxKillTimeout,
+		Chance:         e.cfg.Chance,
 		Bus:            &e.bus,
 		Recorder:       s.recorder,
 		Retry:          s.retry,

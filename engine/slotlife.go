@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"taskrun/engine/leaf/event"
 	"taskrun/engine/restart"
 	"taskrun/engine/runner"
 	"taskrun/engine/store"
@@ -67,7 +66,7 @@ const keptAllocs = 5
 // place returns a new allocation of the version that is wanted.
 func (s *slot) place() *runner.Alloc {
 	s.mu.Lock()
-	p := placement{ID: event.NewID(), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
+	p := placement{ID: s.engine.cfg.Chance.ID("allocation", *s.job.ID, s.group, s.index, s.lane), Version: s.Want, Canary: s.Canary, WasCanary: s.Canary}
 	if len(s.Placed) > 0 && s.last().ReplaceAt.IsZero() && (!s.Canary || s.last().WasCanary && s.last().Version == s.Want) {
 		p.Replaces = s.last().ID
 	}

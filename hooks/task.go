@@ -54,6 +54,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/event"
 	"taskrun/jobspec/taskenv"
 )
@@ -67,6 +68,7 @@ type Task struct {
 	AllocDir string        // directory of the allocation
 	Dir      *allocdir.Dir // the same, to open what is in it
 	Driver   drivers.Capabilities
+	Chance   chance.Source
 
 	// Emit adds an event to the task's own.
 	Emit func(*api.TaskEvent)

@@ -15,7 +15,7 @@ import (
 	"taskrun/drivers/docker"
 	"taskrun/drivers/docker/dockertest"
 	"taskrun/drivers/drivertest"
-	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/chance"
 )
 
 // configured returns a driver with options, in HCL.
@@ -193,7 +193,7 @@ func TestInfraImage(t *testing.T) {
 	}
 	t.Cleanup(func() { dockertest.RemoveImage(cli, image) })
 	d := mustConfigure(t, `infra_image = "`+image+`:1"`)
-	n, err := d.CreateNetwork(t.Context(), &drivers.NetworkRequest{AllocID: event.NewID(), AllocDir: t.TempDir(), Mode: "none"})
+	n, err := d.CreateNetwork(t.Context(), &drivers.NetworkRequest{AllocID: chance.Source{}.ID(), AllocDir: t.TempDir(), Mode: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"taskrun/drivers"
 	"taskrun/engine/health"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/lifecycle"
 	"taskrun/engine/restart"
@@ -52,6 +53,7 @@ type Config struct {
 	TaskPorts      map[string][]taskenv.Port // of tasks, by their deprecated networks
 	Cores          map[string]taskenv.Cores  // of tasks that ask for some
 	MaxKillTimeout time.Duration
+	Chance         chance.Source
 
 	Bus *event.Bus
 	// Recorder publishes, and perhaps stores, what happens; nil: to the Bus.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -108,7 +107,7 @@ func (t *task) conclude() bool {
 // that led here.
 func (t *task) decide(end restart.End, killErr error, why *api.TaskEvent) bool {
 	now := time.Now()
-	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, rand.Float64())
+	tracker, d := t.progress.Tracker.Decide(t.policy, end, now, t.alloc.cfg.Chance.Float("restart", t.alloc.cfg.Alloc.ID, t.name))
 	p := progress{Step: stepDone, Tracker: tracker}
 	state, told := dead, (*api.TaskEvent)(nil)
 	switch d.Action {

@@ -18,6 +18,7 @@ import (
 
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/runner"
 	"taskrun/hooks"
@@ -160,8 +161,8 @@ func newSetting(t *testing.T, task *api.Task, allocFail map[string]error, taskHo
 		})
 	}
 	s.config = runner.Config{
-		Alloc: &event.Alloc{Job: "job", Group: "g", Name: "job.g[0]", ID: event.NewID()},
-		Job:   job, Group: g, Dir: t.TempDir(), Deployment: event.NewID(),
+		Alloc: &event.Alloc{Job: "job", Group: "g", Name: "job.g[0]", ID: chance.Source{}.ID()},
+		Job:   job, Group: g, Dir: t.TempDir(), Deployment: chance.Source{}.ID(),
 		Drivers: map[string]drivers.Driver{"mock_driver": s.driver},
 		Hooks:   catalog, Node: &taskenv.Node{}, MaxKillTimeout: time.Minute, Bus: &s.bus,
 	}

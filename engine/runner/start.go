@@ -74,7 +74,7 @@ func (t *task) begun(handle *drivers.TaskHandle, network *drivers.Network) {
 func (t *task) driverConfig(env *taskenv.Env) *drivers.TaskConfig {
 	a := t.alloc.Config()
 	cfg := &drivers.TaskConfig{
-		ID:        fmt.Sprintf("%s/%s/%s", a.Alloc.ID, t.name, event.NewID()[:8]),
+		ID:        fmt.Sprintf("%s/%s/%s", a.Alloc.ID, t.name, a.Chance.ID("start", a.Alloc.ID, t.name)[:8]),
 		AllocID:   a.Alloc.ID,
 		Namespace: *a.Job.Namespace,
 		JobName:   *a.Job.Name,

@@ -22,6 +22,7 @@ func newTaskHooks(t *task) taskHooks {
 		AllocDir: t.alloc.cfg.Dir,
 		Dir:      t.alloc.dir,
 		Driver:   t.driver.Capabilities(),
+		Chance:   t.alloc.cfg.Chance,
 		Emit:     t.emit,
 		Publish:  func(at time.Time, body event.Body) { t.alloc.publishNow(at, t.name, body) },
 		Control:  control{t},

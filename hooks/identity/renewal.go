@@ -2,7 +2,6 @@ package identity
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -34,7 +33,10 @@ func (h *Hooks) join(t hooks.Task, age time.Duration) (due <-chan struct{}, leav
 		var ctx context.Context
 		ctx, r.cancel = context.WithCancel(context.Background())
 		ttl := shortest(t.Group)
-		r.ended.Go(func() { r.run(ctx, ttl, age) })
+		wait := func(left time.Duration) time.Duration {
+			return keep(left, func(n time.Duration) time.Duration { return t.Chance.Duration(n, "renewal", t.Alloc.ID) })
+		}
+		r.ended.Go(func() { r.run(ctx, ttl, age, wait) })
 		h.allocs[t.Alloc.ID] = r
 	}
 	ch := make(chan struct{}, 1)
@@ -60,7 +62,7 @@ func (h *Hooks) leave(alloc string, r *renewal, ch chan struct{}) {
 	}
 }
 
-func (r *renewal) run(ctx context.Context, ttl, age time.Duration) {
+func (r *renewal) run(ctx context.Context, ttl, age time.Duration, wait func(left time.Duration) time.Duration) {
 	timer := time.NewTimer(wait(ttl - age))
 	defer timer.Stop()
 	for {
@@ -87,11 +89,11 @@ func (r *renewal) tell() {
 	}
 }
 
-// wait returns how long a token with so much time left is kept: half of it, but
+// keep returns how long a token with so much time left is kept: half of it, but
 // no less than minWait, and up to a tenth more.
-func wait(left time.Duration) time.Duration {
+func keep(left time.Duration, below func(n time.Duration) time.Duration) time.Duration {
 	half := max(left/2, minWait)
-	return half + rand.N(half/10)
+	return half + below(half/10)
 }
 
 // shortest returns the shortest lifetime of the identities of a group that

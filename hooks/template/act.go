@@ -3,7 +3,6 @@ package template
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +36,7 @@ func (m *manager) act(ctx context.Context, changed []*spec) bool {
 	if len(acting) == 0 {
 		return true
 	}
-	if splay > 0 && !wait(ctx, rand.N(splay)) {
+	if splay > 0 && !wait(ctx, m.splay(splay)) {
 		return false
 	}
 	if restart {

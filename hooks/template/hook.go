@@ -58,7 +58,7 @@ func (h *hook) Prestart(ctx context.Context, req *hooks.PrestartRequest, _ *hook
 	if err != nil {
 		return err
 	}
-	h.m = newManager(h.task.Control, h.task.Emit, set)
+	h.m = newManager(h.task, set)
 	if req.Recovered && h.m.takeUp(ctx) {
 		h.m.follow(ctx)
 		return nil

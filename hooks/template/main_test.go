@@ -24,6 +24,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stubs are those that a test defines.
+const allocID = "01234567-0123-0123-0123-0123456789ab"
+
 type stubs struct {
 	t       *testing.T
 	mu      sync.Mutex
@@ -156,11 +158,11 @@ func newSetting(t *testing.T, defined string, templates ...*api.Template) *setti
 	if err := errors.Join(alloc.Build(), alloc.BuildTask("t", nil), alloc.BuildTask("other", nil)); err != nil {
 		t.Fatal(err)
 	}
-	s.task = hooks.Task{Job: job, Group: g, Task: task, AllocDir: dir, Dir: alloc, Emit: s.emit, Control: s.control}
+	s.task = hooks.Task{Alloc: &event.Alloc{ID: allocID}, Job: job, Group: g, Task: task, AllocDir: dir, Dir: alloc, Emit: s.emit, Control: s.control}
 	node := &taskenv.Node{
 		ID: "node-id", Name: "here", Datacenter: "dc1", Attributes: map[string]string{"kernel.name": "linux"},
 	}
-	s.env = taskenv.NewBuilder(node, taskenv.AllocInfo{ID: "01234567-0123-0123-0123-0123456789ab", Name: "job.g[0]"}, job, g, task).
+	s.env = taskenv.NewBuilder(node, taskenv.AllocInfo{ID: allocID, Name: "job.g[0]"}, job, g, task).
 		SetClientDir(dir).Build()
 	return s
 }

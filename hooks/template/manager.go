@@ -34,6 +34,7 @@ type manager struct {
 	set     *set
 	control hooks.Control
 	emit    func(*api.TaskEvent)
+	splay   func(limit time.Duration) time.Duration // less than the limit
 	watched []*tracked
 
 	mu       sync.Mutex
@@ -53,8 +54,9 @@ type tracked struct {
 	due    time.Time // when next is rendered
 }
 
-func newManager(control hooks.Control, emit func(*api.TaskEvent), s *set) *manager {
-	m := &manager{set: s, control: control, emit: emit, cancel: func() {}}
+func newManager(t hooks.Task, s *set) *manager {
+	m := &manager{set: s, control: t.Control, emit: t.Emit, cancel: func() {}}
+	m.splay = func(n time.Duration) time.Duration { return t.Chance.Duration(n, "splay", t.Alloc.ID, t.Task.Name) }
 	for _, t := range s.templates {
 		m.watched = append(m.watched, &tracked{spec: t})
 	}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/go-jose/go-jose/v4/jwt"
 	"github.com/hashicorp/nomad/api"
-
-	"taskrun/engine/leaf/event"
 )
 
 const (
@@ -42,7 +40,8 @@ type Task struct {
 	Job *api.Job
 }
 
-// NewClaims returns the claims of a task's identity, with a random ID.
+// NewClaims returns the claims of a task's identity. The keyring that signs them
+// adds an ID.
 func NewClaims(t Task, id *api.WorkloadIdentity, now time.Time) Claims {
 	namespace, name := api.DefaultNamespace, Name(id)
 	if t.Job.Namespace != nil && *t.Job.Namespace != "" {
@@ -50,7 +49,7 @@ func NewClaims(t Task, id *api.WorkloadIdentity, now time.Time) Claims {
 	}
 	c := Claims{
 		Subject:  strings.Join([]string{t.Region, namespace, JobID(t.Job), t.Group, t.Name, name}, ":"),
-		Audience: id.Audience, IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now), ID: event.NewID(),
+		Audience: id.Audience, IssuedAt: jwt.NewNumericDate(now), NotBefore: jwt.NewNumericDate(now),
 		Namespace: namespace, Job: JobID(t.Job), Allocation: t.Alloc, Task: t.Name,
 	}
 	if name == DefaultName {

@@ -15,7 +15,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
-	"taskrun/engine/leaf/event"
+	"taskrun/engine/leaf/chance"
 )
 
 // keyBits is the size of Nomad's RSA keys.
@@ -24,13 +24,14 @@ const keyBits = 2048
 // Keyring signs and verifies tokens. The key is made when it is first needed.
 // Its methods may be called from several goroutines at once.
 type Keyring struct {
-	id  string                           // of a key in memory
-	key func() (*jose.JSONWebKey, error) // once
+	id     string                           // of a key in memory
+	key    func() (*jose.JSONWebKey, error) // once
+	chance chance.Source                    // of the IDs of tokens
 }
 
 // NewKeyring returns a keyring in memory, whose tokens end with it.
 func NewKeyring() *Keyring {
-	k := &Keyring{id: event.NewID()}
+	k := &Keyring{id: chance.Source{}.ID()}
 	k.key = sync.OnceValues(func() (*jose.JSONWebKey, error) { return newKey(k.id) })
 	return k
 }
@@ -64,8 +65,11 @@ func (k *Keyring) ID() string {
 	return key.KeyID
 }
 
-// Sign returns the token that proves claims.
+// Sign returns the token that proves claims. Without an ID they get one.
 func (k *Keyring) Sign(c Claims) (string, error) {
+	if c.ID == "" {
+		c.ID = k.chance.ID("token", c.Allocation, c.Subject)
+	}
 	key, err := k.key()
 	if err != nil {
 		return "", err
@@ -104,7 +108,11 @@ func newKey(id string) (*jose.JSONWebKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &jose.JSONWebKey{Key: private, KeyID: id, Algorithm: string(jose.RS256), Use: "sig"}, nil
+	return webKey(id, private), nil
+}
+
+func webKey(id string, private *rsa.PrivateKey) *jose.JSONWebKey {
+	return &jose.JSONWebKey{Key: private, KeyID: id, Algorithm: string(jose.RS256), Use: "sig"}
 }
 
 func readKey(file string) (*jose.JSONWebKey, error) {
@@ -125,7 +133,7 @@ func readKey(file string) (*jose.JSONWebKey, error) {
 // createKey writes a new key to a file that does not exist: never half of it,
 // and never over the key of another engine.
 func createKey(file string) error {
-	key, err := newKey(event.NewID())
+	key, err := newKey(chance.Source{}.ID())
 	if err != nil {
 		return err
 	}
