@@ -5,7 +5,6 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
-	"taskrun/drivers/rehearsal"
 	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 )
@@ -44,7 +43,7 @@ func (r *Rehearsal) Complete(final []*fold.Alloc) bool {
 			return false
 		}
 		for _, t := range a.Tasks {
-			ends := r.scripts[role{a.Job, a.Group, t.Name}].RunFor != rehearsal.Forever
+			ends := !r.scripts[role{a.Job, a.Group, t.Name}].RunsOn()
 			switch {
 			case t.Poststop(), t.State == "dead" && !t.Failed:
 			case !ends && t.State == "running":

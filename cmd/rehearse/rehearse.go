@@ -101,9 +101,9 @@ func (r *Rehearsal) castGroup(f jobfile.File, g *api.TaskGroup) {
 	r.expect[*f.Job.ID+"/"+*g.Name] = len(g.Services)
 	for _, t := range g.Tasks {
 		t.ShutdownDelay = 0
-		s := rehearsal.Script{RunFor: runFor(f.Job, g, t)}
+		s := rehearsal.For(runFor(f.Job, g, t), 0)
 		if asked := f.Stubs.Rehearsal(*f.Job.ID, *g.Name, t.Name); asked != nil {
-			s = rehearsal.Script(*asked)
+			s = rehearsal.For(asked.RunFor, asked.ExitCode)
 		}
 		r.scripts[role{*f.Job.ID, *g.Name, t.Name}] = s
 		if !isHook(t, api.TaskLifecycleHookPoststop) {

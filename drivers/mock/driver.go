@@ -27,6 +27,10 @@ const handleVersion = 1
 // Driver is the mock driver. Its methods may be called from several
 // goroutines at once.
 type Driver struct {
+	// LikeProcesses: a task that is killed ends with exit code 137 and signal 9,
+	// as a process would, and not as its script says.
+	LikeProcesses bool
+
 	isolation  drivers.FSIsolation
 	disabledAt time.Time // zero: never
 	tasks      taskstore.Store[*task]
@@ -113,18 +117,24 @@ func (d *Driver) WaitTask(ctx context.Context, id string) (<-chan *drivers.ExitR
 }
 
 // StopTask ends a task after its kill_after, or after the timeout if that is
-// shorter. The signal makes no difference.
+// shorter, which kills it. Of the signals only SIGKILL makes a difference, for
+// tasks that are like processes.
 func (d *Driver) StopTask(ctx context.Context, id string, timeout time.Duration, signal string) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
 		return err
 	}
-	t.exit.Await(ctx, min(t.KillAfter, timeout))
-	t.end()
+	force := timeout <= 0 || signal == "SIGKILL"
+	if !force {
+		t.exit.Await(ctx, min(t.KillAfter, timeout))
+		force = t.KillAfter > timeout || ctx.Err() != nil
+	}
+	t.end(force && d.LikeProcesses)
 	return nil
 }
 
-// SignalTask does nothing, or fails with the task's signal_error.
+// SignalTask does nothing, or fails with the task's signal_error. A task that is
+// like a process cannot ignore SIGKILL.
 func (d *Driver) SignalTask(id string, signal string) error {
 	t, err := d.tasks.Get(id)
 	if err != nil {
@@ -133,7 +143,11 @@ func (d *Driver) SignalTask(id string, signal string) error {
 	if _, err := drivers.ParseSignal(signal); err != nil {
 		return err
 	}
-	return failure(t.SignalError)
+	if err := failure(t.SignalError); err != nil || signal != "SIGKILL" || !d.LikeProcesses {
+		return err
+	}
+	t.end(true)
+	return nil
 }
 
 // DestroyTask forgets a task, and with force ends it first.
@@ -145,7 +159,7 @@ func (d *Driver) DestroyTask(id string, force bool) error {
 	if !force && t.running() {
 		return errors.New("cannot destroy running task")
 	}
-	t.end()
+	t.end(d.LikeProcesses)
 	d.tasks.Remove(id)
 	return nil
 }

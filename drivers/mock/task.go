@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"taskrun/drivers"
@@ -20,6 +21,7 @@ type task struct {
 	exit      *taskstore.Exit
 	kill      func() // ends the script early
 	killed    chan struct{}
+	forced    atomic.Bool // the kill left it no choice how to end
 }
 
 // start starts a task, unless ctx ends during start_block_for.
@@ -83,8 +85,12 @@ type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }
 
-// end kills the task, if it runs, and waits for its end.
-func (t *task) end() {
+// end ends the task, if it runs, and waits for that. By force it ends as a killed
+// process does, else as its script says.
+func (t *task) end(force bool) {
+	if force {
+		t.forced.Store(true)
+	}
 	t.kill()
 	<-t.exit.Done()
 }
@@ -93,7 +99,10 @@ func (t *task) running() bool { return !t.exit.Ended() }
 
 // play performs the script and records how it ended.
 func (t *task) play(stdout, stderr io.WriteCloser) {
-	result, _ := t.perform(stdout, stderr, t.killed, t.PluginExitAfter)
+	result, killed := t.perform(stdout, stderr, t.killed, t.PluginExitAfter)
+	if killed && t.forced.Load() {
+		result = killedResult
+	}
 	t.exit.Set(result, time.Now())
 }
 

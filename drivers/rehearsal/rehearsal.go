@@ -1,29 +1,19 @@
 // Package rehearsal is the driver of a rehearsal: it takes the place of another
 // driver, with its name, its config block and its view of the file system, and
 // runs nothing. Its tasks are those of mock_driver, with a script of the
-// rehearsal.
+// rehearsal. They differ in one thing: a task in the role of another driver that
+// is killed ends as a killed process does, not as its script says.
 package rehearsal
 
 import (
 	"context"
-	"math"
-	"time"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2/hcldec"
-	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/drivers"
 	"taskrun/drivers/mock"
 )
-
-// Forever is the RunFor of a task that runs until it is stopped.
-const Forever time.Duration = math.MaxInt64
-
-// Script is what a task does.
-type Script struct {
-	RunFor   time.Duration // 0: it ends at once
-	ExitCode int
-}
 
 // Role is what the driver has from the driver whose place it takes.
 type Role struct {
@@ -42,13 +32,21 @@ type Driver struct {
 	*mock.Driver
 	role   Role
 	script func(*drivers.TaskConfig) Script
+
+	mu     sync.Mutex
+	starts map[start]int
 }
+
+// start is what starts are counted for: a task of an allocation.
+type start struct{ alloc, task string }
 
 var _ drivers.Driver = (*Driver)(nil)
 
 // New returns a driver without tasks. Each start of a task calls script.
 func New(role Role, script func(*drivers.TaskConfig) Script) *Driver {
-	return &Driver{mock.New(), role, script}
+	d := &Driver{Driver: mock.New(), role: role, script: script, starts: map[start]int{}}
+	d.LikeProcesses = role.Name != d.Driver.Info().Name
+	return d
 }
 
 // Info returns the name of the other driver.
@@ -70,11 +68,12 @@ func (d *Driver) Fingerprint(ctx context.Context) (<-chan drivers.Fingerprint, e
 
 // StartTask starts a task that plays its script in place of its config.
 func (d *Driver) StartTask(ctx context.Context, cfg *drivers.TaskConfig) (*drivers.TaskHandle, *drivers.Network, error) {
-	s := d.script(cfg)
+	d.mu.Lock()
+	of := start{cfg.AllocID, cfg.Name}
+	d.starts[of]++
+	n := d.starts[of]
+	d.mu.Unlock()
 	played := *cfg
-	played.Config = cty.ObjectVal(map[string]cty.Value{
-		"run_for":   cty.StringVal(s.RunFor.String()),
-		"exit_code": cty.NumberIntVal(int64(s.ExitCode)),
-	})
+	played.Config = d.script(cfg).start(n, cfg.Config)
 	return d.Driver.StartTask(ctx, &played)
 }

@@ -18,7 +18,7 @@ func TestATaskPlaysItsScriptInAnothersRole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		script := Script{RunFor: time.Minute, ExitCode: 3}
+		script := For(time.Minute, 3)
 		d := New(Role{
 			Name: "docker", Schema: &hcldec.AttrSpec{Name: "image", Type: cty.String},
 			FS: drivers.FSIsolationImage,
@@ -59,7 +59,7 @@ func TestATaskPlaysItsScriptInAnothersRole(t *testing.T) {
 		if r := <-start("a"); r.ExitCode != 3 || time.Since(began) != time.Minute {
 			t.Errorf("it ended with %d after %v", r.ExitCode, time.Since(began))
 		}
-		script = Script{RunFor: Forever}
+		script = For(Forever, 0)
 		end := start("b")
 		select {
 		case r := <-end:
