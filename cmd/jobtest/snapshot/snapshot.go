@@ -32,15 +32,6 @@ func dir(file string) string { return strings.TrimSuffix(file, ".hcl") + ".snaps
 // Path returns the path of a snapshot of a test file.
 func Path(file, name string) string { return filepath.Join(dir(file), name+ext) }
 
-// Valid reports whether a snapshot may have a name: letters, digits, - and _, and
-// dots within.
-func Valid(name string) bool {
-	odd := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.", r)
-	}
-	return name != "" && len(name) <= 100 && !strings.HasPrefix(name, ".") && !strings.ContainsFunc(name, odd)
-}
-
 // Text returns the events of a run as they are stored.
 func Text(seed uint64, events []timeline.Event) []byte {
 	var text bytes.Buffer

@@ -84,15 +84,3 @@ func TestLineEndings(t *testing.T) {
 		t.Errorf("they differ: %s, %v", diff, err)
 	}
 }
-
-func TestValid(t *testing.T) {
-	t.Parallel()
-	for name, want := range map[string]bool{
-		"web-crash": true, "v1.2_a": true, "": false, "../x": false, "a/b": false, ".hidden": false, "a b": false,
-		"a\x00": false, "é": false, strings.Repeat("a", 101): false,
-	} {
-		if got := snapshot.Valid(name); got != want {
-			t.Errorf("%q: %v", name, got)
-		}
-	}
-}
