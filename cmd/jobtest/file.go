@@ -4,6 +4,7 @@
 package jobtest
 
 import (
+	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -24,6 +25,9 @@ type File struct {
 
 	jobAt jobspec.Range // where the job file is named
 }
+
+// dir is what paths in the file are relative to.
+func (f *File) dir() string { return filepath.Dir(f.Path) }
 
 // Mode is where a run takes place.
 type Mode string
@@ -50,6 +54,8 @@ type Run struct {
 	// ExpectFailures are the tasks, allocations and checks that must fail.
 	ExpectFailures []Reference
 	Range          hcl.Range
+
+	file *File
 }
 
 // Until is what ends a run that does not end by itself. Neither an event nor a
@@ -85,6 +91,8 @@ type Task struct {
 	// holds until the next one. They inherit nothing.
 	Attempts map[int]cty.Value
 	Range    hcl.Range
+
+	label hcl.Range
 }
 
 // Check is what a mocked check says from some time on. A name may have several.
@@ -94,6 +102,8 @@ type Check struct {
 	Output string        // what it answers
 	After  time.Duration // since its allocation began
 	Range  hcl.Range
+
+	label hcl.Range
 }
 
 // Verb is what is ordered.
@@ -123,6 +133,8 @@ type Order struct {
 	Meta    map[string]string
 	Payload []byte // of dispatch
 	Range   hcl.Range
+
+	target hcl.Range
 }
 
 // Exec is a command in a task of a real run, once the run has reached what it
@@ -134,6 +146,8 @@ type Exec struct {
 	Command []string
 	Timeout time.Duration // 0: the default
 	Range   hcl.Range
+
+	label hcl.Range
 }
 
 // Assert is a condition that must hold in the end.

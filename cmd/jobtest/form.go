@@ -23,18 +23,18 @@ type bodyForm struct {
 }
 
 type runForm struct {
-	Name           string        `hcl:",label"`
-	Mode           string        `hcl:"mode,optional"`
-	Until          string        `hcl:"until,optional"`
-	Timeout        time.Duration `hcl:"timeout,optional"`
-	Snapshot       string        `hcl:"snapshot,optional"`
-	ExpectFailures []string      `hcl:"expect_failures,optional"`
-	Variables      []*bodyForm   `hcl:"variables,block"`
-	Tasks          []*taskForm   `hcl:"task,block"`
-	Checks         []*checkForm  `hcl:"check,block"`
-	Orders         []*orderForm  `hcl:"at,block"`
-	Execs          []*execForm   `hcl:"exec,block"`
-	Asserts        []*assertForm `hcl:"assert,block"`
+	Name           string         `hcl:",label"`
+	Mode           string         `hcl:"mode,optional"`
+	Until          string         `hcl:"until,optional"`
+	Timeout        time.Duration  `hcl:"timeout,optional"`
+	Snapshot       string         `hcl:"snapshot,optional"`
+	ExpectFailures hcl.Expression `hcl:"expect_failures,optional"`
+	Variables      []*bodyForm    `hcl:"variables,block"`
+	Tasks          []*taskForm    `hcl:"task,block"`
+	Checks         []*checkForm   `hcl:"check,block"`
+	Orders         []*orderForm   `hcl:"at,block"`
+	Execs          []*execForm    `hcl:"exec,block"`
+	Asserts        []*assertForm  `hcl:"assert,block"`
 	decode.Placed
 }
 

@@ -32,13 +32,14 @@ func (r *reader) orders(f *orderForm, run *Run, of *runForm) []*Order {
 	if f.Block.Has("target") && o.Verb != Signal {
 		r.refuse(f.Block.At("target"), fmt.Sprintf(`"target" belongs to signal, not to %s`, o.Verb), "", fmt.Sprintf("write %s = %q", o.Verb, f.Target))
 	}
-	switch at := f.Block.At(given[0]); o.Verb {
+	o.target = f.Block.At(given[0])
+	switch at := o.target; o.Verb {
 	case Stop:
 		o.Target = value(f.Stop)
 	case Restart:
 		o.Target = value(f.Restart)
 	case Signal:
-		o.Signal, o.Target = value(f.Signal), f.Target
+		o.Signal, o.Target, o.target = value(f.Signal), f.Target, f.Block.At("target")
 		if name := strings.TrimPrefix(o.Signal, "SIG"); name == "" || strings.ToUpper(name) != name {
 			r.refuse(at, fmt.Sprintf("%q is not a signal", o.Signal), "", `write signal = "SIGHUP", and target = "GROUP/TASK" on a line of its own`)
 		}

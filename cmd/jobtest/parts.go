@@ -7,7 +7,6 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
-	"taskrun/jobspec/diagnostic"
 	"taskrun/jobspec/evaluate"
 )
 
@@ -53,13 +52,8 @@ func (r *reader) constant(a *Assert) {
 		return // Check says so, with what there is
 	}
 	if v.IsNull() || v.Type() != cty.Bool {
-		r.diags = append(r.diags, notBool(a.Range, v))
+		r.diags = append(r.diags, NotBool(a.Range, v))
 	}
-}
-
-// notBool is the diagnostic of a condition with another value.
-func notBool(at hcl.Range, v cty.Value) *hcl.Diagnostic {
-	return diagnostic.Error(at, "the condition must be true or false", "it is "+diagnostic.Describe(v), "compare it, as in … == 3")
 }
 
 // text returns a stretch of the source.

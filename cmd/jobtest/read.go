@@ -83,19 +83,19 @@ func bare(err error) error {
 
 // reader reads the text of one test file.
 type reader struct {
-	file  *File
-	dir   string // of the file
+	file *File
+
 	scope *evaluate.Scope
 	diags hcl.Diagnostics
 }
 
 func parse(path string, text []byte) (*File, jobspec.Diagnostics) {
-	r := &reader{file: &File{Path: path, Text: text}, dir: filepath.Dir(path)}
+	r := &reader{file: &File{Path: path, Text: text}}
 	body, diags := syntax.Parse(text, path)
 	if diags.HasErrors() {
 		return r.file, jobspec.DiagnosticsOf(diags, nil)
 	}
-	r.scope = evaluate.NewScope(function.Table(r.dir), map[string][]byte{path: text})
+	r.scope = evaluate.NewScope(function.Table(r.file.dir()), map[string][]byte{path: text})
 	var form fileForm
 	decoder := &decode.Decoder{Scope: r.scope, Static: true}
 	r.diags = append(diags, decoder.Decode("a test file", hcl.Range{}, body, &form, decode.Nowhere{})...)
@@ -146,9 +146,9 @@ func (r *reader) findJob(form *fileForm) {
 		return
 	}
 	name := strings.TrimSuffix(filepath.Base(r.file.Path), Suffix)
-	dirs := []string{r.dir}
-	if whole, err := filepath.Abs(r.dir); err == nil && filepath.Base(whole) == "tests" {
-		dirs = append(dirs, filepath.Join(r.dir, ".."))
+	dirs := []string{r.file.dir()}
+	if whole, err := filepath.Abs(r.file.dir()); err == nil && filepath.Base(whole) == "tests" {
+		dirs = append(dirs, filepath.Join(r.file.dir(), ".."))
 	}
 	for _, dir := range dirs {
 		for _, ending := range []string{".nomad.hcl", ".nomad", ".hcl", ".nomad.json"} {
@@ -180,7 +180,7 @@ func (r *reader) findStubs(form *fileForm) {
 func (r *reader) existing(name string, at hcl.Range, kind string) string {
 	path := name
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(r.dir, path)
+		path = filepath.Join(r.file.dir(), path)
 	}
 	info, err := os.Stat(path)
 	switch {

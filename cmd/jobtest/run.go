@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"taskrun/jobspec"
 	"taskrun/jobspec/decode"
@@ -17,7 +18,7 @@ import (
 func (r *reader) run(f *runForm) *Run {
 	run := &Run{
 		Name: f.Name, Mode: r.mode(f), Until: r.until(f), Timeout: f.Timeout,
-		Snapshot: f.Snapshot, Range: f.Block.Header,
+		Snapshot: f.Snapshot, Range: f.Block.Header, file: r.file,
 	}
 	if f.Block.Has("timeout") && f.Timeout <= 0 {
 		r.refuse(f.Block.At("timeout"), `"timeout" must be more than 0`, fmt.Sprintf("it is %v", f.Timeout), `write one such as "5m"`)
@@ -31,8 +32,8 @@ func (r *reader) run(f *runForm) *Run {
 			run.Variables[name] = v
 		}
 	}
-	for _, name := range f.ExpectFailures {
-		run.ExpectFailures = append(run.ExpectFailures, Reference{name, f.Block.At("expect_failures")})
+	if f.ExpectFailures != nil {
+		run.ExpectFailures = r.references(f.ExpectFailures)
 	}
 	r.scripts(run, f)
 	for _, order := range f.Orders {
@@ -148,7 +149,8 @@ func (r *reader) scripts(run *Run, f *runForm) {
 		}
 		changes[key] = c.Block.Label
 		run.Checks = append(run.Checks, &Check{
-			Name: c.Name, Status: r.status(c), Output: c.Output, After: c.After, Range: c.Block.Header,
+			Name: c.Name, Status: r.status(c), Output: c.Output, After: c.After,
+			Range: c.Block.Header, label: c.Block.Label,
 		})
 	}
 }
@@ -168,7 +170,7 @@ func (r *reader) status(f *checkForm) string {
 }
 
 func (r *reader) exec(run *Run, f *execForm) {
-	e := &Exec{Target: f.Target, Command: f.Command, Timeout: f.Timeout, Range: f.Block.Header}
+	e := &Exec{Target: f.Target, Command: f.Command, Timeout: f.Timeout, Range: f.Block.Header, label: f.Block.Label}
 	i := slices.IndexFunc(run.Execs, func(o *Exec) bool { return o.Target == e.Target })
 	switch {
 	case run.Mode != Real:
@@ -181,4 +183,21 @@ func (r *reader) exec(run *Run, f *execForm) {
 		r.twice(f.Block.Label, fmt.Sprintf("exec %q is defined twice", f.Target), run.Execs[i].Range)
 	}
 	run.Execs = append(run.Execs, e)
+}
+
+// references reads a list of names.
+func (r *reader) references(list hcl.Expression) (names []Reference) {
+	each, diags := hcl.ExprList(list)
+	if diags.HasErrors() {
+		r.refuse(list.Range(), `"expect_failures" must be a list of names`, "", `write one such as ["app/server"]`)
+	}
+	for _, expr := range each {
+		v, diags := r.scope.Strict(expr, r.scope.Root())
+		if diags.HasErrors() || v.IsNull() || !v.IsKnown() || v.Type() != cty.String {
+			r.refuse(expr.Range(), "this is not the name of a task, an allocation or a check", "", `write one such as "app/server"`)
+			continue
+		}
+		names = append(names, Reference{v.AsString(), expr.Range()})
+	}
+	return names
 }

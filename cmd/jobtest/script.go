@@ -109,7 +109,7 @@ func (r *reader) notNegative(d time.Duration, at hcl.Range, name string) {
 
 // task reads how a mock plays a task.
 func (r *reader) task(f *taskForm) *Task {
-	t := &Task{Target: f.Target, Script: r.script(&f.scriptForm), Attempts: map[int]cty.Value{}, Range: f.Block.Header}
+	t := &Task{Target: f.Target, Script: r.script(&f.scriptForm), Attempts: map[int]cty.Value{}, Range: f.Block.Header, label: f.Block.Label}
 	last := 1
 	for _, a := range f.Attempts {
 		n, err := strconv.Atoi(a.Number)

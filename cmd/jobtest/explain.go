@@ -1,0 +1,115 @@
+package jobtest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/jobspec/diagnostic"
+)
+
+// Explain adds to the diagnostics of conditions what is known of the objects they
+// look at.
+func Explain(diags hcl.Diagnostics) {
+	for _, diag := range diags {
+		if diag.Summary != "Unsupported attribute" {
+			continue
+		}
+		name, known := member(diag)
+		if len(known) == 0 {
+			continue
+		}
+		diag.Summary = fmt.Sprintf("there is no attribute %q here", name)
+		diag.Detail = "there is " + strings.Join(known, ", ")
+		diagnostic.SetRemedy(diag, diagnostic.DidYouMean(name, known))
+		diag.Expression = nil // what is left to explain of it is said
+	}
+}
+
+// member returns the attribute that an object lacks, and those that it has.
+func member(diag *hcl.Diagnostic) (name string, known []string) {
+	var t cty.Type
+	var steps hcl.Traversal
+	switch expr := diag.Expression.(type) {
+	case *hclsyntax.RelativeTraversalExpr:
+		v, _ := expr.Source.Value(diag.EvalContext)
+		t, steps = v.Type(), expr.Traversal
+		if _, each := expr.Source.(*hclsyntax.AnonSymbolExpr); each { // of a splat, whose value is gone
+			name, _, _ := strings.Cut(strings.TrimPrefix(diag.Detail, `This object does not have an attribute named "`), `"`)
+			return name, slices.Sorted(maps.Keys(EventType.AttributeTypes()))
+		}
+	case *hclsyntax.ScopeTraversalExpr:
+		v := diag.EvalContext.Variables[expr.Traversal.RootName()]
+		if v == cty.NilVal {
+			return "", nil
+		}
+		t, steps = v.Type(), expr.Traversal[1:]
+	}
+	for _, step := range steps {
+		attr, isAttr := step.(hcl.TraverseAttr)
+		switch {
+		case t == cty.NilType:
+			return "", nil
+		case isAttr && t.IsObjectType() && !t.HasAttribute(attr.Name):
+			return attr.Name, slices.Sorted(maps.Keys(t.AttributeTypes()))
+		case isAttr && t.IsObjectType():
+			t = t.AttributeType(attr.Name)
+		case t.IsCollectionType():
+			t = t.ElementType()
+		default:
+			return "", nil
+		}
+	}
+	return "", nil
+}
+
+// loops walks an expression and evaluates what is in its for expressions once:
+// with lists of unknown length that is not done otherwise.
+type loops struct {
+	contexts []*hcl.EvalContext
+	diags    hcl.Diagnostics
+}
+
+// Enter evaluates the parts of a for expression.
+func (l *loops) Enter(node hclsyntax.Node) hcl.Diagnostics {
+	loop, ok := node.(*hclsyntax.ForExpr)
+	if !ok {
+		return nil
+	}
+	ctx := l.contexts[len(l.contexts)-1]
+	list, _ := loop.CollExpr.Value(ctx)
+	key, element := cty.DynamicVal, cty.DynamicVal
+	if t := list.Type(); t.IsCollectionType() {
+		element = cty.UnknownVal(t.ElementType())
+		key = cty.UnknownVal(cty.Number)
+		if t.IsMapType() {
+			key = cty.UnknownVal(cty.String)
+		}
+	}
+	child := ctx.NewChild()
+	child.Variables = map[string]cty.Value{loop.ValVar: element}
+	if loop.KeyVar != "" {
+		child.Variables[loop.KeyVar] = key
+	}
+	for _, part := range []hclsyntax.Expression{loop.KeyExpr, loop.ValExpr, loop.CondExpr} {
+		if part != nil {
+			_, diags := part.Value(child)
+			l.diags = append(l.diags, diags...)
+		}
+	}
+	l.contexts = append(l.contexts, child)
+	return nil
+}
+
+// Exit leaves a for expression.
+func (l *loops) Exit(node hclsyntax.Node) hcl.Diagnostics {
+	if _, ok := node.(*hclsyntax.ForExpr); ok {
+		l.contexts = l.contexts[:len(l.contexts)-1]
+	}
+	return nil
+}

@@ -1,0 +1,442 @@
+package jobtest
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/engine/fold"
+	"taskrun/jobspec/diagnostic"
+)
+
+// Names are the names that jobs have. They may be several versions of one job: a
+// name counts if one of them has it.
+type Names struct {
+	jobs   []string
+	groups []*groupNames
+}
+
+type groupNames struct {
+	name      string
+	count     int
+	tasks     []string
+	templates map[string][]string // destinations, by task
+	services  []string
+	checks    []string
+	ports     []string
+}
+
+// Place is where something is. Its zero parts were not written.
+type Place struct {
+	Group  string
+	Index  int // of the allocation in its group
+	Number int // of the allocation among those of that name, from 1; 0: the latest
+	Task   string
+}
+
+// Alloc returns the name of the allocation as tests write it.
+func (p Place) Alloc() string { return fmt.Sprintf("%s[%d]", p.Group, p.Index) }
+
+// A NameError is a name that does not exist, or is not clear.
+type NameError struct{ Summary, Detail, Remedy string }
+
+func (e *NameError) Error() string {
+	text := e.Summary
+	for _, more := range []string{e.Detail, e.Remedy} {
+		if more != "" {
+			text += "; " + more
+		}
+	}
+	return text
+}
+
+// NamesOf returns the names of canonical jobs.
+func NamesOf(jobs ...*api.Job) *Names {
+	n := &Names{}
+	for _, j := range jobs {
+		n.addJob(*j.ID)
+		for _, g := range j.TaskGroups {
+			names := n.group(*g.Name)
+			names.count = max(names.count, fold.Instances(j, g))
+			for _, t := range g.Tasks {
+				names.addTask(t.Name)
+				for _, tmpl := range t.Templates {
+					names.templates[t.Name] = append(names.templates[t.Name], Destination(*tmpl.DestPath))
+				}
+				names.offer(t.Services)
+			}
+			names.offer(g.Services)
+			for _, network := range g.Networks {
+				for _, port := range slices.Concat(network.ReservedPorts, network.DynamicPorts) {
+					names.ports = append(names.ports, port.Label)
+				}
+			}
+		}
+	}
+	return n
+}
+
+func (n *Names) addJob(id string) {
+	if !slices.Contains(n.jobs, id) {
+		n.jobs = append(n.jobs, id)
+	}
+}
+
+func (n *Names) group(name string) *groupNames {
+	i := slices.IndexFunc(n.groups, func(g *groupNames) bool { return g.name == name })
+	if i >= 0 {
+		return n.groups[i]
+	}
+	g := &groupNames{name: name, templates: map[string][]string{}}
+	n.groups = append(n.groups, g)
+	return g
+}
+
+// Add takes in that an allocation was placed, which may be part of no version of
+// the jobs that is known.
+func (n *Names) Add(a *fold.Alloc) {
+	g := n.group(a.Group)
+	g.count = max(g.count, a.Index()+1)
+	for _, t := range a.Tasks {
+		g.addTask(t.Name)
+	}
+}
+
+func (g *groupNames) addTask(name string) {
+	if !slices.Contains(g.tasks, name) {
+		g.tasks = append(g.tasks, name)
+	}
+}
+
+func (g *groupNames) offer(services []*api.Service) {
+	for _, s := range services {
+		g.services = append(g.services, s.Name)
+		for _, c := range s.Checks {
+			g.checks = append(g.checks, c.Name)
+		}
+	}
+}
+
+// Destination returns the path of a template in the directory of its task.
+func Destination(path string) string {
+	for name, dir := range map[string]string{"NOMAD_TASK_DIR": "local", "NOMAD_SECRETS_DIR": "secrets", "NOMAD_ALLOC_DIR": "../alloc"} {
+		path = strings.NewReplacer("${"+name+"}", dir, `${env["`+name+`"]}`, dir).Replace(path)
+	}
+	return strings.TrimPrefix(path, "./")
+}
+
+// Task returns the one task that a name [GROUP[INDEX]/]TASK means.
+func (n *Names) Task(text string) (Place, *NameError) {
+	p, indexed, err := n.parse(text)
+	if err != nil {
+		return p, err
+	}
+	if p.Task == "" {
+		return p, &NameError{fmt.Sprintf("%q is an allocation, not a task", text), "", did(text, n.group(p.Group).tasksOf(p.Alloc()))}
+	}
+	return n.single(p, indexed, text)
+}
+
+// Alloc returns the one allocation that a name GROUP[INDEX] means; without a name
+// the only one there is.
+func (n *Names) Alloc(text string) (Place, *NameError) {
+	p, indexed, err := n.parse(text)
+	if err != nil {
+		return p, err
+	}
+	if p.Task != "" {
+		return p, &NameError{fmt.Sprintf("%q is a task, not an allocation", text), "", fmt.Sprintf("write %q", p.Alloc())}
+	}
+	return n.single(p, indexed, text)
+}
+
+// Any returns the one task or allocation that a name means.
+func (n *Names) Any(text string) (Place, *NameError) {
+	p, indexed, err := n.parse(text)
+	if err != nil {
+		return p, err
+	}
+	return n.single(p, indexed, text)
+}
+
+// Several checks the name of tasks or allocations: without a group or an index it
+// means those of all.
+func (n *Names) Several(text string) (Place, *NameError) {
+	if len(n.groupsWith(text)) > 1 {
+		return Place{Task: text}, nil
+	}
+	p, indexed, err := n.parse(text)
+	if err == nil && indexed {
+		err = n.within(p, text)
+	}
+	if err == nil && p.Number > 0 {
+		err = &NameError{fmt.Sprintf("%q names one of several allocations by number", text), "only conditions can", fmt.Sprintf("write %q", strings.Replace(text, fmt.Sprintf("#%d", p.Number), "", 1))}
+	}
+	return p, err
+}
+
+// single fills in the index that was not written.
+func (n *Names) single(p Place, indexed bool, text string) (Place, *NameError) {
+	if indexed {
+		return p, n.within(p, text)
+	}
+	if count := n.group(p.Group).count; count > 1 {
+		var all []string
+		for i := range min(count, 3) {
+			p.Index = i
+			all = append(all, strings.TrimSuffix(p.Alloc()+"/"+p.Task, "/"))
+		}
+		if count > len(all) {
+			all = append(all, "…")
+		}
+		return p, &NameError{fmt.Sprintf("%q is ambiguous", text), "it may be " + strings.Join(all, ", "), ""}
+	}
+	return p, nil
+}
+
+func (n *Names) within(p Place, text string) *NameError {
+	if count := n.group(p.Group).count; p.Index >= count {
+		detail := fmt.Sprintf("group %q has %d allocations", p.Group, count)
+		if count == 1 {
+			detail = fmt.Sprintf("group %q has 1 allocation", p.Group)
+		}
+		return &NameError{fmt.Sprintf("there is no allocation %q", p.Alloc()), detail, did(text, nil)}
+	}
+	return nil
+}
+
+// written is GROUP[INDEX]#NUMBER; the brackets and the number may be missing.
+var written = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([^\[\]#/]+)(\[(\d{1,6})\])?(#(\d{1,6}))?$`)
+})
+
+// parse reads a name. A single word is a task or, if there is none of that name, a
+// group.
+func (n *Names) parse(text string) (p Place, indexed bool, err *NameError) {
+	head, task, both := strings.Cut(text, "/")
+	parts := written().FindStringSubmatch(head)
+	if text == "" && len(n.groups) == 1 {
+		return Place{Group: n.groups[0].name}, false, nil
+	}
+	if parts == nil || both && task == "" {
+		return p, false, n.unknown("task or allocation", text, n.places())
+	}
+	if !both && parts[2] == "" && parts[4] == "" {
+		if found := n.groupsWith(text); len(found) > 0 {
+			return n.bare(text, found)
+		}
+	}
+	i := slices.IndexFunc(n.groups, func(g *groupNames) bool { return g.name == parts[1] })
+	switch {
+	case i < 0 && both:
+		return p, false, n.unknown("task", text, n.places())
+	case i < 0:
+		return p, false, n.unknown("task or allocation", text, n.places())
+	case both && !slices.Contains(n.groups[i].tasks, task):
+		near := n.groups[i].tasksOf(head)
+		return p, false, n.unknown("task", text, append(near, n.places()...))
+	}
+	p = Place{Group: parts[1], Task: task}
+	p.Index, _ = strconv.Atoi(parts[3])
+	p.Number, _ = strconv.Atoi(parts[5])
+	if parts[5] != "" && p.Number == 0 {
+		return p, false, &NameError{fmt.Sprintf("%q has no number 0", text), "the first allocation of a name is #1", ""}
+	}
+	return p, parts[2] != "", nil
+}
+
+// bare returns the place of a task that is named without its group.
+func (n *Names) bare(task string, groups []*groupNames) (Place, bool, *NameError) {
+	if len(groups) == 1 {
+		return Place{Group: groups[0].name, Task: task}, false, nil
+	}
+	var all []string
+	for _, g := range groups {
+		all = append(all, g.name+"/"+task)
+	}
+	return Place{}, false, &NameError{fmt.Sprintf("%q is ambiguous", task), "it may be " + strings.Join(all, ", "), ""}
+}
+
+func (n *Names) groupsWith(task string) (found []*groupNames) {
+	for _, g := range n.groups {
+		if slices.Contains(g.tasks, task) {
+			found = append(found, g)
+		}
+	}
+	return found
+}
+
+func (g *groupNames) tasksOf(alloc string) []string {
+	names := make([]string, len(g.tasks))
+	for i, t := range g.tasks {
+		names[i] = alloc + "/" + t
+	}
+	return names
+}
+
+// places are names of all tasks and allocations, as tests write them.
+func (n *Names) places() (all []string) {
+	for _, g := range n.groups {
+		all = append(append(all, g.name), g.tasks...)
+		all = append(all, g.tasksOf(g.name)...)
+		for i := range min(g.count, 10) {
+			alloc := fmt.Sprintf("%s[%d]", g.name, i)
+			all = append(append(all, alloc), g.tasksOf(alloc)...)
+		}
+	}
+	return all
+}
+
+func (n *Names) unknown(what, text string, known []string) *NameError {
+	e := &NameError{Summary: fmt.Sprintf("there is no %s %q", what, text), Remedy: did(text, known)}
+	if e.Remedy == "" && len(known) > 0 && len(known) <= 6 {
+		e.Detail = "there is " + strings.Join(known, ", ")
+	}
+	return e
+}
+
+func did(text string, known []string) string { return diagnostic.DidYouMean(text, known) }
+
+// kind is a kind of things that groups have by name.
+type kind struct {
+	what string
+	of   func(*groupNames) []string
+}
+
+var (
+	servicesOf = kind{"service", func(g *groupNames) []string { return g.services }}
+	checksOf   = kind{"check or service", func(g *groupNames) []string { return slices.Concat(g.checks, g.services) }}
+	portsOf    = kind{"port", func(g *groupNames) []string { return g.ports }}
+)
+
+// Service checks the name of a service.
+func (n *Names) Service(text string) *NameError { return n.has(servicesOf, n.groups, text) }
+
+// Check returns where the check or the service with a check is that a name
+// [GROUP[INDEX]/]NAME means; without an allocation the group is empty.
+func (n *Names) Check(text string) (p Place, name string, err *NameError) {
+	return n.of(checksOf, text)
+}
+
+// Port does the same for a port. Without an allocation it is the one that has such
+// a port.
+func (n *Names) Port(text string) (p Place, label string, err *NameError) {
+	p, label, err = n.of(portsOf, text)
+	if err != nil || p.Group != "" {
+		return p, label, err
+	}
+	var groups []string
+	for _, g := range n.groups {
+		if slices.Contains(g.ports, label) {
+			groups = append(groups, g.name)
+		}
+	}
+	if len(groups) > 1 {
+		return p, label, &NameError{fmt.Sprintf("port %q is ambiguous", label), "it may be " + strings.Join(groups, "/"+label+", ") + "/" + label, ""}
+	}
+	p, err = n.Alloc(groups[0])
+	return p, label, err
+}
+
+func (n *Names) of(k kind, text string) (p Place, name string, err *NameError) {
+	if n.has(k, n.groups, text) == nil {
+		return p, text, nil // names may have slashes
+	}
+	head, name, both := strings.Cut(text, "/")
+	if parts := written().FindStringSubmatch(head); both && parts != nil {
+		if i := slices.IndexFunc(n.groups, func(g *groupNames) bool { return g.name == parts[1] }); i >= 0 {
+			if p, err = n.Alloc(head); err != nil {
+				return p, name, err
+			}
+			return p, name, n.has(k, n.groups[i:i+1], name)
+		}
+	}
+	return p, text, n.has(k, n.groups, text)
+}
+
+// has checks that one of the groups has something of that name. A name with a
+// reference, such as ${NOMAD_JOB_NAME}-web, stands for all that it may become.
+func (n *Names) has(k kind, groups []*groupNames, text string) *NameError {
+	var known []string
+	for _, g := range groups {
+		for _, name := range k.of(g) {
+			if name == text || strings.Contains(name, "${") && pattern(name).MatchString(text) {
+				return nil
+			}
+			known = append(known, name)
+		}
+	}
+	slices.Sort(known)
+	return n.unknown(k.what, text, slices.Compact(known))
+}
+
+func pattern(name string) *regexp.Regexp {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(name, "${")
+		b.WriteString(regexp.QuoteMeta(before))
+		if !found {
+			return regexp.MustCompile("^" + b.String() + "$")
+		}
+		b.WriteString(".*")
+		_, name, _ = strings.Cut(after, "}")
+	}
+}
+
+// Template returns the path of a rendered template in the directory of its task.
+func (n *Names) Template(task, destination string) (p Place, path string, err *NameError) {
+	if p, err = n.Task(task); err != nil {
+		return p, "", err
+	}
+	path = Destination(destination)
+	known := n.group(p.Group).templates[p.Task]
+	if !slices.ContainsFunc(known, func(k string) bool { return k == path || strings.Contains(k, "${") && pattern(k).MatchString(path) }) {
+		return p, path, n.unknown(fmt.Sprintf("template of task %q with the destination", p.Task), destination, known)
+	}
+	return p, path, nil
+}
+
+// File returns the allocation of a path [GROUP[INDEX]/]PATH, and the path in its
+// directory. The path begins with alloc or the name of a task.
+func (n *Names) File(text string) (p Place, path string, err *NameError) {
+	head, path, _ := strings.Cut(text, "/")
+	if !strings.Contains(head, "[") && !strings.Contains(head, "#") {
+		head, path = "", text
+		if len(n.groups) > 1 {
+			return p, path, &NameError{fmt.Sprintf("%q belongs to no allocation", text), "", fmt.Sprintf("write %q", Place{Group: n.groups[0].name}.Alloc()+"/"+text)}
+		}
+	}
+	if p, err = n.Alloc(head); err != nil {
+		return p, path, err
+	}
+	first, _, _ := strings.Cut(path, "/")
+	if known := append([]string{"alloc"}, n.group(p.Group).tasks...); !slices.Contains(known, first) {
+		return p, path, &NameError{fmt.Sprintf("there is no %q in the directory of an allocation", first), "it has " + strings.Join(known, ", "), did(first, known)}
+	}
+	return p, path, nil
+}
+
+// Job checks the ID of a job, which may be empty.
+func (n *Names) Job(id string) *NameError {
+	if id == "" || slices.Contains(n.jobs, id) {
+		return nil
+	}
+	return n.unknown("job", id, n.jobs)
+}
+
+// Group checks the name of a group.
+func (n *Names) Group(name string) *NameError {
+	var known []string
+	for _, g := range n.groups {
+		known = append(known, g.name)
+	}
+	if slices.Contains(known, name) {
+		return nil
+	}
+	return n.unknown("group", name, known)
+}
