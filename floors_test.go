@@ -48,6 +48,7 @@ var floors = []floor{
 	{"cmd/ui", "jobspec/visible", "", "streams, colors, tables and objects; knows no runs"},
 	{"cmd/jobtest/timeline", "engine/leaf/event", "", "pure: events in, lines out"},
 	{"cmd/jobtest/worker", "cmd/jobtest/timeline jobspec", "", "processes that play runs; what a run is they do not know"},
+	{"cmd/jobtest/scaffold", "engine/fold engine/health jobspec", "", "pure: a job in, the text of a test file out"},
 	{"cmd/jobtest/snapshot", "cmd/jobtest/timeline cmd/textfile", "", "lines in files beside the tests"},
 	{"cmd/jobtest", "engine/fold engine/leaf/event jobspec/...", "drivers/mock", "reads test files, as job files are read; an outcome is the state of a run"},
 	{"cmd/jobtest/assert", "cmd/jobtest engine/fold engine/leaf/event jobspec/...", "", "pure: conditions and an outcome in, failures out"},

@@ -35,7 +35,7 @@ type Detached struct {
 // under a keeper like that of a run in the foreground: no parent of its
 // processes is left that could start it again and report how they end.
 func Detach(d Detached) (words string, err error) {
-	path, err := program()
+	path, err := Program()
 	if err != nil {
 		return "", fmt.Errorf("cannot find this program: %w", err)
 	}

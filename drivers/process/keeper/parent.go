@@ -163,7 +163,7 @@ func (p *parent) closeReport() {
 
 // start starts the program and sends it what the keeper has.
 func (p *parent) start() error {
-	path, err := program()
+	path, err := Program()
 	if err != nil {
 		return err
 	}

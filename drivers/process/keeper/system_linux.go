@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// program is the path by which this program executes itself, also when the
+// Program returns the path by which this program executes itself, also when the
 // file has been replaced since.
-func program() (string, error) { return "/proc/self/exe", nil }
+func Program() (string, error) { return "/proc/self/exe", nil }
 
 // setName sets what ps and top show where they do not show arguments.
 func setName(name string) {

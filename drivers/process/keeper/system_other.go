@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program is the path by which this program executes itself.
-func program() (string, error) { return os.Executable() }
+// Program returns the path by which this program executes itself.
+func Program() (string, error) { return os.Executable() }
 
 // setName: a process cannot change its name here.
 func setName(string) {}

@@ -229,7 +229,7 @@ func (w *Watch) start() (*process.Process, error) {
 	if w.broken != nil {
 		return nil, w.broken
 	}
-	path, err := program()
+	path, err := Program()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program: %w", err)
 	}
