@@ -1,0 +1,207 @@
+package event
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Canonical returns events in an order that does not depend on which goroutine
+// was first, and numbers them from 1. Events of different times are in the order
+// of time, those of one moment in that of jobs, groups, indexes and tasks: first
+// what the job does, then of each allocation how it begins, what its tasks,
+// services and checks do, and what comes of it. What has a history of its own,
+// such as a task or a check, keeps the order of that.
+func Canonical(events []Event) []Event {
+	c := census{allocs: map[string]*listed{}, deployments: map[string]bool{}}
+	sorted := slices.Clone(events)
+	slices.SortStableFunc(sorted, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	c.meet(sorted)
+	for first := 0; first < len(sorted); {
+		next := first + 1
+		for next < len(sorted) && sorted[next].Time.Equal(sorted[first].Time) {
+			next++
+		}
+		c.sort(sorted[first:next])
+		first = next
+	}
+	for i := range sorted {
+		sorted[i].Seq = uint64(i) + 1
+	}
+	return sorted
+}
+
+// census is what is known of a run while its events are sorted.
+type census struct {
+	allocs      map[string]*listed // by ID
+	deployments map[string]bool    // by ID: they have begun
+}
+
+// listed is an allocation.
+type listed struct {
+	*Alloc
+	began      time.Time
+	replaces   string
+	generation int  // how many it comes after in its place
+	begun      bool // its first status was sorted
+}
+
+// meet takes in the allocations of a run.
+func (c *census) meet(events []Event) {
+	for _, e := range events {
+		if e.Alloc == nil {
+			continue
+		}
+		a := c.allocs[e.Alloc.ID]
+		if a == nil {
+			a = &listed{Alloc: e.Alloc, began: e.Time}
+			c.allocs[e.Alloc.ID] = a
+		}
+		if s, ok := e.Body.(AllocStatus); ok && s.Replaces != "" && a.replaces == "" {
+			a.replaces = s.Replaces
+		}
+	}
+	for _, a := range c.allocs {
+		for before := c.allocs[a.replaces]; before != nil && a.generation < len(c.allocs); before = c.allocs[before.replaces] {
+			a.generation++
+		}
+	}
+}
+
+// rank is where an event is listed among those of its moment. Those of one rank
+// have a history.
+type rank struct {
+	job   string
+	late  bool // it follows from what the allocations of the job do
+	alloc *listed
+	part  part
+	task  string
+	kind  kind
+	name  string
+}
+
+type part uint8
+
+// The parts of what happens to an allocation.
+const (
+	beginning part = iota // it was placed
+	inside                // its tasks, services and checks
+	outcome               // its health, then its status
+	aftermath             // what the job makes of it
+)
+
+type kind uint8
+
+// The kinds of histories.
+const (
+	lifeOf kind = iota // of a job, a task or an allocation
+	serviceOf
+	checkOf
+	healthOf
+	statusOf
+	outputOf
+	progressOf
+	noticeOf
+	variableOf
+)
+
+func (r rank) compare(o rank) int {
+	return cmp.Or(cmp.Compare(r.job, o.job), compareFlags(r.late, o.late), r.alloc.compare(o.alloc),
+		cmp.Compare(r.part, o.part), cmp.Compare(r.task, o.task), cmp.Compare(r.kind, o.kind), cmp.Compare(r.name, o.name))
+}
+
+func compareFlags(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// compare compares allocations; nil is none, which comes first.
+func (a *listed) compare(b *listed) int {
+	if a == nil || b == nil {
+		return compareFlags(a != nil, b != nil)
+	}
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Index(), b.Index()), a.began.Compare(b.began),
+		cmp.Compare(a.generation, b.generation), cmp.Compare(a.ID, b.ID))
+}
+
+// sort sorts the events of a moment.
+func (c *census) sort(moment []Event) {
+	if len(moment) == 1 {
+		c.rank(moment[0])
+		return
+	}
+	type ranked struct {
+		Event
+		rank
+	}
+	list := make([]ranked, len(moment))
+	for i, e := range moment {
+		list[i] = ranked{e, c.rank(e)}
+	}
+	another := map[string]bool{} // jobs whose next version comes later in this moment
+	for i, r := range slices.Backward(list) {
+		switch b := r.Body.(type) {
+		case Version:
+			another[b.Job] = true
+		case Deployment:
+			list[i].late = r.late && !another[b.Job]
+		}
+	}
+	slices.SortStableFunc(list, func(a, b ranked) int { return a.compare(b.rank) })
+	for i, r := range list {
+		moment[i] = r.Event
+	}
+}
+
+func (c *census) rank(e Event) rank {
+	r := rank{task: e.Task}
+	if e.Alloc != nil {
+		r.job, r.alloc, r.part = e.Alloc.Job, c.allocs[e.Alloc.ID], inside
+	}
+	switch b := e.Body.(type) {
+	case Version:
+		r.job = b.Job
+	case Scaled:
+		r.job = b.Job
+	case Deployment:
+		r.job, r.late = b.Job, c.deployments[b.ID]
+		c.deployments[b.ID] = true
+	case Evaluation:
+		r.job = b.Job
+		if b.Alloc != "" {
+			r.alloc, r.part = c.allocs[b.Alloc], aftermath
+		}
+	case Service:
+		r.kind, r.name = serviceOf, b.ID
+	case Check:
+		r.kind, r.name = checkOf, fmt.Sprintf("%q %q", b.Service, b.Check)
+	case AllocHealth:
+		r.part, r.kind = outcome, healthOf
+	case AllocStatus:
+		r.part, r.kind = outcome, statusOf
+		if r.alloc != nil && !r.alloc.begun {
+			r.alloc.begun, r.part = true, beginning
+		}
+	case Output:
+		r.kind, r.name = outputOf, b.Stream.String()
+	case Gap:
+		r.kind, r.name = outputOf, b.Stream.String()
+	case Progress:
+		r.kind, r.name = progressOf, b.What
+	case Notice:
+		r.kind, r.name = noticeOf, b.Text
+	case Variable:
+		r.kind, r.name = variableOf, b.Namespace+" "+b.Path
+	case Forgotten:
+		if r.part = aftermath; b.Job != "" {
+			r.job = b.Job
+		}
+	}
+	return r
+}
