@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/engine/store"
+	"taskrun/engine/update"
 )
 
 // newChild returns a job to be run in the name of its parent. It shares all
@@ -57,6 +58,12 @@ func (c *children) begin(child *api.Job, restored func()) {
 	parent := c.parent
 	r := newJobRun(parent.engine, child, parent.dir, parent.ports.memory, parent.recorder)
 	r.hostEnv = parent.hostEnv
+	r.ports.sequence = parent.ports.sequence
+	for _, g := range child.TaskGroups {
+		for i := range update.Count(child, g) {
+			r.ports.plan(g, i, 0)
+		}
+	}
 	r.introduce()
 	c.known[*child.ID] = r
 	c.live++

@@ -16,6 +16,9 @@ import (
 type coreClaims struct {
 	node   *taskenv.Node
 	usable func() []taskenv.Core // measures them once
+	// apart: each allocation gets cores as if it were alone, so that it makes no
+	// difference which of several is placed first.
+	apart bool
 
 	mu    sync.Mutex
 	users map[int]int // how many tasks have a core, by its ID
@@ -29,14 +32,12 @@ func newCoreClaims(node *taskenv.Node) *coreClaims {
 }
 
 // give returns so many cores, or all there are. Where cores cannot be told
-// apart, only their speed counts.
+// apart, only their speed counts. The lock is held.
 func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
 	usable := c.usable()
 	if len(usable) == 0 {
 		return taskenv.Cores{MHz: int(float64(wanted) * c.node.CoreMHz())}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	free := slices.SortedStableFunc(slices.Values(usable), func(a, b taskenv.Core) int {
 		return cmp.Compare(c.users[a.ID], c.users[b.ID])
 	})
@@ -52,6 +53,11 @@ func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
 // giveAll returns the cores of a group's tasks by task; nil when none asks for
 // any.
 func (c *coreClaims) giveAll(g *api.TaskGroup) (given map[string]taskenv.Cores) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.apart {
+		clear(c.users)
+	}
 	for _, t := range g.Tasks {
 		if t.Resources == nil || t.Resources.Cores == nil || *t.Resources.Cores <= 0 {
 			continue

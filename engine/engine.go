@@ -66,6 +66,10 @@ type Config struct {
 // defaultMaxKillTimeout is Nomad's default of the client's max_kill_timeout.
 const defaultMaxKillTimeout = 30 * time.Second
 
+// repeats reports whether a run with the same jobs and the same seed would be the
+// same: nothing of it depends on the machine.
+func (c *Config) repeats() bool { return c.Chance.Seeded() && c.LogicalPorts }
+
 // checkSize refuses a job with more allocations than a job may have. It comes
 // before anything that is done for each allocation of a job.
 func (c *Config) checkSize(job *api.Job) error {

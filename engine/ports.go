@@ -20,6 +20,9 @@ type jobPorts struct {
 	shared bool // a port may be given to several allocations
 	memory *port.Memory
 	notice func(format string, args ...any)
+	// sequence gives the dynamic ports in a run with a seed; else it is nil.
+	sequence *port.Sequence
+	drivers  map[string]drivers.Driver
 
 	static   []int // ports that are claimed for all allocations
 	reserved bool  // these are all static ones
@@ -36,9 +39,40 @@ func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
 	return claimed, nil
 }
 
+// plan decides on the dynamic ports of a slot in a run with a seed. It is called
+// for one slot after another, so that it makes no difference which of several
+// allocations is placed first.
+func (p *jobPorts) plan(g *api.TaskGroup, index, lane int) {
+	if p.sequence == nil {
+		return
+	}
+	for task, n := range networksOf(g) {
+		for _, dynamic := range n.DynamicPorts {
+			p.planned(portOwner{g, index, lane, task}, n, dynamic)
+		}
+	}
+}
+
+// portOwner is who has a dynamic port: a slot, or a task in it.
+type portOwner struct {
+	group       *api.TaskGroup
+	index, lane int
+	task        string
+}
+
+// planned returns the port that the plan has for an owner.
+func (p *jobPorts) planned(o portOwner, n *api.NetworkResource, wanted api.Port) int {
+	want := 0
+	if p.direct(o.group, n, wanted) {
+		want = wanted.To
+	}
+	name := fmt.Sprintf("%s %s[%d] %d %s %s", p.job, *o.group.Name, o.index, o.lane, o.task, wanted.Label)
+	return p.sequence.Of(name, want, func(number int) bool { return slices.Contains(p.static, number) })
+}
+
 // give gives an allocation its ports. Those that are claimed must be released
 // when it has ended.
-func (p *jobPorts) give(cfg *runner.Config) (claimed []int, err error) {
+func (p *jobPorts) give(cfg *runner.Config, lane int) (claimed []int, err error) {
 	if !p.reserved {
 		claimed, err = p.claimStatic(cfg)
 	}
@@ -53,7 +87,7 @@ func (p *jobPorts) give(cfg *runner.Config) (claimed []int, err error) {
 				break
 			}
 			var value int
-			if value, err = p.dynamic(cfg, task, n, dynamic); err == nil {
+			if value, err = p.dynamic(cfg, portOwner{cfg.Group, cfg.Index, lane, task}, n, dynamic); err == nil {
 				claimed = append(claimed, value)
 				ports = append(ports, given(dynamic, value))
 			}
@@ -78,15 +112,17 @@ func given(p api.Port, value int) taskenv.Port {
 // dynamic claims the port that the slot had last, if it is free. Where a
 // network of its own would forward a port to the one that the task listens on,
 // and there is no such network, both are the same if possible.
-func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResource, wanted api.Port) (int, error) {
-	owner := fmt.Sprintf("%s[%d] %s %s", *cfg.Group.Name, cfg.Index, task, wanted.Label)
+func (p *jobPorts) dynamic(cfg *runner.Config, o portOwner, n *api.NetworkResource, wanted api.Port) (value int, err error) {
+	if p.sequence != nil {
+		return p.planned(o, n, wanted), nil
+	}
+	owner := fmt.Sprintf("%s[%d] %s %s", *o.group.Name, o.index, o.task, wanted.Label)
 	want := p.memory.Of(owner)
-	direct := wanted.To > 0 && lacksNetwork(cfg, n)
+	direct := p.direct(o.group, n, wanted)
 	if direct {
 		want = wanted.To
 	}
-	value, err := p.claims.Dynamic(cfg.Alloc.Name, want, p.memory.Has)
-	if err != nil {
+	if value, err = p.claims.Dynamic(cfg.Alloc.Name, want, p.memory.Has); err != nil {
 		return 0, fmt.Errorf("cannot find a port for label %q: %w", wanted.Label, err)
 	}
 	if direct && value != wanted.To {
@@ -98,11 +134,11 @@ func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResour
 	return value, nil
 }
 
-// lacksNetwork reports whether a group asks for a network of its own that it
-// does not get.
-func lacksNetwork(cfg *runner.Config, n *api.NetworkResource) bool {
-	return n.Mode != "" && n.Mode != "host" && !slices.ContainsFunc(cfg.Group.Tasks, func(t *api.Task) bool {
-		return cfg.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage
+// direct reports whether the tasks of a group listen on the port that another
+// would be forwarded to, if the group had the network that it asks for.
+func (p *jobPorts) direct(g *api.TaskGroup, n *api.NetworkResource, wanted api.Port) bool {
+	return wanted.To > 0 && n.Mode != "" && n.Mode != "host" && !slices.ContainsFunc(g.Tasks, func(t *api.Task) bool {
+		return p.drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage
 	})
 }
 

@@ -63,6 +63,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		if o.Action == update.Start {
 			s := r.slotFor(o.Group, o.Index, o.Canary)
 			s.Want, s.Canary, s.Earlier = *job.Version, o.Canary, nil
+			r.ports.plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.begin)
 			continue
 		}
@@ -71,6 +72,7 @@ func (r *jobRun) rollOut(c *store.Change) (carryOut []func()) {
 		case update.Start:
 		case update.Replace:
 			s.Want = *job.Version
+			r.ports.plan(job.LookupTaskGroup(s.group), s.index, s.lane)
 			carryOut = append(carryOut, s.catchUp, s.begin)
 		case update.Change, update.Promote:
 			s.move(*job.Version)

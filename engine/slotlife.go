@@ -79,7 +79,7 @@ func (s *slot) place() *runner.Alloc {
 	p.Evaluation = s.placedBy(p, &s.forgotten)
 	cfg := s.config(p)
 	var failure error
-	s.claimed, failure = s.ports.give(&cfg)
+	s.claimed, failure = s.ports.give(&cfg, s.lane)
 	cfg.Cores = s.engine.cores.giveAll(cfg.Group)
 	p.Ports, p.TaskPorts, p.Cores = cfg.Ports, cfg.TaskPorts, cfg.Cores
 	s.Placed = append(s.Placed, p)

@@ -38,6 +38,7 @@ func New(cfg Config) *Engine {
 		ports = port.NewLogical()
 	}
 	e := &Engine{cfg: cfg, state: newState(), ports: ports, cores: newCoreClaims(cfg.Node)}
+	e.cores.apart = cfg.repeats()
 	e.runs.done = make(chan struct{})
 	e.notice = func(format string, args ...any) {
 		e.bus.Publish(nil, "", event.Notice{Text: fmt.Sprintf(format, args...)})
@@ -124,13 +125,16 @@ func (e *Engine) Submit(jobs ...*api.Job) error {
 		return errors.New("cannot submit a job: the engine was used before")
 	}
 	runs := make([]*jobRun, 0, len(jobs))
-	for _, job := range jobs {
+	for i, job := range jobs {
 		r, err := open(e, job)
 		if err != nil {
 			for _, r := range runs {
 				err = errors.Join(err, r.recorder.Remove(), r.close())
 			}
 			return fmt.Errorf("cannot run job %q: %w", *job.ID, err)
+		}
+		if e.cfg.repeats() {
+			r.ports.sequence = port.NewSequence(i)
 		}
 		runs = append(runs, r)
 	}
