@@ -44,6 +44,9 @@ type Options struct {
 	TaskAPI taskapi.Serve
 	// Unprobed: the checks of services pass without a look.
 	Unprobed bool
+	// Answer, if it is set, returns the result of each probe instead of carrying it
+	// out.
+	Answer services.Answer
 	// Offline: no artifact is downloaded.
 	Offline bool
 }
@@ -57,8 +60,11 @@ func New(opts Options) hooks.Catalog {
 		opts.Services = &service.Catalog{}
 	}
 	offered := services.New(opts.Services)
-	if opts.Unprobed {
+	switch {
+	case opts.Unprobed:
 		offered = services.NewUnprobed(opts.Services)
+	case opts.Answer != nil:
+		offered = services.NewAnswered(opts.Services, opts.Answer)
 	}
 	download := artifact.New(artifact.Config{})
 	if opts.Offline {

@@ -26,6 +26,7 @@ type alloc struct {
 	hooks *Hooks
 	info  hooks.Alloc
 	tally tally
+	began time.Time
 
 	mu      sync.Mutex
 	group   *api.TaskGroup      // its newest version
@@ -36,7 +37,7 @@ type alloc struct {
 
 func newAlloc(h *Hooks, info hooks.Alloc) *alloc {
 	return &alloc{
-		hooks: h, info: info, group: info.Group, running: map[string]execFunc{},
+		hooks: h, info: info, began: time.Now(), group: info.Group, running: map[string]execFunc{},
 		tally: tally{tell: info.ChecksPass, passing: map[checkKey]bool{}},
 	}
 }
@@ -157,6 +158,14 @@ func (a *alloc) stopped(task string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.running, task)
+}
+
+// probe carries out a check once, or takes the answer to it.
+func (a *alloc) probe(ctx context.Context, c *check.Check) check.Result {
+	if answer := a.hooks.answer; answer != nil {
+		return answer(a.info.Alloc, time.Since(a.began), c)
+	}
+	return c.Probe(ctx)
 }
 
 // found takes in what a check says, and reports whether that was published: its

@@ -68,7 +68,7 @@ func (o *observer) observe(ctx context.Context) {
 			look.Reset(lookTime)
 			continue
 		case <-probe.C:
-			r := o.check.Probe(ctx)
+			r := o.alloc.probe(ctx, o.check)
 			if ctx.Err() != nil {
 				return
 			}
