@@ -31,6 +31,9 @@ type Options struct {
 	Stubbed        bool   // stubs are read
 	Stubs          string // from this file; empty: taskrun.hcl beside the job files
 	Outline        bool   // variables may lack a value
+	// Values are of variables, and win over those of the stubs and of the
+	// environment.
+	Values map[string]jobspec.VariableValue
 }
 
 // CallError is what is wrong with the call, and what to do about it.
@@ -55,6 +58,7 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 	if err != nil {
 		return nil, nil, err
 	}
+	values, environ := opts.values(stubs, environ)
 	broken := diagnostics.HasErrors() // then it is not known what the files lack
 	var files []File
 	for _, name := range names {
@@ -64,7 +68,7 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 			continue
 		}
 		file, found := jobspec.Parse(src, jobspec.Options{
-			Vars: opts.Vars, VarFiles: opts.VarFiles, Environ: environ, Values: stubs.Values, Outline: opts.Outline || broken,
+			Vars: opts.Vars, VarFiles: opts.VarFiles, Environ: environ, Values: values, Outline: opts.Outline || broken,
 		})
 		files = append(files, File{file, src.Name, stubs, broken, opts.submission(src, file)})
 		diagnostics = append(diagnostics, found...)

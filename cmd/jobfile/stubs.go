@@ -1,6 +1,8 @@
 package jobfile
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"taskrun/jobspec"
@@ -33,6 +35,23 @@ func (o *Options) stubs(names []string) (*stub.Set, jobspec.Diagnostics, error) 
 		diagnostics = append(diagnostics, p)
 	}
 	return stubs, diagnostics, nil
+}
+
+// values returns the values of variables, and the environment without those that
+// they win over.
+func (o *Options) values(stubs *stub.Set, environ []string) (map[string]jobspec.VariableValue, []string) {
+	if len(o.Values) == 0 {
+		return stubs.Values, environ
+	}
+	values := make(map[string]jobspec.VariableValue, len(stubs.Values)+len(o.Values))
+	maps.Copy(values, stubs.Values)
+	maps.Copy(values, o.Values)
+	return values, slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		name, ofJob := strings.CutPrefix(name, "NOMAD_VAR_")
+		_, given := o.Values[name]
+		return ofJob && given
+	})
 }
 
 // Stubs returns the stubs of files; all have the same.

@@ -43,13 +43,20 @@ type (
 // downloads no artifacts.
 func New(known map[string]drivers.Driver, offline bool) *Rehearsal {
 	r := &Rehearsal{
-		Drivers: map[string]drivers.Driver{}, offline: offline, scripts: map[role]rehearsal.Script{},
+		offline: offline, scripts: map[role]rehearsal.Script{},
 		acts: map[act]bool{}, offered: map[string]int{}, expect: map[string]int{},
 	}
-	for name, d := range known {
-		r.Drivers[name] = rehearsal.New(rehearsal.RoleOf(d), r.script)
-	}
+	r.Drivers = Mocks(known, r.script)
 	return r
+}
+
+// Mocks returns a mock in the role of each driver.
+func Mocks(known map[string]drivers.Driver, script func(*drivers.TaskConfig) rehearsal.Script) map[string]drivers.Driver {
+	mocks := make(map[string]drivers.Driver, len(known))
+	for name, d := range known {
+		mocks[name] = rehearsal.New(rehearsal.RoleOf(d), script)
+	}
+	return mocks
 }
 
 func (r *Rehearsal) script(cfg *drivers.TaskConfig) rehearsal.Script {
@@ -61,21 +68,25 @@ func (r *Rehearsal) script(cfg *drivers.TaskConfig) rehearsal.Script {
 // as well, or each would look like another mistake.
 func (r *Rehearsal) Admit(files []preflight.File) {
 	for _, f := range files {
-		if f.Job == nil {
-			continue
+		if f.Job != nil {
+			Admit(r.Drivers, f.Job, r.script)
 		}
-		for _, g := range f.Job.TaskGroups {
-			for _, t := range g.Tasks {
-				schema := catalog.Schema(t.Driver)
-				if r.Drivers[t.Driver] != nil || schema == nil {
-					continue
-				}
-				seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage}
-				if t.Driver == "exec2" {
-					seen.FS = drivers.FSIsolationUnveil
-				}
-				r.Drivers[t.Driver] = rehearsal.New(seen, r.script)
+	}
+}
+
+// Admit adds mocks of the drivers of a job that taskrun does not have but knows.
+func Admit(mocks map[string]drivers.Driver, job *api.Job, script func(*drivers.TaskConfig) rehearsal.Script) {
+	for _, g := range job.TaskGroups {
+		for _, t := range g.Tasks {
+			schema := catalog.Schema(t.Driver)
+			if mocks[t.Driver] != nil || schema == nil {
+				continue
 			}
+			seen := rehearsal.Role{Name: t.Driver, Schema: schema, FS: drivers.FSIsolationImage}
+			if t.Driver == "exec2" {
+				seen.FS = drivers.FSIsolationUnveil
+			}
+			mocks[t.Driver] = rehearsal.New(seen, script)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	dep "github.com/hashicorp/consul-template/dependency"
 
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/jobspec/stub"
 	"taskrun/jobspec/taskenv"
 )
@@ -61,7 +62,7 @@ func (a *answerer) file(kind, path string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	text, err := readFile(root, name)
+	text, err := allocdir.ReadFile(root, name, maxSize)
 	if err != nil {
 		return "", fmt.Errorf("%s(%s): %w", kind, path, err)
 	}

@@ -3,10 +3,8 @@ package template
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -150,33 +148,5 @@ func readPlaced(allocDir, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readFile(root, name)
-}
-
-// readFile reads a regular file of up to 64 MiB: a task can put there what it likes.
-func readFile(root *os.Root, name string) ([]byte, error) {
-	// A device would take notice of being opened.
-	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case !info.Mode().IsRegular():
-		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
-	case info.Size() > maxSize:
-		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxSize>>20)}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err == nil && len(text) > maxSize {
-		err = &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("larger than %d MiB", maxSize>>20)}
-	}
-	return text, err
+	return allocdir.ReadFile(root, name, maxSize)
 }

@@ -27,7 +27,7 @@ func (t *spec) write(allocDir string, text []byte) (bool, error) {
 	if info, err := root.Lstat(dest); err == nil && info.Mode().IsRegular() {
 		owner := info.Sys().(*syscall.Stat_t)
 		same := (uid < 0 || uid == int(owner.Uid)) && (gid < 0 || gid == int(owner.Gid))
-		if old, err := readFile(root, dest); err == nil && bytes.Equal(old, text) && same {
+		if old, err := allocdir.ReadFile(root, dest, maxSize); err == nil && bytes.Equal(old, text) && same {
 			return false, nil
 		}
 		if os.Geteuid() == 0 { // only root can give a file away

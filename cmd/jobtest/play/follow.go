@@ -1,0 +1,262 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/cmd/verdict"
+	"taskrun/engine"
+	"taskrun/engine/leaf/event"
+)
+
+// closeTime is how long tasks that were killed may take to end.
+const closeTime = time.Minute
+
+// round is one run while it goes on.
+type round struct {
+	job     *Prepared
+	engine  *engine.Engine
+	witness *witness
+	settle  func() // returns when all that happens now has happened
+	limit   time.Duration
+
+	began   time.Time
+	changed time.Time // by the last order
+	verdict *verdict.Verdict
+	sub     *event.Subscription
+	events  []event.Event
+	output  map[jobtest.TaskKey]*output
+	notices []string
+	count   atomic.Int64 // of events
+	orders  []*jobtest.Order
+
+	acting sync.WaitGroup // orders that take longer
+	wake   context.CancelFunc
+	mu     sync.Mutex
+	broken error // why an order has failed
+}
+
+// begin submits the job.
+func (r *round) begin() error {
+	r.began = time.Now()
+	r.verdict = verdict.New(verdict.Policy{Timeout: r.limit}, []*api.Job{r.job.Job})
+	r.output = map[jobtest.TaskKey]*output{}
+	r.orders = r.job.run.Orders
+	flood := sync.OnceFunc(r.engine.Kill)
+	r.sub = r.engine.SubscribeTo(func(e event.Event) bool {
+		if r.count.Add(1) > MaxEvents {
+			flood()
+			return false
+		}
+		return true
+	})
+	return r.engine.Submit(r.job.Job)
+}
+
+// follow returns when the run has come to what it waits for, or ends.
+func (r *round) follow(ctx context.Context) error {
+	over, done := context.WithCancel(ctx)
+	defer done()
+	r.wake = done
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		select {
+		case <-r.engine.Done():
+			done()
+		case <-stop:
+		}
+	}()
+	limit := r.began.Add(r.limit)
+	for {
+		r.settle()
+		r.take()
+		if err := r.failure(); err != nil {
+			return err
+		}
+		if context.Cause(ctx) != nil {
+			return context.Cause(ctx)
+		}
+		ended := r.ended()
+		now := time.Now()
+		if len(r.orders) > 0 && !ended && r.orders[0].At <= now.Sub(r.began) {
+			if err := r.next(ctx, now); err != nil {
+				return err
+			}
+			continue
+		}
+		g := r.goal(now)
+		switch {
+		case ended && len(r.orders) > 0:
+			o := r.orders[0]
+			return &OrderError{o, fmt.Errorf("the run has ended after %v, before this order", now.Sub(r.began))}
+		case ended:
+			return nil
+		case g.failed:
+			r.verdict.Cause = verdict.Cause{Text: g.why, Code: verdict.Failed, Own: true}
+			return nil
+		case g.reached:
+			r.verdict.Cause = verdict.Cause{Text: g.why}
+			return nil
+		case !now.Before(limit):
+			r.verdict.Overdue()
+			return &LimitError{r.verdict.Cause.Text}
+		}
+		due := limit
+		if !g.due.IsZero() && g.due.Before(due) {
+			due = g.due
+		}
+		if len(r.orders) > 0 {
+			if at := r.began.Add(r.orders[0].At); at.Before(due) {
+				due = at
+			}
+		}
+		r.await(over, due)
+	}
+}
+
+// next carries out the next order, all of whose instant has happened.
+func (r *round) next(ctx context.Context, now time.Time) error {
+	o := r.orders[0]
+	r.orders = r.orders[1:]
+	r.changed = now
+	if err := r.give(ctx, o); err != nil {
+		return &OrderError{o, err}
+	}
+	r.verdict.Run.Jobs = []*api.Job{r.newest()}
+	return nil
+}
+
+// newest returns the newest version of the job.
+func (r *round) newest() *api.Job {
+	for _, j := range r.engine.Jobs() {
+		return j
+	}
+	return r.job.Job
+}
+
+// goal is whether the run has come to what it waits for, which counts when all
+// orders were carried out.
+func (r *round) goal(now time.Time) goal {
+	until := r.job.run.Until
+	switch {
+	case until.Event == "" && now.Sub(r.began) >= until.After:
+		return goal{reached: true, why: fmt.Sprintf("%v have passed", until.After)}
+	case until.Event == "":
+		return goal{due: r.began.Add(until.After)}
+	case len(r.orders) > 0:
+		return goal{}
+	case until.Event == "running":
+		return allRun(r.verdict.Run, 1, r.changed, now)
+	case until.Event == "healthy":
+		return healthy(r.verdict.Run, r.newest(), r.changed, now)
+	}
+	return goal{}
+}
+
+// await returns with the next event, at a time, or when the run ends.
+func (r *round) await(over context.Context, due time.Time) {
+	ctx, cancel := context.WithDeadline(over, due)
+	defer cancel()
+	if e, ok := r.sub.Next(ctx); ok {
+		r.observe(e)
+	}
+}
+
+// take takes in the events that are there.
+func (r *round) take() {
+	for r.sub.Ready() {
+		e, ok := r.sub.Next(context.Background())
+		if !ok {
+			return
+		}
+		r.observe(e)
+	}
+}
+
+func (r *round) observe(e event.Event) {
+	switch body := e.Body.(type) {
+	case event.Output:
+		r.outputOf(e).add(body)
+		return
+	case event.Gap, event.Progress, event.Forgotten, event.Variable, event.Scaled:
+		return
+	case event.Notice:
+		r.notices = append(r.notices, body.Text)
+	}
+	r.events = append(r.events, e)
+	r.verdict.Observe(e)
+}
+
+func (r *round) ended() bool {
+	select {
+	case <-r.engine.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// fail notes why the run cannot go on.
+func (r *round) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken == nil {
+		r.broken = err
+	}
+	r.wake()
+}
+
+// failure returns why the run cannot go on.
+func (r *round) failure() error {
+	if r.count.Load() > MaxEvents {
+		return &LimitError{fmt.Sprintf("the run had more than %d events within %v", MaxEvents, time.Since(r.began))}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
+}
+
+// play submits the job, follows it to the moment of the outcome, has exec look at
+// it, and then stops what runs.
+func (r *round) play(ctx context.Context, seed uint64, grace time.Duration, exec func(context.Context, *jobtest.Outcome) error) (*jobtest.Outcome, error) {
+	if err := r.begin(); err != nil {
+		r.sub.Close()
+		return nil, errors.Join(err, r.engine.Close(context.WithoutCancel(ctx)))
+	}
+	acting, cancel := context.WithCancel(ctx)
+	err := r.follow(acting)
+	o := r.outcome(seed)
+	if err == nil && exec != nil {
+		err = exec(ctx, o)
+	}
+	r.sub.Close()
+	cancel()
+	return o, errors.Join(err, r.end(ctx, grace))
+}
+
+// end stops the job, kills it if that takes too long, and returns when nothing runs
+// any more.
+func (r *round) end(ctx context.Context, grace time.Duration) error {
+	r.engine.Stop()
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-r.engine.Done():
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	err := r.engine.Close(closing)
+	r.acting.Wait()
+	r.settle()
+	return err
+}

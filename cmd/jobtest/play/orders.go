@@ -1,0 +1,141 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/engine"
+)
+
+// give carries out an order, as far as that is done at once. What takes longer, the
+// restart of tasks, goes on beside the run.
+func (r *round) give(ctx context.Context, o *jobtest.Order) error {
+	id := *r.job.Job.ID
+	switch o.Verb {
+	case jobtest.Stop:
+		return r.stop(id, o)
+	case jobtest.Restart:
+		return r.restart(ctx, o)
+	case jobtest.Signal:
+		return r.signal(o)
+	case jobtest.Dispatch:
+		_, _, err := r.engine.Dispatch(id, engine.Dispatch{Meta: o.Meta, Payload: o.Payload})
+		return err
+	case jobtest.Update:
+		_, err := r.engine.Update(r.job.Versions[o.File])
+		return err
+	case jobtest.Scale:
+		count := int64(o.Count)
+		_, err := r.engine.Scale(id, engine.Scaling{Group: r.groupOf(o), Count: &count})
+		return err
+	case jobtest.Promote:
+		return r.promote(id, o)
+	}
+	return fmt.Errorf("%q is no order", o.Verb)
+}
+
+// stop stops the job, or allocations, which are replaced.
+func (r *round) stop(id string, o *jobtest.Order) error {
+	if o.Target == "" {
+		r.verdict.Ordered(false)
+		_, err := r.engine.StopJob(id, false)
+		return err
+	}
+	return r.each(o, func(a engine.Alloc, _ string) error { return r.engine.StopAlloc(a.ID, false) })
+}
+
+// signal signals the running tasks that an order names.
+func (r *round) signal(o *jobtest.Order) error {
+	return r.each(o, func(a engine.Alloc, task string) (err error) {
+		for _, t := range a.Job.LookupTaskGroup(a.Group).Tasks {
+			if running(a, t.Name) && (task == "" || task == t.Name) {
+				err = errors.Join(err, a.Signal(t.Name, o.Signal))
+			}
+		}
+		return err
+	})
+}
+
+// restart restarts the tasks that an order names, beside the run: it takes as long as
+// they take to end.
+func (r *round) restart(ctx context.Context, o *jobtest.Order) error {
+	return r.each(o, func(a engine.Alloc, task string) error {
+		r.acting.Go(func() {
+			var err error
+			if task == "" {
+				err = a.Restart(ctx, false)
+			} else {
+				err = a.RestartTask(ctx, task)
+			}
+			if err != nil && ctx.Err() == nil {
+				r.fail(&OrderError{o, err})
+			}
+		})
+		return nil
+	})
+}
+
+// each calls f with the living allocations that an order names, and the task if it
+// names one.
+func (r *round) each(o *jobtest.Order, f func(a engine.Alloc, task string) error) error {
+	t, known := target{index: -1}, true
+	if o.Target != "" {
+		t, known = parseTarget(o.Target, r.newest())
+	}
+	if !known {
+		return fmt.Errorf("the job has no %q", o.Target)
+	}
+	found := false
+	for _, a := range r.engine.Allocs() {
+		if !living(a) || !t.matches(&a.Alloc) || t.task != "" && !running(a, t.task) {
+			continue
+		}
+		found = true
+		if err := f(a, t.task); err != nil {
+			return err
+		}
+	}
+	switch {
+	case found:
+		return nil
+	case t.task != "":
+		return fmt.Errorf("task %q is not running", o.Target)
+	case o.Target != "":
+		return fmt.Errorf("no allocation of %q is running", o.Target)
+	}
+	return errors.New("no allocation of the job is running")
+}
+
+func living(a engine.Alloc) bool {
+	return a.Unwanted == "" && (a.Status == api.AllocClientStatusRunning || a.Status == api.AllocClientStatusPending)
+}
+
+func running(a engine.Alloc, task string) bool {
+	t := a.Tasks[task]
+	return t != nil && t.State == "running"
+}
+
+// groupOf returns the group that an order is for.
+func (r *round) groupOf(o *jobtest.Order) string {
+	if o.Target == "" && len(r.job.Job.TaskGroups) == 1 {
+		return *r.job.Job.TaskGroups[0].Name
+	}
+	return o.Target
+}
+
+// promote promotes the canaries of the latest deployment.
+func (r *round) promote(id string, o *jobtest.Order) error {
+	all := r.engine.Deployments(id)
+	if len(all) == 0 {
+		return errors.New("the job has no deployment")
+	}
+	var groups []string
+	if o.Target != "" {
+		groups = []string{o.Target}
+	}
+	return r.engine.Promote(all[len(all)-1].ID, groups)
+}

@@ -1,0 +1,62 @@
+package play
+
+import (
+	"time"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/engine/leaf/event"
+)
+
+// output is the end of what a task has written.
+type output [2][]byte // by stream
+
+func (r *round) outputOf(e event.Event) *output {
+	key := jobtest.TaskKey{Alloc: e.Alloc.ID, Task: e.Task}
+	if r.output[key] == nil {
+		r.output[key] = &output{}
+	}
+	return r.output[key]
+}
+
+// add adds a piece, which can be read until the next event.
+func (o *output) add(piece event.Output) {
+	kept := &o[piece.Stream]
+	skip := max(0, piece.Length-maxOutput)
+	text := make([]byte, piece.Length-skip)
+	n, _ := piece.Source.ReadAt(text, piece.Offset+skip) // what was overwritten is lost
+	*kept = append(*kept, text[:n]...)
+	if over := len(*kept) - maxOutput; over > 0 {
+		*kept = append([]byte(nil), (*kept)[over:]...)
+	}
+}
+
+// outcome returns how the run stands now.
+func (r *round) outcome(seed uint64) *jobtest.Outcome {
+	r.take()
+	o := &jobtest.Outcome{
+		Seed: seed, Began: r.began, Elapsed: time.Since(r.began),
+		Status: r.status(), ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text,
+		Events: r.events, State: r.verdict.Run, Tasks: map[jobtest.TaskKey]*jobtest.TaskOutcome{}, Execs: map[string]*jobtest.ExecOutcome{},
+		Notices: r.notices, ReadFile: filesOf(r.engine.Allocs()).read,
+	}
+	for key, env := range r.witness.environments() {
+		o.Tasks[key] = &jobtest.TaskOutcome{Env: env.Map()}
+	}
+	for key, out := range r.output {
+		if o.Tasks[key] == nil {
+			o.Tasks[key] = &jobtest.TaskOutcome{}
+		}
+		o.Tasks[key].Stdout, o.Tasks[key].Stderr = out[event.Stdout], out[event.Stderr]
+	}
+	return o
+}
+
+// status is that of the job, in the words of a summary, or running.
+func (r *round) status() string {
+	id := *r.job.Job.ID
+	status := r.verdict.Run.Status(id, r.verdict.Cause.User)
+	if status == "complete" && !r.ended() {
+		return "running"
+	}
+	return status
+}

@@ -1,0 +1,122 @@
+// Package play carries out the runs of job tests. A virtual run has mock tasks and
+// the clock of a bubble of testing/synctest, in which it must be called; a real one
+// has the drivers and the clock of the machine. Both go the same way:
+//
+//	Prepare ─ job, versions ─→ Play: engine ─ events ─→ follow ─→ outcome
+//	                                    ↑ orders, at their time     │ until
+//	                                    └───────────────────────────┘
+//
+// The outcome is that of the moment when the run has come to what its until says.
+// The job is stopped after that, and what happens then is not part of the outcome.
+package play
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/drivers"
+	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/workload"
+)
+
+// Epoch is when virtual runs begin.
+var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+
+const (
+	// VirtualTime is how much virtual time a run may take, unless it says so itself.
+	VirtualTime = 7 * 24 * time.Hour
+	// RealTime is how long a real run may take, unless it says so itself.
+	RealTime = 5 * time.Minute
+	// MaxEvents is how many events a run may have.
+	MaxEvents = 1_000_000
+)
+
+// Options are what all runs have in common.
+type Options struct {
+	Drivers map[string]drivers.Driver // by name; virtual runs have mocks of them
+	Environ []string                  // "K=V"
+	Dir     string                    // where runs are kept until their outcomes are closed
+	// Records is the directory in which later commands look for what is left of
+	// real runs; see the keeper. Empty: nothing is found there.
+	Records string
+}
+
+// Player carries out runs, one after another.
+type Player struct {
+	Options
+	keys *workload.Keyring
+}
+
+// New returns a player.
+func New(opts Options) *Player { return &Player{opts, workload.NewKeyring()} }
+
+// LimitError says that a run has not come to what it waits for.
+type LimitError struct{ Text string }
+
+func (e *LimitError) Error() string { return e.Text }
+
+// OrderError says that an order could not be carried out.
+type OrderError struct {
+	Order *jobtest.Order
+	Err   error
+}
+
+func (e *OrderError) Error() string {
+	return fmt.Sprintf("%s,%d: at %v: %v", e.Order.Range.Filename, e.Order.Range.Start.Line, e.Order.At, e.Err)
+}
+
+func (e *OrderError) Unwrap() error { return e.Err }
+
+// ExecError says that a command could not be run in a task.
+type ExecError struct {
+	Exec *jobtest.Exec
+	Err  error
+}
+
+func (e *ExecError) Error() string {
+	return fmt.Sprintf("%s,%d: exec %q: %v", e.Exec.Range.Filename, e.Exec.Range.Start.Line, e.Exec.Target, e.Err)
+}
+
+func (e *ExecError) Unwrap() error { return e.Err }
+
+// Play carries out a run that was prepared; it can be done once. A virtual one must
+// be called in a bubble, with a context of that, and leaves no goroutine there. When
+// Play returns nothing of the run is left but its directory, until the outcome is
+// closed. Beside an error there may be an outcome: a *LimitError, an *OrderError or
+// an *ExecError says why the run did not go as the test says, and the outcome tells
+// how far it came.
+func (p *Player) Play(ctx context.Context, job *Prepared, seed uint64) (*jobtest.Outcome, error) {
+	dir, err := os.MkdirTemp(p.Dir, "run-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a directory for the run: %w", err)
+	}
+
+	var o *jobtest.Outcome
+	if job.run.Mode == jobtest.Real {
+		return nil, errors.New("real runs are not there yet")
+	} else {
+		time.Sleep(time.Until(Epoch))
+		o, err = p.playVirtual(ctx, job, seed, dir)
+	}
+
+	if o == nil {
+		return nil, errors.Join(err, allocdir.Remove(dir))
+	}
+	o.Close = func() error { return allocdir.Remove(dir) }
+	return o, err
+}
+
+// limit is how long the run may take.
+func (p *Prepared) limit(otherwise time.Duration) time.Duration {
+	return cmp.Or(p.run.Timeout, otherwise)
+}
+
+// launches reports whether a job only launches others.
+func launches(j *api.Job) bool { return j.IsPeriodic() || j.IsParameterized() }

@@ -1,0 +1,121 @@
+package play
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/jobtest"
+	"taskrun/cmd/preflight"
+	"taskrun/cmd/rehearse"
+	"taskrun/engine/leaf/service"
+	hooks "taskrun/hooks/catalog"
+	"taskrun/jobspec"
+	"taskrun/jobspec/stub"
+	"taskrun/jobspec/taskenv"
+	"taskrun/jobspec/validate"
+)
+
+// Prepared is a run whose job files were read and checked.
+type Prepared struct {
+	Job      *api.Job            // canonical
+	Versions map[string]*api.Job // of update orders, by path
+
+	run   *jobtest.Run
+	stubs *stub.Set
+	node  *taskenv.Node
+}
+
+// versions returns the job and all its versions, in the order of the run.
+func (p *Prepared) versions() []*api.Job {
+	all := []*api.Job{p.Job}
+	for _, o := range p.run.Orders {
+		if v := p.Versions[o.File]; v != nil && !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	return all
+}
+
+// Prepare reads the job of a run and the versions that its orders update it to, with
+// the variables of the test, and checks them as taskrun up does. After errors there
+// is nothing prepared.
+func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run) (*Prepared, jobspec.Diagnostics, error) {
+	made := &Prepared{run: run, Versions: map[string]*api.Job{}}
+	file, diagnostics, err := p.read(ctx, f, made, f.Job)
+	if err != nil || file.Job == nil {
+		return nil, diagnostics, err
+	}
+	made.Job, made.stubs = file.Job, file.Stubs
+	for _, o := range run.Orders {
+		if o.Verb != jobtest.Update || made.Versions[o.File] != nil {
+			continue
+		}
+		version, found, err := p.read(ctx, f, made, o.File)
+		if err != nil {
+			return nil, nil, err
+		}
+		diagnostics = append(diagnostics, found...)
+		if version.Job == nil {
+			continue
+		}
+		if *version.Job.ID != *file.Job.ID {
+			diagnostics = append(diagnostics, jobspec.Diagnostic{
+				Summary: fmt.Sprintf("%s is another job", o.File),
+				Detail:  fmt.Sprintf("the run is of job %q, the file has job %q", *file.Job.ID, *version.Job.ID),
+				Range:   jobspec.RangeOf(o.Range),
+			})
+		}
+		made.Versions[o.File] = version.Job
+	}
+	if diagnostics.HasErrors() {
+		return nil, diagnostics, nil
+	}
+	return made, diagnostics, nil
+}
+
+// read reads and checks a job file.
+func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path string) (jobfile.File, jobspec.Diagnostics, error) {
+	values := map[string]jobspec.VariableValue{}
+	for name, v := range f.Variables {
+		values[name] = jobspec.VariableValue{Value: v}
+	}
+	for name, v := range made.run.Variables {
+		values[name] = jobspec.VariableValue{Value: v, At: jobspec.RangeOf(made.run.Range)}
+	}
+	files, diagnostics, err := jobfile.Read(ctx, []string{path}, nil, p.Environ, jobfile.Options{
+		Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: values,
+	})
+	if err != nil || len(files) == 0 {
+		return jobfile.File{}, diagnostics, err
+	}
+	file := files[0]
+	c := &preflight.Case{
+		Entry: preflight.Up, Stubs: file.Stubs, StubsBroken: jobfile.StubsUnknown(files),
+		Files:   []preflight.File{{File: file.File, Job: file.Draft, Name: file.Name}},
+		Drivers: p.Drivers, Services: hooks.Known(&service.Catalog{}, nil), Environ: p.Environ,
+		DataDir: p.Dir, MaxAllocs: validate.DefaultMaxAllocs,
+	}
+	if made.run.Mode == jobtest.Virtual {
+		c.Entry, c.Drivers = preflight.Rehearse, rehearse.Mocks(p.Drivers, nil)
+		if file.Draft != nil {
+			rehearse.Admit(c.Drivers, file.Draft, nil)
+		}
+	}
+	c.Health = preflight.NewHealth(c.Drivers)
+	c.Prepare()
+	diagnostics = append(diagnostics, c.Check()...)
+	diagnostics.Sort()
+	if diagnostics.HasErrors() {
+		file.Job = nil
+		return file, diagnostics, nil
+	}
+	if made.node == nil {
+		made.node = preflight.Node(c.Files, c.Health, file.Stubs.Node)
+		made.node.DataDir = p.Dir
+	}
+	return file, diagnostics, nil
+}

@@ -1,0 +1,44 @@
+package play
+
+import (
+	"context"
+	"math"
+	"testing/synctest"
+	"time"
+
+	hooks "taskrun/hooks/catalog"
+	hookstubs "taskrun/hooks/stubs"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/engine"
+	"taskrun/engine/leaf/service"
+	"taskrun/engine/leaf/variable"
+	"taskrun/jobspec"
+)
+
+// stopTime is how long tasks of a virtual run may take to end when the run has come
+// to what it waits for.
+const stopTime = 24 * time.Hour
+
+// playVirtual carries out a run in virtual time.
+func (p *Player) playVirtual(ctx context.Context, job *Prepared, seed uint64, dir string) (*jobtest.Outcome, error) {
+	w := newWitness()
+	services, variables := &service.Catalog{}, &variable.Store{}
+	r := &round{job: job, witness: w, settle: synctest.Wait, limit: job.limit(VirtualTime)}
+	still := *job.stubs
+	still.File = "" // which would be looked at again and again
+	stubs := hookstubs.New(&still, variables, func(jobspec.Diagnostics) {})
+	defer stubs.Close()
+	catalog := hooks.New(hooks.Options{
+		DataDir: dir, HostVolume: still.HostVolume, Stubs: stubs, Services: services, Keys: p.keys,
+		Answer: answer(job.run.Checks), Offline: true,
+	})
+	catalog.Task = append(catalog.Task, w.Task)
+	node := *job.node
+	node.DataDir = dir
+	r.engine = engine.New(engine.Config{
+		DataDir: dir, Drivers: newCast(job, p.Drivers, w.alloc).drivers, Hooks: catalog, Node: &node, HostEnv: p.Environ,
+		Services: services, Variables: variables, LogicalPorts: true, MaxKillTimeout: math.MaxInt64,
+	})
+	return r.play(ctx, seed, stopTime, nil)
+}
