@@ -51,6 +51,7 @@ var floors = []floor{
 	{"cmd/jobtest/scaffold", "engine/fold engine/health jobspec", "", "pure: a job in, the text of a test file out"},
 	{"cmd/jobtest/snapshot", "cmd/jobtest/timeline cmd/textfile", "", "lines in files beside the tests"},
 	{"cmd/jobtest", "engine/fold engine/leaf/event jobspec/...", "drivers/mock", "reads test files, as job files are read; an outcome is the state of a run"},
+	{"cmd/jobtest/play", "cmd/bubble cmd/jobfile cmd/jobtest cmd/preflight cmd/rehearse cmd/verdict drivers drivers/process/keeper drivers/rehearsal engine engine/fold engine/health " + leaves + " hooks hooks/catalog hooks/services/check hooks/stubs jobspec/...", "drivers/catalog scripts/differ/recording", "joins an engine, its drivers and hooks to a run of a test"},
 	{"cmd/jobtest/assert", "cmd/jobtest engine/fold engine/leaf/event jobspec/...", "", "pure: conditions and an outcome in, failures out"},
 	{"cmd/*", "engine/leaf/event engine/fold engine/health jobspec jobspec/redact jobspec/visible", "engine hooks/catalog drivers/catalog", "views and reports: events in, bytes out; health has words of its own, and URLs are shown without credentials"},
 	{"cmd", "cmd/... engine engine/fold engine/health engine/httpapi engine/port engine/update " + leaves + " drivers drivers/catalog drivers/process drivers/process/keeper drivers/rehearsal hooks hooks/catalog hooks/stubs hooks/taskapi hooks/template jobspec/...", "drivers/... hooks/...", "the only place where the parts are joined; the keeper is the program in another role"},
@@ -155,8 +156,8 @@ var homes = []home{
 	{"github.com/hashicorp/go-bexpr", "engine/httpapi/rest", "", "the language of Nomad's filters"},
 
 	{"github.com/hashicorp/hcl/v2/hcldec", "jobspec/... drivers/... engine/runner cmd/config", "cmd/jobtest", "drivers declare the schemas of their config block and of their options, the runner and the config file decode by them"},
-	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config cmd/jobtest cmd/jobtest/assert", "", "the language of job files, of their tests, and of the config file"},
-	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner cmd/config cmd/jobtest cmd/jobtest/assert", "", "values of that language, such as a task's decoded config"},
+	{"github.com/hashicorp/hcl/v2", "jobspec/... drivers/... cmd/config cmd/jobtest cmd/jobtest/assert cmd/jobtest/play", "", "the language of job files, of their tests, and of the config file"},
+	{"github.com/zclconf/go-cty", "jobspec/... drivers/... engine/runner cmd/config cmd/jobtest cmd/jobtest/assert cmd/jobtest/play", "", "values of that language, such as a task's decoded config"},
 	{"github.com/zclconf/go-cty-yaml", "jobspec/...", "", "functions of job files"},
 	{"github.com/hashicorp/go-cty-funcs", "jobspec/...", "", "functions of job files"},
 	{"golang.org/x/crypto/bcrypt", "jobspec/...", "", "functions of job files"},

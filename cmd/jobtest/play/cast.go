@@ -2,6 +2,7 @@ package play
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,12 +17,21 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
+const (
+	mockDriver = "mock_driver"
+	// resolution is that of the times in an outcome. It hides the lags of tasks, which
+	// are less than half of it.
+	resolution = time.Millisecond
+	maxLag     = int(resolution) * 2 / 5
+)
+
 // cast decides how the mock of each task behaves.
 type cast struct {
-	job     *api.Job
-	roles   []role // the most exact first, of equal ones the last of the test
-	alloc   func(id string) *event.Alloc
-	drivers map[string]drivers.Driver
+	versions []*api.Job
+	batch    bool
+	roles    []role // the most exact first, of equal ones the last of the test
+	alloc    func(id string) *event.Alloc
+	drivers  map[string]drivers.Driver
 
 	mu     sync.Mutex
 	starts map[string]int // of tasks, by the names of allocation and task
@@ -36,8 +46,9 @@ type role struct {
 // newCast returns the mocks of a run, which take the roles of drivers. Alloc returns
 // an allocation by its ID.
 func newCast(job *Prepared, known map[string]drivers.Driver, alloc func(id string) *event.Alloc) *cast {
-	c := &cast{job: job.Job, alloc: alloc, starts: map[string]int{}}
 	versions := job.versions()
+	c := &cast{versions: versions, alloc: alloc, starts: map[string]int{}}
+	c.batch = *job.Job.Type == api.JobTypeBatch || *job.Job.Type == api.JobTypeSysbatch
 	for _, t := range slices.Backward(job.run.Tasks) {
 		for _, j := range versions {
 			if at, ok := parseTarget(t.Target, j); ok {
@@ -63,58 +74,70 @@ func (c *cast) script(cfg *drivers.TaskConfig) rehearsal.Script {
 	c.starts[key]++
 	attempt := c.starts[key]
 	c.mu.Unlock()
+	script := c.untold(cfg)
 	for _, r := range c.roles {
 		if r.task == cfg.Name && r.matches(a) {
-			return scriptOf(r.Task, attempt)
+			script.Options = r.options(attempt, script.Options)
+			break
 		}
 	}
-	return rehearsal.Script{RunFor: c.runFor(cfg)}
+	script.Lag = c.lag(a, cfg)
+	return script
 }
 
-// runFor is how long a task runs about which the test says nothing: main tasks of
-// services and sidecars until they are stopped, the others not at all.
-func (c *cast) runFor(cfg *drivers.TaskConfig) time.Duration {
-	batch := *c.job.Type == api.JobTypeBatch || *c.job.Type == api.JobTypeSysbatch
-	g := c.job.LookupTaskGroup(cfg.GroupName)
-	if g == nil {
-		return rehearsal.Forever
-	}
-	t := taskOf(g, cfg.Name)
+// untold is what a task does about which the test says nothing: mock_driver has its
+// config, main tasks of services and sidecars run until they are stopped, and the
+// others end at once.
+func (c *cast) untold(cfg *drivers.TaskConfig) rehearsal.Script {
+	t := c.task(cfg)
 	switch {
-	case t == nil, t.Lifecycle != nil && t.Lifecycle.Sidecar:
-		return rehearsal.Forever
-	case t.Lifecycle != nil, batch:
-		return 0
+	case t != nil && t.Driver == mockDriver:
+		return rehearsal.Script{}
+	case t == nil, t.Lifecycle == nil && !c.batch, t.Lifecycle != nil && t.Lifecycle.Sidecar:
+		return rehearsal.For(rehearsal.Forever, 0)
 	}
-	return rehearsal.Forever
+	return rehearsal.For(0, 0)
 }
 
-// scriptOf returns what a task block says of an attempt.
-func scriptOf(t *jobtest.Task, attempt int) rehearsal.Script {
-	script, latest := t.Script, 1
-	for n, s := range t.Attempts {
-		if n <= attempt && n > latest {
-			script, latest = s, n
+// task returns the task that starts, in the first version of the job that has it.
+func (c *cast) task(cfg *drivers.TaskConfig) *api.Task {
+	for _, j := range c.versions {
+		if g := j.LookupTaskGroup(cfg.GroupName); g != nil {
+			if t := taskOf(g, cfg.Name); t != nil {
+				return t
+			}
 		}
 	}
-	var made rehearsal.Script
-	if script == cty.NilVal || script.IsNull() {
-		return made
-	}
-	if v, ok := attribute(script, "run_for"); ok {
-		made.RunFor, _ = time.ParseDuration(v.AsString())
-	}
-	if v, ok := attribute(script, "exit_code"); ok {
-		n, _ := v.AsBigFloat().Int64()
-		made.ExitCode = int(n)
-	}
-	return made
+	return nil
 }
 
-func attribute(object cty.Value, name string) (v cty.Value, ok bool) {
-	if !object.Type().HasAttribute(name) {
-		return v, false
+// ends are the options that say how or when a task ends.
+var ends = []string{"run_for", "exit_code", "exit_signal", "exit_err_msg", "plugin_exit_after", "start_error"} //nolint:gochecknoglobals // a constant
+
+// options returns what a task block says of an attempt. If it does not say when or how
+// the task ends, that is as it would be without the block.
+func (r role) options(attempt int, untold cty.Value) cty.Value {
+	said, latest := r.Script, 1
+	for n, options := range r.Attempts {
+		if n <= attempt && n > latest {
+			said, latest = options, n
+		}
 	}
-	v = object.GetAttr(name)
-	return v, !v.IsNull()
+	if untold == cty.NilVal || slices.ContainsFunc(ends, said.Type().HasAttribute) {
+		return said
+	}
+	all := untold.AsValueMap()
+	maps.Copy(all, said.AsValueMap())
+	return cty.ObjectVal(all)
+}
+
+// lag sets the tasks of a run apart by some nanoseconds, so that no two of them end at
+// the same moment: which of them was first would be left to chance.
+func (c *cast) lag(a *event.Alloc, cfg *drivers.TaskConfig) time.Duration {
+	const tasks = 64 // of an allocation; more share their lags
+	k := 0
+	if g := c.versions[0].LookupTaskGroup(cfg.GroupName); g != nil {
+		k = slices.IndexFunc(g.Tasks, func(t *api.Task) bool { return t.Name == cfg.Name })
+	}
+	return time.Duration((a.Index()*tasks + max(k, 0)) % maxLag)
 }

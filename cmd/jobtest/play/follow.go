@@ -13,6 +13,7 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/verdict"
 	"taskrun/engine"
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 )
 
@@ -27,15 +28,17 @@ type round struct {
 	settle  func() // returns when all that happens now has happened
 	limit   time.Duration
 
-	began   time.Time
-	changed time.Time // by the last order
-	verdict *verdict.Verdict
-	sub     *event.Subscription
-	events  []event.Event
-	output  map[jobtest.TaskKey]*output
-	notices []string
-	count   atomic.Int64 // of events
-	orders  []*jobtest.Order
+	began      time.Time
+	changed    time.Time // by the last order
+	verdict    *verdict.Verdict
+	sub        *event.Subscription
+	events     []event.Event
+	output     map[jobtest.TaskKey]*output
+	notices    []string
+	versions   map[uint64]*api.Job
+	unfinished string       // why it was ended early
+	count      atomic.Int64 // of events
+	orders     []*jobtest.Order
 
 	acting sync.WaitGroup // orders that take longer
 	wake   context.CancelFunc
@@ -49,6 +52,7 @@ func (r *round) begin() error {
 	r.verdict = verdict.New(verdict.Policy{Timeout: r.limit}, []*api.Job{r.job.Job})
 	r.output = map[jobtest.TaskKey]*output{}
 	r.orders = r.job.run.Orders
+	r.versions = map[uint64]*api.Job{0: r.job.Job}
 	flood := sync.OnceFunc(r.engine.Kill)
 	r.sub = r.engine.SubscribeTo(func(e event.Event) bool {
 		if r.count.Add(1) > MaxEvents {
@@ -78,7 +82,7 @@ func (r *round) follow(ctx context.Context) error {
 	for {
 		r.settle()
 		r.take()
-		if err := r.failure(); err != nil {
+		if err := r.failure(); err != nil || r.unfinished != "" {
 			return err
 		}
 		if context.Cause(ctx) != nil {
@@ -96,7 +100,7 @@ func (r *round) follow(ctx context.Context) error {
 		switch {
 		case ended && len(r.orders) > 0:
 			o := r.orders[0]
-			return &OrderError{o, fmt.Errorf("the run has ended after %v, before this order", now.Sub(r.began))}
+			return refused(o.Range, "the run ended before this order", fmt.Errorf("it ended after %v, and the order is for %v", now.Sub(r.began).Round(resolution), o.At))
 		case ended:
 			return nil
 		case g.failed:
@@ -107,7 +111,8 @@ func (r *round) follow(ctx context.Context) error {
 			return nil
 		case !now.Before(limit):
 			r.verdict.Overdue()
-			return &LimitError{r.verdict.Cause.Text}
+			r.unfinished = r.verdict.Cause.Text
+			return nil
 		}
 		due := limit
 		if !g.due.IsZero() && g.due.Before(due) {
@@ -128,9 +133,10 @@ func (r *round) next(ctx context.Context, now time.Time) error {
 	r.orders = r.orders[1:]
 	r.changed = now
 	if err := r.give(ctx, o); err != nil {
-		return &OrderError{o, err}
+		return refused(o.Range, fmt.Sprintf("%s was refused", o.Verb), err)
 	}
-	r.verdict.Run.Jobs = []*api.Job{r.newest()}
+	j := r.newest()
+	r.versions[*j.Version] = j
 	return nil
 }
 
@@ -147,15 +153,15 @@ func (r *round) newest() *api.Job {
 func (r *round) goal(now time.Time) goal {
 	until := r.job.run.Until
 	switch {
+	case len(r.orders) > 0:
+		return goal{}
 	case until.Event == "" && now.Sub(r.began) >= until.After:
 		return goal{reached: true, why: fmt.Sprintf("%v have passed", until.After)}
 	case until.Event == "":
 		return goal{due: r.began.Add(until.After)}
-	case len(r.orders) > 0:
-		return goal{}
-	case until.Event == "running":
+	case until.Event == jobtest.Running:
 		return allRun(r.verdict.Run, 1, r.changed, now)
-	case until.Event == "healthy":
+	case until.Event == jobtest.Healthy:
 		return healthy(r.verdict.Run, r.newest(), r.changed, now)
 	}
 	return goal{}
@@ -192,7 +198,18 @@ func (r *round) observe(e event.Event) {
 		r.notices = append(r.notices, body.Text)
 	}
 	r.events = append(r.events, e)
-	r.verdict.Observe(e)
+	r.apply(r.verdict.Run, e)
+}
+
+// apply folds an event in. Allocations are of the version of the job that was the
+// newest when they were placed.
+func (r *round) apply(run *fold.Run, e event.Event) {
+	if v, ok := e.Body.(event.Version); ok && v.Job == *r.job.Job.ID {
+		if j := r.versions[v.Number]; j != nil {
+			run.Jobs = []*api.Job{j}
+		}
+	}
+	run.Apply(e)
 }
 
 func (r *round) ended() bool {
@@ -217,7 +234,8 @@ func (r *round) fail(err error) {
 // failure returns why the run cannot go on.
 func (r *round) failure() error {
 	if r.count.Load() > MaxEvents {
-		return &LimitError{fmt.Sprintf("the run had more than %d events within %v", MaxEvents, time.Since(r.began))}
+		r.unfinished = fmt.Sprintf("it had more than %d events within %v", MaxEvents, time.Since(r.began))
+		r.verdict.Cause = verdict.Cause{Text: r.unfinished, Code: verdict.Failed, Own: true}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -30,7 +30,7 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 		return err
 	case jobtest.Scale:
 		count := int64(o.Count)
-		_, err := r.engine.Scale(id, engine.Scaling{Group: r.groupOf(o), Count: &count})
+		_, err := r.engine.Scale(id, engine.Scaling{Group: o.Target, Count: &count})
 		return err
 	case jobtest.Promote:
 		return r.promote(id, o)
@@ -40,7 +40,7 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 
 // stop stops the job, or allocations, which are replaced.
 func (r *round) stop(id string, o *jobtest.Order) error {
-	if o.Target == "" {
+	if r.wholeJob(o) {
 		r.verdict.Ordered(false)
 		_, err := r.engine.StopJob(id, false)
 		return err
@@ -72,7 +72,7 @@ func (r *round) restart(ctx context.Context, o *jobtest.Order) error {
 				err = a.RestartTask(ctx, task)
 			}
 			if err != nil && ctx.Err() == nil {
-				r.fail(&OrderError{o, err})
+				r.fail(refused(o.Range, "restart was refused", err))
 			}
 		})
 		return nil
@@ -83,7 +83,7 @@ func (r *round) restart(ctx context.Context, o *jobtest.Order) error {
 // names one.
 func (r *round) each(o *jobtest.Order, f func(a engine.Alloc, task string) error) error {
 	t, known := target{index: -1}, true
-	if o.Target != "" {
+	if !r.wholeJob(o) {
 		t, known = parseTarget(o.Target, r.newest())
 	}
 	if !known {
@@ -104,11 +104,14 @@ func (r *round) each(o *jobtest.Order, f func(a engine.Alloc, task string) error
 		return nil
 	case t.task != "":
 		return fmt.Errorf("task %q is not running", o.Target)
-	case o.Target != "":
+	case !r.wholeJob(o):
 		return fmt.Errorf("no allocation of %q is running", o.Target)
 	}
 	return errors.New("no allocation of the job is running")
 }
+
+// wholeJob reports whether an order is for the whole job.
+func (r *round) wholeJob(o *jobtest.Order) bool { return o.Target == "" || o.Target == *r.job.Job.ID }
 
 func living(a engine.Alloc) bool {
 	return a.Unwanted == "" && (a.Status == api.AllocClientStatusRunning || a.Status == api.AllocClientStatusPending)
@@ -117,14 +120,6 @@ func living(a engine.Alloc) bool {
 func running(a engine.Alloc, task string) bool {
 	t := a.Tasks[task]
 	return t != nil && t.State == "running"
-}
-
-// groupOf returns the group that an order is for.
-func (r *round) groupOf(o *jobtest.Order) string {
-	if o.Target == "" && len(r.job.Job.TaskGroups) == 1 {
-		return *r.job.Job.TaskGroups[0].Name
-	}
-	return o.Target
 }
 
 // promote promotes the canaries of the latest deployment.

@@ -3,7 +3,10 @@ package play
 import (
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/cmd/jobtest"
+	"taskrun/engine/fold"
 	"taskrun/engine/leaf/event"
 )
 
@@ -33,10 +36,16 @@ func (o *output) add(piece event.Output) {
 // outcome returns how the run stands now.
 func (r *round) outcome(seed uint64) *jobtest.Outcome {
 	r.take()
+	events := event.Canonical(r.events)
+	run := fold.New([]*api.Job{r.job.Job})
+	for i := range events {
+		events[i].Time = events[i].Time.Round(resolution)
+		r.apply(run, events[i])
+	}
 	o := &jobtest.Outcome{
-		Seed: seed, Began: r.began, Elapsed: time.Since(r.began),
+		Seed: seed, Began: r.began, Elapsed: time.Since(r.began).Round(resolution), Unfinished: r.unfinished,
 		Status: r.status(), ExitCode: r.verdict.Code(), Cause: r.verdict.Cause.Text,
-		Events: r.events, State: r.verdict.Run, Tasks: map[jobtest.TaskKey]*jobtest.TaskOutcome{}, Execs: map[string]*jobtest.ExecOutcome{},
+		Events: events, State: run, Tasks: map[jobtest.TaskKey]*jobtest.TaskOutcome{}, Execs: map[string]*jobtest.ExecOutcome{},
 		Notices: r.notices, ReadFile: filesOf(r.engine.Allocs()).read,
 	}
 	for key, env := range r.witness.environments() {

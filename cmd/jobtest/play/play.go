@@ -18,16 +18,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/jobtest"
 	"taskrun/drivers"
 	"taskrun/engine/leaf/allocdir"
-	"taskrun/engine/leaf/workload"
+	"taskrun/jobspec"
 )
-
-// Epoch is when virtual runs begin.
-var Epoch = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
 
 const (
 	// VirtualTime is how much virtual time a run may take, unless it says so itself.
@@ -49,63 +47,33 @@ type Options struct {
 }
 
 // Player carries out runs, one after another.
-type Player struct {
-	Options
-	keys *workload.Keyring
-}
+type Player struct{ Options }
 
 // New returns a player.
-func New(opts Options) *Player { return &Player{opts, workload.NewKeyring()} }
+func New(opts Options) *Player { return &Player{opts} }
 
-// LimitError says that a run has not come to what it waits for.
-type LimitError struct{ Text string }
-
-func (e *LimitError) Error() string { return e.Text }
-
-// OrderError says that an order could not be carried out.
-type OrderError struct {
-	Order *jobtest.Order
-	Err   error
+// refused is the error of an order or a command that could not be carried out. It
+// stands where that stands.
+func refused(at hcl.Range, summary string, err error) error {
+	return jobspec.Diagnostic{Summary: summary, Detail: err.Error(), Range: jobspec.RangeOf(at)}
 }
-
-func (e *OrderError) Error() string {
-	return fmt.Sprintf("%s,%d: at %v: %v", e.Order.Range.Filename, e.Order.Range.Start.Line, e.Order.At, e.Err)
-}
-
-func (e *OrderError) Unwrap() error { return e.Err }
-
-// ExecError says that a command could not be run in a task.
-type ExecError struct {
-	Exec *jobtest.Exec
-	Err  error
-}
-
-func (e *ExecError) Error() string {
-	return fmt.Sprintf("%s,%d: exec %q: %v", e.Exec.Range.Filename, e.Exec.Range.Start.Line, e.Exec.Target, e.Err)
-}
-
-func (e *ExecError) Unwrap() error { return e.Err }
 
 // Play carries out a run that was prepared; it can be done once. A virtual one must
 // be called in a bubble, with a context of that, and leaves no goroutine there. When
 // Play returns nothing of the run is left but its directory, until the outcome is
-// closed. Beside an error there may be an outcome: a *LimitError, an *OrderError or
-// an *ExecError says why the run did not go as the test says, and the outcome tells
-// how far it came.
+// closed. The error is a [jobspec.Diagnostic] when the run did not go as the test
+// says, because of an order or a command; there is an outcome then, which tells how
+// far the run came.
 func (p *Player) Play(ctx context.Context, job *Prepared, seed uint64) (*jobtest.Outcome, error) {
 	dir, err := os.MkdirTemp(p.Dir, "run-")
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a directory for the run: %w", err)
 	}
-
-	var o *jobtest.Outcome
+	play := p.playVirtual
 	if job.run.Mode == jobtest.Real {
-		return nil, errors.New("real runs are not there yet")
-	} else {
-		time.Sleep(time.Until(Epoch))
-		o, err = p.playVirtual(ctx, job, seed, dir)
+		play = p.playReal
 	}
-
+	o, err := play(ctx, job, seed, dir)
 	if o == nil {
 		return nil, errors.Join(err, allocdir.Remove(dir))
 	}

@@ -79,15 +79,8 @@ func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run)
 
 // read reads and checks a job file.
 func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path string) (jobfile.File, jobspec.Diagnostics, error) {
-	values := map[string]jobspec.VariableValue{}
-	for name, v := range f.Variables {
-		values[name] = jobspec.VariableValue{Value: v}
-	}
-	for name, v := range made.run.Variables {
-		values[name] = jobspec.VariableValue{Value: v, At: jobspec.RangeOf(made.run.Range)}
-	}
 	files, diagnostics, err := jobfile.Read(ctx, []string{path}, nil, p.Environ, jobfile.Options{
-		Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: values,
+		Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: made.run.Variables,
 	})
 	if err != nil || len(files) == 0 {
 		return jobfile.File{}, diagnostics, err

@@ -3,16 +3,18 @@ package play
 import (
 	"context"
 	"math"
-	"testing/synctest"
 	"time"
 
 	hooks "taskrun/hooks/catalog"
 	hookstubs "taskrun/hooks/stubs"
 
+	"taskrun/cmd/bubble"
 	"taskrun/cmd/jobtest"
 	"taskrun/engine"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
+	"taskrun/engine/leaf/workload"
 	"taskrun/jobspec"
 )
 
@@ -22,15 +24,15 @@ const stopTime = 24 * time.Hour
 
 // playVirtual carries out a run in virtual time.
 func (p *Player) playVirtual(ctx context.Context, job *Prepared, seed uint64, dir string) (*jobtest.Outcome, error) {
-	w := newWitness()
+	w, source := newWitness(), chance.Seeded(seed)
 	services, variables := &service.Catalog{}, &variable.Store{}
-	r := &round{job: job, witness: w, settle: synctest.Wait, limit: job.limit(VirtualTime)}
+	r := &round{job: job, witness: w, settle: bubble.Settle, limit: job.limit(VirtualTime)}
 	still := *job.stubs
 	still.File = "" // which would be looked at again and again
 	stubs := hookstubs.New(&still, variables, func(jobspec.Diagnostics) {})
 	defer stubs.Close()
 	catalog := hooks.New(hooks.Options{
-		DataDir: dir, HostVolume: still.HostVolume, Stubs: stubs, Services: services, Keys: p.keys,
+		DataDir: dir, HostVolume: still.HostVolume, Stubs: stubs, Services: services, Keys: workload.NewSeeded(source),
 		Answer: answer(job.run.Checks), Offline: true,
 	})
 	catalog.Task = append(catalog.Task, w.Task)
@@ -38,7 +40,7 @@ func (p *Player) playVirtual(ctx context.Context, job *Prepared, seed uint64, di
 	node.DataDir = dir
 	r.engine = engine.New(engine.Config{
 		DataDir: dir, Drivers: newCast(job, p.Drivers, w.alloc).drivers, Hooks: catalog, Node: &node, HostEnv: p.Environ,
-		Services: services, Variables: variables, LogicalPorts: true, MaxKillTimeout: math.MaxInt64,
+		Services: services, Variables: variables, LogicalPorts: true, Chance: source, MaxKillTimeout: math.MaxInt64,
 	})
 	return r.play(ctx, seed, stopTime, nil)
 }
