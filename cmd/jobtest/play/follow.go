@@ -29,16 +29,17 @@ type round struct {
 	limit   time.Duration
 
 	began      time.Time
-	changed    time.Time // by the last order
-	verdict    *verdict.Verdict
+	changed    time.Time           // by the latest order
+	orders     []*jobtest.Order    // that are still to be carried out
+	versions   map[uint64]*api.Job // by number
 	sub        *event.Subscription
+	count      atomic.Int64 // of events
 	events     []event.Event
 	output     map[jobtest.TaskKey]*output
 	notices    []string
-	versions   map[uint64]*api.Job
-	unfinished string       // why it was ended early
-	count      atomic.Int64 // of events
-	orders     []*jobtest.Order
+	verdict    *verdict.Verdict
+	unfinished string // why it was ended early; see the outcome
+	left       bool   // something may still run in the end
 
 	acting sync.WaitGroup // orders that take longer
 	wake   context.CancelFunc
@@ -50,12 +51,11 @@ type round struct {
 func (r *round) begin() error {
 	r.began = time.Now()
 	r.verdict = verdict.New(verdict.Policy{Timeout: r.limit}, []*api.Job{r.job.Job})
+	r.orders, r.versions = r.job.run.Orders, map[uint64]*api.Job{0: r.job.Job}
 	r.output = map[jobtest.TaskKey]*output{}
-	r.orders = r.job.run.Orders
-	r.versions = map[uint64]*api.Job{0: r.job.Job}
 	flood := sync.OnceFunc(r.engine.Kill)
 	r.sub = r.engine.SubscribeTo(func(e event.Event) bool {
-		if r.count.Add(1) > MaxEvents {
+		if _, output := e.Body.(event.Output); !output && r.count.Add(1) > MaxEvents {
 			flood()
 			return false
 		}
@@ -247,7 +247,7 @@ func (r *round) failure() error {
 func (r *round) play(ctx context.Context, seed uint64, grace time.Duration, exec func(context.Context, *jobtest.Outcome) error) (*jobtest.Outcome, error) {
 	if err := r.begin(); err != nil {
 		r.sub.Close()
-		return nil, errors.Join(err, r.engine.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, r.close(ctx))
 	}
 	acting, cancel := context.WithCancel(ctx)
 	err := r.follow(acting)
@@ -271,10 +271,17 @@ func (r *round) end(ctx context.Context, grace time.Duration) error {
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	err := r.engine.Close(closing)
+	err := r.close(ctx)
 	r.acting.Wait()
 	r.settle()
+	return err
+}
+
+// close kills what still runs.
+func (r *round) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	err := r.engine.Close(ctx)
+	r.left = err != nil
 	return err
 }

@@ -110,6 +110,20 @@ func (r *round) each(o *jobtest.Order, f func(a engine.Alloc, task string) error
 	return errors.New("no allocation of the job is running")
 }
 
+// one returns the running task that a target names, or the first of several.
+func (r *round) one(text string) (engine.Alloc, string, error) {
+	t, known := parseTarget(text, r.newest())
+	if !known || t.task == "" {
+		return engine.Alloc{}, "", fmt.Errorf("the job has no task %q", text)
+	}
+	for _, a := range r.engine.Allocs() {
+		if living(a) && t.matches(&a.Alloc) && running(a, t.task) {
+			return a, t.task, nil
+		}
+	}
+	return engine.Alloc{}, "", errors.New("the task is not running")
+}
+
 // wholeJob reports whether an order is for the whole job.
 func (r *round) wholeJob(o *jobtest.Order) bool { return o.Target == "" || o.Target == *r.job.Job.ID }
 

@@ -1,6 +1,7 @@
 package play
 
 import (
+	"io"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -11,7 +12,7 @@ import (
 )
 
 // output is the end of what a task has written.
-type output [2][]byte // by stream
+type output [2]tail // by stream
 
 func (r *round) outputOf(e event.Event) *output {
 	key := jobtest.TaskKey{Alloc: e.Alloc.ID, Task: e.Task}
@@ -21,16 +22,12 @@ func (r *round) outputOf(e event.Event) *output {
 	return r.output[key]
 }
 
-// add adds a piece, which can be read until the next event.
+// add adds a piece, which can be read until the next event. What was overwritten is
+// lost.
 func (o *output) add(piece event.Output) {
-	kept := &o[piece.Stream]
 	skip := max(0, piece.Length-maxOutput)
-	text := make([]byte, piece.Length-skip)
-	n, _ := piece.Source.ReadAt(text, piece.Offset+skip) // what was overwritten is lost
-	*kept = append(*kept, text[:n]...)
-	if over := len(*kept) - maxOutput; over > 0 {
-		*kept = append([]byte(nil), (*kept)[over:]...)
-	}
+	text := io.NewSectionReader(piece.Source, piece.Offset+skip, piece.Length-skip)
+	_, _ = io.Copy(&o[piece.Stream], text)
 }
 
 // outcome returns how the run stands now.
@@ -55,7 +52,7 @@ func (r *round) outcome(seed uint64) *jobtest.Outcome {
 		if o.Tasks[key] == nil {
 			o.Tasks[key] = &jobtest.TaskOutcome{}
 		}
-		o.Tasks[key].Stdout, o.Tasks[key].Stderr = out[event.Stdout], out[event.Stderr]
+		o.Tasks[key].Stdout, o.Tasks[key].Stderr = out[event.Stdout].text(), out[event.Stderr].text()
 	}
 	return o
 }

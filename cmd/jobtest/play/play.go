@@ -38,19 +38,25 @@ const (
 
 // Options are what all runs have in common.
 type Options struct {
-	Drivers map[string]drivers.Driver // by name; virtual runs have mocks of them
-	Environ []string                  // "K=V"
-	Dir     string                    // where runs are kept until their outcomes are closed
+	Drivers func() map[string]drivers.Driver // new ones, by name; virtual runs have mocks of them
+	Environ []string                         // "K=V"
+	Dir     string                           // where runs are kept until their outcomes are closed
 	// Records is the directory in which later commands look for what is left of
 	// real runs; see the keeper. Empty: nothing is found there.
 	Records string
+	// PortDir is where runs of this user tell each other which ports they gave out;
+	// see the engine. Empty: they do not.
+	PortDir string
 }
 
 // Player carries out runs, one after another.
-type Player struct{ Options }
+type Player struct {
+	Options
+	known map[string]drivers.Driver // that run nothing
+}
 
 // New returns a player.
-func New(opts Options) *Player { return &Player{opts} }
+func New(opts Options) *Player { return &Player{opts, opts.Drivers()} }
 
 // refused is the error of an order or a command that could not be carried out. It
 // stands where that stands.

@@ -42,7 +42,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T) *stage {
-	return &stage{t, play.New(play.Options{Drivers: catalog.New(), Dir: t.TempDir()}), t.TempDir()}
+	return &stage{t, play.New(play.Options{Drivers: catalog.New, Dir: t.TempDir()}), t.TempDir()}
 }
 
 // file writes a job file and returns its path.

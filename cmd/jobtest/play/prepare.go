@@ -89,11 +89,11 @@ func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path
 	c := &preflight.Case{
 		Entry: preflight.Up, Stubs: file.Stubs, StubsBroken: jobfile.StubsUnknown(files),
 		Files:   []preflight.File{{File: file.File, Job: file.Draft, Name: file.Name}},
-		Drivers: p.Drivers, Services: hooks.Known(&service.Catalog{}, nil), Environ: p.Environ,
+		Drivers: p.known, Services: hooks.Known(&service.Catalog{}, nil), Environ: p.Environ,
 		DataDir: p.Dir, MaxAllocs: validate.DefaultMaxAllocs,
 	}
 	if made.run.Mode == jobtest.Virtual {
-		c.Entry, c.Drivers = preflight.Rehearse, rehearse.Mocks(p.Drivers, nil)
+		c.Entry, c.Drivers = preflight.Rehearse, rehearse.Mocks(p.known, nil)
 		if file.Draft != nil {
 			rehearse.Admit(c.Drivers, file.Draft, nil)
 		}
