@@ -505,3 +505,29 @@ func TestVersionsThatAreKept(t *testing.T) {
 	}
 	watched(t, service(1, "0"), actions)
 }
+
+// The deadline of Nomad's client has a timer of its own: a task that waits for its
+// next start, and does nothing until then, is late at the deadline and not when it
+// starts.
+func TestHealthyDeadlineWhileATaskWaits(t *testing.T) {
+	t.Parallel()
+	for name, task := range map[string]*api.Task{
+		"after a failure":         newTask("t", "run_for", "5s", "exit_code", 1),
+		"after a failed start":    newTask("t", "start_error", "no", "start_error_recoverable", true),
+		"a start that takes long": newTask("t", "start_block_for", "30m"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := newJob("service", restarts(task, 9, 20*time.Minute))
+			job.TaskGroups[0].Update = &api.UpdateStrategy{HealthyDeadline: new(5 * time.Minute), MinHealthyTime: new(10 * time.Second)}
+			h := run(t, job, map[time.Duration]func(*engine.Engine){time.Hour: stop})
+			want := []string{"0s running: Deployment is running", "5m0s failed: Failed due to unhealthy allocations"}
+			if diff := cmp.Diff(want, h.deploy); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if !slices.Contains(h.events["t"], "Alloc Unhealthy: Task not running by healthy_deadline of 5m0s") {
+				t.Errorf("the task is told %q", h.events["t"])
+			}
+		})
+	}
+}

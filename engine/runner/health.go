@@ -70,7 +70,11 @@ func (h *allocHealth) end() {
 // while it kills tasks for a cause, nor once the last task was stopped.
 func (h *allocHealth) check() {
 	a, stopped := h.alloc, h.alloc.machine.Stopped()
-	if h.watch == nil || a.revivals.count > 0 || h.waitsForStarts() || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
+	if h.watch == nil || a.revivals.count > 0 || a.machine.Blamed() || stopped && a.machine.Tally().Live() == 0 {
+		return
+	}
+	if h.waitsForStarts() { // the timer may be that of tasks that ran before
+		h.timer.Reset(time.Until(h.watch.Deadline))
 		return
 	}
 	tasks := h.tasks()
