@@ -151,7 +151,7 @@ func open(e *Engine, job *api.Job) (*jobRun, error) {
 		return nil, err
 	}
 	job.Version, job.SubmitTime = new(uint64(0)), new(time.Now().UnixNano())
-	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now()))
+	dir, err := allocdir.OpenRun(e.cfg.DataDir, *job.ID, allocdir.NewRunID(time.Now(), e.cfg.Chance.Reader("run", *job.ID)))
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ const maxDepth = 1000
 // much memory. Its functions are called by what instrument inserts.
 type guard struct {
 	ctx     context.Context //nolint:containedctx // of one execution, which takes none
+	below   func(n int) int // returns a number in [0,n) that derives from a seed; nil: functions are random
 	written int
 	failure error
 }
@@ -46,7 +47,7 @@ func (g *guard) fail(err error) error {
 // functions are those that instrument inserts, and others in the place of those
 // that make much of little.
 func (g *guard) functions() template.FuncMap {
-	return template.FuncMap{
+	table := template.FuncMap{
 		stepFunc: func(length int) (string, error) {
 			if err := g.ctx.Err(); err != nil {
 				return "", g.fail(err)
@@ -91,6 +92,27 @@ func (g *guard) functions() template.FuncMap {
 		"sprig_untilStep": g.untilStep,
 		"sprig_seq":       g.seq,
 	}
+	if g.below != nil {
+		table["sprig_randInt"] = g.randInt
+		table["sprig_shuffle"] = g.shuffle
+	}
+	return table
+}
+
+func (g *guard) randInt(least, limit int) (int, error) {
+	if limit-least <= 0 {
+		return 0, fmt.Errorf("there is no number from %d to below %d", least, limit)
+	}
+	return least + g.below(limit-least), nil
+}
+
+func (g *guard) shuffle(s string) string {
+	runes := []rune(s)
+	for i := len(runes) - 1; i > 0; i-- {
+		other := g.below(i + 1)
+		runes[i], runes[other] = runes[other], runes[i]
+	}
+	return string(runes)
 }
 
 // write counts what is written.

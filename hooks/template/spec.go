@@ -104,6 +104,11 @@ func newSpec(t *api.Template, task hooks.Task, env *taskenv.Env) (*spec, error) 
 		}
 	}
 	s.guard = &guard{}
+	if task.Chance.Seeded() {
+		s.guard.below = func(n int) int {
+			return int(task.Chance.Int(int64(n), "template", task.Alloc.ID, task.Task.Name, s.written))
+		}
+	}
 	guarded := func(text string) string {
 		s.text = instrument(text, *t.LeftDelim, *t.RightDelim)
 		return s.text.text

@@ -40,10 +40,10 @@
 package allocdir
 
 import (
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -169,10 +169,11 @@ func (r *Run) end(give func(lock *os.File) error) error {
 	return err
 }
 
-// NewRunID returns an ID for a run that starts now. IDs sort by time.
-func NewRunID(now time.Time) string {
+// NewRunID returns an ID for a run that starts now, which ends in some random
+// bytes. IDs sort by time.
+func NewRunID(now time.Time, random io.Reader) string {
 	var suffix [2]byte
-	_, _ = rand.Read(suffix[:]) // never fails
+	_, _ = io.ReadFull(random, suffix[:]) // those of a chance.Source never fail
 	return now.UTC().Format("20060102T150405.000Z") + "-" + hex.EncodeToString(suffix[:])
 }
 

@@ -1,6 +1,7 @@
 package allocdir
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -195,7 +196,7 @@ func TestRunIDsSortByTime(t *testing.T) {
 	at := time.Date(2024, 2, 29, 23, 59, 59, 998e6, time.FixedZone("", 3600))
 	var ids []string
 	for range 50 {
-		ids = append(ids, NewRunID(at))
+		ids = append(ids, NewRunID(at, rand.Reader))
 		at = at.Add(time.Millisecond)
 	}
 	if !slices.IsSorted(ids) {

@@ -57,12 +57,17 @@ func (s Source) Float(of ...any) float64 {
 	return mathrand.New(s.draws.next(of)).Float64()
 }
 
+// Int returns a number in [0,n). It panics unless n is positive.
+func (s Source) Int(n int64, of ...any) int64 {
+	if s.draws == nil {
+		return mathrand.Int64N(n)
+	}
+	return mathrand.New(s.draws.next(of)).Int64N(n)
+}
+
 // Duration returns a duration in [0,n). It panics unless n is positive.
 func (s Source) Duration(n time.Duration, of ...any) time.Duration {
-	if s.draws == nil {
-		return mathrand.N(n)
-	}
-	return time.Duration(mathrand.New(s.draws.next(of)).Int64N(int64(n)))
+	return time.Duration(s.Int(int64(n), of...))
 }
 
 // Reader returns endless bytes. Those of a source without a seed are
