@@ -60,7 +60,7 @@ func (s scenario) repeatable(t *testing.T, seed uint64) (p played) {
 			DataDir: t.TempDir(), LogicalPorts: true, Chance: chance.Seeded(seed), MaxKillTimeout: 24 * time.Hour,
 			Drivers: map[string]drivers.Driver{"mock_driver": rehearsal.New(rehearsal.RoleOf(mock.New()), func(cfg *drivers.TaskConfig) rehearsal.Script {
 				starts <- fmt.Sprintf("%s %s %s ports %v %v", cfg.AllocID, cfg.ID, cfg.Env["NOMAD_ALLOC_NAME"], cfg.Ports, cfg.TaskPorts)
-				return rehearsal.Script{Lag: rehearsal.Lag(job, cfg)}
+				return rehearsal.Script{Lag: rehearsal.Lag(cfg, job)}
 			})},
 			Hooks: hookcatalog.New(hookcatalog.Options{Unprobed: true, Offline: true}), Node: &taskenv.Node{},
 		})

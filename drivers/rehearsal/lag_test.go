@@ -10,23 +10,41 @@ import (
 	"taskrun/drivers"
 )
 
-// The lags are those of the order of the job, and none is 0.
-func TestLagsOfAJob(t *testing.T) {
+// The lags are those of the order of jobs, versions and tasks, and none is 0.
+func TestLagsOfJobs(t *testing.T) {
 	t.Parallel()
-	job := &api.Job{TaskGroups: []*api.TaskGroup{
-		{Name: new("a"), Tasks: []*api.Task{{Name: "x"}, {Name: "y"}}},
-		{Name: new("b"), Tasks: []*api.Task{{Name: "x"}}},
-	}}
-	want := time.Duration(0)
-	for index := range 3 {
-		for _, g := range job.TaskGroups {
-			for _, task := range g.Tasks {
-				want++
-				cfg := &drivers.TaskConfig{GroupName: *g.Name, Name: task.Name, Env: map[string]string{"NOMAD_ALLOC_INDEX": strconv.Itoa(index)}}
-				if got := Lag(job, cfg); got != want {
-					t.Errorf("%s[%d]/%s has a lag of %d, not %d", *g.Name, index, task.Name, got, want)
-				}
-			}
+	group := func(name string, tasks ...string) *api.TaskGroup {
+		g := &api.TaskGroup{Name: &name}
+		for _, task := range tasks {
+			g.Tasks = append(g.Tasks, &api.Task{Name: task})
+		}
+		return g
+	}
+	jobs := []*api.Job{
+		{ID: new("j"), TaskGroups: []*api.TaskGroup{group("a", "x", "y"), group("b", "x")}},
+		{ID: new("j"), TaskGroups: []*api.TaskGroup{group("a", "y", "new")}},
+		{ID: new("k"), TaskGroups: []*api.TaskGroup{group("a", "x")}},
+	}
+	for _, c := range []struct {
+		job, parent, group, task string
+		index                    int
+		want                     time.Duration
+	}{
+		{"j", "", "a", "x", 0, 1},
+		{"j", "", "a", "y", 0, 2},
+		{"j", "", "b", "x", 0, 3},
+		{"j", "", "a", "new", 0, 5},
+		{"k", "", "a", "x", 0, 6},
+		{"j", "", "a", "x", 1, 7},
+		{"k", "", "a", "x", 2, 18},
+		{"k/dispatch-1", "k", "a", "x", 0, 6},
+	} {
+		cfg := &drivers.TaskConfig{
+			JobID: c.job, ParentJobID: c.parent, GroupName: c.group, Name: c.task,
+			Env: map[string]string{"NOMAD_ALLOC_INDEX": strconv.Itoa(c.index)},
+		}
+		if got := Lag(cfg, jobs...); got != c.want {
+			t.Errorf("%+v has a lag of %d", c, got)
 		}
 	}
 }

@@ -19,10 +19,8 @@ import (
 
 const (
 	mockDriver = "mock_driver"
-	// resolution is that of the times in an outcome. It hides the lags of tasks, which
-	// are less than half of it.
+	// resolution is that of the times in an outcome. It hides the lags of tasks.
 	resolution = time.Millisecond
-	maxLag     = int(resolution) * 2 / 5
 )
 
 // cast decides how the mock of each task behaves.
@@ -81,7 +79,7 @@ func (c *cast) script(cfg *drivers.TaskConfig) rehearsal.Script {
 			break
 		}
 	}
-	script.Lag = c.lag(a, cfg)
+	script.Lag = rehearsal.Lag(cfg, c.versions...)
 	return script
 }
 
@@ -129,15 +127,4 @@ func (r role) options(attempt int, untold cty.Value) cty.Value {
 	all := untold.AsValueMap()
 	maps.Copy(all, said.AsValueMap())
 	return cty.ObjectVal(all)
-}
-
-// lag sets the tasks of a run apart by some nanoseconds, so that no two of them end at
-// the same moment: which of them was first would be left to chance.
-func (c *cast) lag(a *event.Alloc, cfg *drivers.TaskConfig) time.Duration {
-	const tasks = 64 // of an allocation; more share their lags
-	k := 0
-	if g := c.versions[0].LookupTaskGroup(cfg.GroupName); g != nil {
-		k = slices.IndexFunc(g.Tasks, func(t *api.Task) bool { return t.Name == cfg.Name })
-	}
-	return time.Duration((a.Index()*tasks + max(k, 0)) % maxLag)
 }
