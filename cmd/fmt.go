@@ -14,6 +14,7 @@ import (
 
 	"taskrun/cmd/jobfile"
 	"taskrun/cmd/textfile"
+	"taskrun/cmd/ui"
 	"taskrun/jobspec"
 	"taskrun/jobspec/visible"
 )
@@ -150,7 +151,12 @@ func (f *formatter) list(name string) error {
 
 // showDiff writes a unified diff to stdout.
 func (f *formatter) showDiff(unified []byte) error {
-	style := f.streams.OutStyle(f.color)
+	_, err := io.WriteString(f.streams.Out, paintDiff(f.streams.OutStyle(f.color), string(unified)))
+	return err
+}
+
+// paintDiff paints the lines of a unified diff.
+func paintDiff(style *ui.Style, unified string) string {
 	paint := func(line string) string {
 		switch {
 		case strings.HasPrefix(line, "diff "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "+++ "):
@@ -165,9 +171,8 @@ func (f *formatter) showDiff(unified []byte) error {
 		return style.Plain(line)
 	}
 	var out strings.Builder
-	for line := range strings.Lines(string(unified)) {
+	for line := range strings.Lines(unified) {
 		out.WriteString(paint(strings.TrimSuffix(line, "\n")) + "\n")
 	}
-	_, err := io.WriteString(f.streams.Out, out.String())
-	return err
+	return out.String()
 }

@@ -106,7 +106,7 @@ func TestRunEndsWhenItShould(t *testing.T) {
 						}
 					}
 				}()
-				code := play(t, streams, dataDir, job, c.policy, signals)
+				code := playRun(t, streams, dataDir, job, c.policy, signals)
 				if code != c.code {
 					t.Errorf("exit code %d, want %d", code, c.code)
 				}
@@ -173,7 +173,7 @@ func TestARunThatDoesNotEnd(t *testing.T) {
 }
 
 // play runs a job with the mock driver and returns the exit code.
-func play(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p verdict.Policy, signals <-chan os.Signal) int {
+func playRun(t *testing.T, streams *ui.Streams, dataDir string, job *api.Job, p verdict.Policy, signals <-chan os.Signal) int {
 	t.Helper()
 	jobs := []*api.Job{job}
 	r := &engineRun{

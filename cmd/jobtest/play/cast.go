@@ -44,7 +44,7 @@ type role struct {
 // newCast returns the mocks of a run, which take the roles of drivers. Alloc returns
 // an allocation by its ID.
 func newCast(job *Prepared, known map[string]drivers.Driver, alloc func(id string) *event.Alloc) *cast {
-	versions := job.versions()
+	versions := job.All()
 	c := &cast{versions: versions, alloc: alloc, starts: map[string]int{}}
 	c.batch = *job.Job.Type == api.JobTypeBatch || *job.Job.Type == api.JobTypeSysbatch
 	for _, t := range slices.Backward(job.run.Tasks) {

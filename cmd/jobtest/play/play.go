@@ -40,7 +40,9 @@ const (
 type Options struct {
 	Drivers func() map[string]drivers.Driver // new ones, by name; virtual runs have mocks of them
 	Environ []string                         // "K=V"
-	Dir     string                           // where runs are kept until their outcomes are closed
+	// Vars and VarFiles set variables of the jobs: "NAME=VALUE", and paths.
+	Vars, VarFiles []string
+	Dir            string // where runs are kept until their outcomes are closed
 	// Records is the directory in which later commands look for what is left of
 	// real runs; see the keeper. Empty: nothing is found there.
 	Records string

@@ -29,8 +29,8 @@ type Prepared struct {
 	node  *taskenv.Node
 }
 
-// versions returns the job and all its versions, in the order of the run.
-func (p *Prepared) versions() []*api.Job {
+// All returns the job and all its versions, in the order of the run.
+func (p *Prepared) All() []*api.Job {
 	all := []*api.Job{p.Job}
 	for _, o := range p.run.Orders {
 		if v := p.Versions[o.File]; v != nil && !slices.Contains(all, v) {
@@ -46,7 +46,7 @@ func (p *Prepared) versions() []*api.Job {
 func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run) (*Prepared, jobspec.Diagnostics, error) {
 	made := &Prepared{run: run, Versions: map[string]*api.Job{}}
 	file, diagnostics, err := p.read(ctx, f, made, f.Job)
-	if err != nil || file.Job == nil {
+	if err != nil || file.File == nil || file.Job == nil {
 		return nil, diagnostics, err
 	}
 	made.Job, made.stubs = file.Job, file.Stubs

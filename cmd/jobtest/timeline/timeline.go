@@ -67,18 +67,22 @@ func join(status, more string) string {
 	return status + ": " + more
 }
 
-// target names an allocation or a task. A job that runs in the name of another
-// one adds its part of the name.
 func target(e event.Event) string {
 	if e.Alloc == nil {
 		return ""
 	}
-	name := fmt.Sprintf("%s[%d]", e.Alloc.Group, e.Alloc.Index())
-	if child, ok := strings.CutPrefix(e.Alloc.Job, e.Alloc.Parent+"/"); ok && e.Alloc.Parent != "" {
+	return Target(e.Alloc, e.Task)
+}
+
+// Target names an allocation or one of its tasks. A job that runs in the name of
+// another one adds its part of the name.
+func Target(a *event.Alloc, task string) string {
+	name := fmt.Sprintf("%s[%d]", a.Group, a.Index())
+	if child, ok := strings.CutPrefix(a.Job, a.Parent+"/"); ok && a.Parent != "" {
 		name = child + "/" + name
 	}
-	if e.Task != "" {
-		name += "/" + e.Task
+	if task != "" {
+		name += "/" + task
 	}
 	return name
 }

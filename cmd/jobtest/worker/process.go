@@ -97,7 +97,7 @@ func (p *process) end(grace time.Duration) {
 	_ = p.in.Close()
 	timer := time.AfterFunc(grace, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
-	for range p.answer { // nobody wants it
+	for range p.answer { // it comes too late
 	}
 	<-p.exited
 }

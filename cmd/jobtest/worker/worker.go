@@ -24,6 +24,8 @@ type Order struct {
 	Seed uint64 `json:"seed"`
 	Real bool   `json:"real"` // real drivers: one such run at a time
 	Dir  string `json:"dir"`  // for what the run needs on disk
+	// Events are part of the result although the run passes.
+	Events bool `json:"events"`
 }
 
 // Result is how a run went.
