@@ -47,7 +47,7 @@ func newCast(job *Prepared, known map[string]drivers.Driver, alloc func(id strin
 	versions := job.All()
 	c := &cast{versions: versions, alloc: alloc, starts: map[string]int{}}
 	c.batch = *job.Job.Type == api.JobTypeBatch || *job.Job.Type == api.JobTypeSysbatch
-	for _, t := range slices.Backward(job.run.Tasks) {
+	for _, t := range slices.Backward(job.Run.Tasks) {
 		for _, j := range versions {
 			if at, ok := parseTarget(t.Target, j); ok {
 				c.roles = append(c.roles, role{at, t})

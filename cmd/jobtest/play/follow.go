@@ -51,7 +51,7 @@ type round struct {
 func (r *round) begin() error {
 	r.began = time.Now()
 	r.verdict = verdict.New(verdict.Policy{Timeout: r.limit}, []*api.Job{r.job.Job})
-	r.orders, r.versions = r.job.run.Orders, map[uint64]*api.Job{0: r.job.Job}
+	r.orders, r.versions = r.job.Run.Orders, map[uint64]*api.Job{0: r.job.Job}
 	r.output = map[jobtest.TaskKey]*output{}
 	flood := sync.OnceFunc(r.engine.Kill)
 	r.sub = r.engine.SubscribeTo(func(e event.Event) bool {
@@ -151,7 +151,7 @@ func (r *round) newest() *api.Job {
 // goal is whether the run has come to what it waits for, which counts when all
 // orders were carried out.
 func (r *round) goal(now time.Time) goal {
-	until := r.job.run.Until
+	until := r.job.Run.Until
 	switch {
 	case len(r.orders) > 0:
 		return goal{}

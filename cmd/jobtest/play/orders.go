@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/jobtest"
+	"taskrun/cmd/verdict"
 	"taskrun/engine"
 )
 
@@ -41,7 +42,7 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 // stop stops the job, or allocations, which are replaced.
 func (r *round) stop(id string, o *jobtest.Order) error {
 	if r.wholeJob(o) {
-		r.verdict.Ordered(false)
+		r.verdict.Cause = verdict.Cause{Text: "an order of the test stopped the job", User: true}
 		_, err := r.engine.StopJob(id, false)
 		return err
 	}

@@ -40,9 +40,10 @@ const (
 type Options struct {
 	Drivers func() map[string]drivers.Driver // new ones, by name; virtual runs have mocks of them
 	Environ []string                         // "K=V"
-	// Vars and VarFiles set variables of the jobs: "NAME=VALUE", and paths.
+	Dir     string                           // where runs are kept until their outcomes are closed
+	// Vars and VarFiles give variables of jobs values, as the flags of taskrun up do.
+	// They win over those of the test file.
 	Vars, VarFiles []string
-	Dir            string // where runs are kept until their outcomes are closed
 	// Records is the directory in which later commands look for what is left of
 	// real runs; see the keeper. Empty: nothing is found there.
 	Records string
@@ -51,7 +52,8 @@ type Options struct {
 	PortDir string
 }
 
-// Player carries out runs, one after another.
+// Player carries out runs, one after another: those in real time with drivers of their
+// own, since a driver that was shut down starts nothing any more.
 type Player struct {
 	Options
 	known map[string]drivers.Driver // that run nothing
@@ -78,7 +80,7 @@ func (p *Player) Play(ctx context.Context, job *Prepared, seed uint64) (*jobtest
 		return nil, fmt.Errorf("cannot make a directory for the run: %w", err)
 	}
 	play := p.playVirtual
-	if job.run.Mode == jobtest.Real {
+	if job.Run.Mode == jobtest.Real {
 		play = p.playReal
 	}
 	o, err := play(ctx, job, seed, dir)
@@ -91,7 +93,7 @@ func (p *Player) Play(ctx context.Context, job *Prepared, seed uint64) (*jobtest
 
 // limit is how long the run may take.
 func (p *Prepared) limit(otherwise time.Duration) time.Duration {
-	return cmp.Or(p.run.Timeout, otherwise)
+	return cmp.Or(p.Run.Timeout, otherwise)
 }
 
 // launches reports whether a job only launches others.

@@ -21,10 +21,10 @@ import (
 
 // Prepared is a run whose job files were read and checked.
 type Prepared struct {
+	Run      *jobtest.Run
 	Job      *api.Job            // canonical
 	Versions map[string]*api.Job // of update orders, by path
 
-	run   *jobtest.Run
 	stubs *stub.Set
 	node  *taskenv.Node
 }
@@ -32,7 +32,7 @@ type Prepared struct {
 // All returns the job and all its versions, in the order of the run.
 func (p *Prepared) All() []*api.Job {
 	all := []*api.Job{p.Job}
-	for _, o := range p.run.Orders {
+	for _, o := range p.Run.Orders {
 		if v := p.Versions[o.File]; v != nil && !slices.Contains(all, v) {
 			all = append(all, v)
 		}
@@ -44,7 +44,7 @@ func (p *Prepared) All() []*api.Job {
 // the variables of the test, and checks them as taskrun up does. After errors there
 // is nothing prepared.
 func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run) (*Prepared, jobspec.Diagnostics, error) {
-	made := &Prepared{run: run, Versions: map[string]*api.Job{}}
+	made := &Prepared{Run: run, Versions: map[string]*api.Job{}}
 	file, diagnostics, err := p.read(ctx, f, made, f.Job)
 	if err != nil || file.File == nil || file.Job == nil {
 		return nil, diagnostics, err
@@ -80,7 +80,7 @@ func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run)
 // read reads and checks a job file.
 func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path string) (jobfile.File, jobspec.Diagnostics, error) {
 	files, diagnostics, err := jobfile.Read(ctx, []string{path}, nil, p.Environ, jobfile.Options{
-		Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: made.run.Variables,
+		Vars: p.Vars, VarFiles: p.VarFiles, Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: made.Run.Variables,
 	})
 	if err != nil || len(files) == 0 {
 		return jobfile.File{}, diagnostics, err
@@ -92,7 +92,7 @@ func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path
 		Drivers: p.known, Services: hooks.Known(&service.Catalog{}, nil), Environ: p.Environ,
 		DataDir: p.Dir, MaxAllocs: validate.DefaultMaxAllocs,
 	}
-	if made.run.Mode == jobtest.Virtual {
+	if made.Run.Mode == jobtest.Virtual {
 		c.Entry, c.Drivers = preflight.Rehearse, rehearse.Mocks(p.known, nil)
 		if file.Draft != nil {
 			rehearse.Admit(c.Drivers, file.Draft, nil)

@@ -69,7 +69,7 @@ func (p *Player) playReal(ctx context.Context, job *Prepared, seed uint64, dir s
 
 // exec runs the commands of the test in tasks that run.
 func (r *round) exec(ctx context.Context, o *jobtest.Outcome) error {
-	for _, x := range r.job.run.Execs {
+	for _, x := range r.job.Run.Execs {
 		if r.verdict.Cause.Own || r.unfinished != "" {
 			return refused(x.Range, "the command was not run", errors.New(r.verdict.Cause.Text)) //nolint:err113 // why the run has ended
 		}

@@ -2,6 +2,7 @@ package play
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -9,6 +10,8 @@ import (
 	"taskrun/cmd/verdict"
 	"taskrun/engine/fold"
 	"taskrun/engine/health"
+	"taskrun/engine/leaf/event"
+	"taskrun/hooks/services/check"
 )
 
 // healthyTime is how long tasks of a job without a deployment must run to be
@@ -49,16 +52,32 @@ func healthy(run *fold.Run, job *api.Job, since, now time.Time) goal {
 		return allRun(run, healthyTime, since, now)
 	}
 	d := run.Deployment(*job.ID)
+	if a := failed(run, since); a != nil {
+		return goal{failed: true, why: a.Name + " failed"}
+	}
 	if d == nil || d.Version != *job.Version {
 		return goal{}
 	}
 	switch d.Status {
 	case health.DeploymentSuccessful:
+		if waiting(run) { // after a restart
+			return goal{}
+		}
 		return goal{reached: true, why: "every allocation is healthy"}
 	case health.DeploymentFailed:
 		return goal{failed: true, why: fmt.Sprintf("the deployment of job %q has failed: %s", d.Job, d.Description)}
 	}
 	return goal{}
+}
+
+// waiting reports whether a task or a check of an allocation has yet to begin.
+func waiting(run *fold.Run) bool {
+	for _, a := range run.Final() {
+		if a.Status == api.AllocClientStatusPending || slices.ContainsFunc(a.Checks, func(c event.Check) bool { return c.Status == check.Pending }) {
+			return true
+		}
+	}
+	return false
 }
 
 // failed returns an allocation that has failed since a time; nil for none.

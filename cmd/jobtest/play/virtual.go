@@ -33,7 +33,7 @@ func (p *Player) playVirtual(ctx context.Context, job *Prepared, seed uint64, di
 	defer stubs.Close()
 	catalog := hooks.New(hooks.Options{
 		DataDir: dir, HostVolume: still.HostVolume, Stubs: stubs, Services: services, Keys: workload.NewSeeded(source),
-		Answer: answer(job.run.Checks), Offline: true,
+		Answer: answer(job.Run.Checks), Offline: true,
 	})
 	catalog.Task = append(catalog.Task, w.Task)
 	node := *job.node
