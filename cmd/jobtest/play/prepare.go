@@ -83,7 +83,7 @@ func (p *Player) read(ctx context.Context, f *jobtest.File, made *Prepared, path
 		Vars: p.Vars, VarFiles: p.VarFiles, Stubbed: f.Stubs != "", Stubs: f.Stubs, Values: made.Run.Variables,
 	})
 	if err != nil || len(files) == 0 {
-		return jobfile.File{}, diagnostics, err
+		return jobfile.File{File: &jobspec.File{}}, diagnostics, err
 	}
 	file := files[0]
 	c := &preflight.Case{
