@@ -27,7 +27,8 @@ func (r *round) give(ctx context.Context, o *jobtest.Order) error {
 		_, _, err := r.engine.Dispatch(id, engine.Dispatch{Meta: o.Meta, Payload: o.Payload})
 		return err
 	case jobtest.Update:
-		_, err := r.engine.Update(r.job.Versions[o.File])
+		version := *r.job.Versions[o.File] // which may come again
+		_, err := r.engine.Update(&version)
 		return err
 	case jobtest.Scale:
 		count := int64(o.Count)

@@ -46,7 +46,7 @@ func (p *Prepared) All() []*api.Job {
 func (p *Player) Prepare(ctx context.Context, f *jobtest.File, run *jobtest.Run) (*Prepared, jobspec.Diagnostics, error) {
 	made := &Prepared{Run: run, Versions: map[string]*api.Job{}}
 	file, diagnostics, err := p.read(ctx, f, made, f.Job)
-	if err != nil || file.File == nil || file.Job == nil {
+	if err != nil || file.Job == nil {
 		return nil, diagnostics, err
 	}
 	made.Job, made.stubs = file.Job, file.Stubs
