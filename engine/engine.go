@@ -57,6 +57,9 @@ type Config struct {
 	// Durable: what a later engine needs to take up the runs is stored as they
 	// go, see Recover. Without it the directories hold only what tasks made.
 	Durable bool
+	// NoHistory: nothing is written of what happens in the runs. It has no effect if
+	// they are durable.
+	NoHistory bool
 	// OnRun, if set, is called with the directory of each run before anything
 	// is put into it: the keeper, which cleans up when this program is killed,
 	// must know.

@@ -2,6 +2,7 @@ package play_test
 
 import (
 	"context"
+	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,7 +18,13 @@ import (
 	"taskrun/drivers/catalog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if flag.Lookup("test.bench").Value.String() != "" {
+		os.Exit(m.Run()) // package bubble keeps a goroutine
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // stage is a folder with job files and tests, and a player.
 type stage struct {

@@ -40,7 +40,7 @@ func (p *Player) playVirtual(ctx context.Context, job *Prepared, seed uint64, di
 	node.DataDir = dir
 	r.engine = engine.New(engine.Config{
 		DataDir: dir, Drivers: newCast(job, p.known, w.alloc).drivers, Hooks: catalog, Node: &node, HostEnv: p.Environ,
-		Services: services, Variables: variables, LogicalPorts: true, Chance: source, MaxKillTimeout: math.MaxInt64,
+		Services: services, Variables: variables, LogicalPorts: true, Chance: source, NoHistory: true, MaxKillTimeout: math.MaxInt64,
 	})
 	return r.play(ctx, seed, stopTime, nil)
 }
