@@ -167,10 +167,7 @@ func (n *Names) Any(text string) (Place, *NameError) {
 // Several checks the name of tasks or allocations: without a group or an index it
 // means those of all.
 func (n *Names) Several(text string) (Place, *NameError) {
-	if len(n.groupsWith(text)) > 1 {
-		return Place{Task: text}, nil
-	}
-	p, indexed, err := n.parse(text)
+	p, indexed, err := n.Parse(text)
 	if err == nil && indexed {
 		err = n.within(p, text)
 	}
@@ -214,6 +211,15 @@ func (n *Names) within(p Place, text string) *NameError {
 var written = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([^\[\]#/]+)(\[(\d{1,6})\])?(#(\d{1,6}))?$`)
 })
+
+// Parse reads the name of tasks or allocations, and reports whether it has an index.
+// Without a group it means the tasks of that name in all groups.
+func (n *Names) Parse(text string) (p Place, indexed bool, err *NameError) {
+	if len(n.groupsWith(text)) > 1 {
+		return Place{Task: text}, false, nil
+	}
+	return n.parse(text)
+}
 
 // parse reads a name. A single word is a task or, if there is none of that name, a
 // group.

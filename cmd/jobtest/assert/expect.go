@@ -1,0 +1,78 @@
+package assert
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/nomad/api"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// expected returns a failure for each name in expect_failures that has not failed.
+func (v *view) expected() (all []Failure) {
+	for _, e := range v.run.ExpectFailures {
+		if v.failed(e.Name) {
+			continue
+		}
+		f := v.failure(e.Range, fmt.Sprintf("%q has not failed", e.Name), "expect_failures names it")
+		if p, err := v.names.Several(e.Name); err == nil && p.Group != "" {
+			v.looked = nil
+			v.look(p)
+			f.Targets = v.looked
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// failed reports whether a task, an allocation or a check has failed at some time.
+func (v *view) failed(name string) bool {
+	return v.checkFailed(name) || slices.ContainsFunc(v.o.State.Allocs, func(a *fold.Alloc) bool { return v.means(name, a) })
+}
+
+func (v *view) checkFailed(name string) bool {
+	return slices.ContainsFunc(v.o.Events, func(e event.Event) bool {
+		c, ok := e.Body.(event.Check)
+		return ok && c.Status == "failure" && (c.Check == name || c.Service == name)
+	})
+}
+
+// means reports whether a name is that of a failed allocation, or of a failed task in
+// it. A name without an index means all allocations of its group.
+func (v *view) means(name string, a *fold.Alloc) bool {
+	p, indexed, err := v.names.Parse(name)
+	if err != nil || p.Group != "" && p.Group != a.Group || indexed && p.Index != a.Index() {
+		return false
+	}
+	if p.Task == "" {
+		return a.Status == api.AllocClientStatusFailed
+	}
+	return slices.ContainsFunc(a.Tasks, func(t *fold.Task) bool { return t.Name == p.Task && t.Failed })
+}
+
+// unexpected returns failures for what has gone wrong in a run about which the test
+// says nothing, but which is not to fail.
+func (v *view) unexpected() (all []Failure) {
+	for _, a := range v.o.State.Final() {
+		if a.Status != api.AllocClientStatusFailed || v.isExpected(a) {
+			continue
+		}
+		place := jobtest.Place{Group: a.Group, Index: a.Index()}
+		all = append(all, v.failure(v.run.Range, fmt.Sprintf("allocation %q has failed", place.Alloc()), v.o.Cause, place.Alloc()))
+	}
+	if len(all) == 0 && v.o.ExitCode != 0 && len(v.run.ExpectFailures) == 0 {
+		all = append(all, v.failure(v.run.Range, fmt.Sprintf("the run has ended with exit code %d", v.o.ExitCode), v.o.Cause))
+	}
+	return all
+}
+
+// isExpected reports whether expect_failures names a failed allocation, a task that
+// failed in it, or a check that failed.
+func (v *view) isExpected(a *fold.Alloc) bool {
+	return slices.ContainsFunc(v.run.ExpectFailures, func(e jobtest.Reference) bool {
+		return v.means(e.Name, a) || v.checkFailed(e.Name)
+	})
+}

@@ -1,0 +1,348 @@
+package assert
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"taskrun/cmd/jobtest"
+	"taskrun/engine/fold"
+	"taskrun/engine/leaf/event"
+)
+
+// view is what conditions see of an outcome.
+type view struct {
+	run     *jobtest.Run
+	o       *jobtest.Outcome
+	names   *jobtest.Names
+	values  jobtest.Values
+	secrets []string            // longest first
+	events  map[string][]int    // indexes in the outcome's, by the name of an allocation
+	numbers map[*fold.Alloc]int // of the allocations of a name, from 1
+	byID    map[string]*fold.Alloc
+
+	looked []string // targets that the latest condition has looked at
+	secret bool     // the latest expression has looked at a secret
+}
+
+func newView(run *jobtest.Run, o *jobtest.Outcome) *view {
+	v := &view{
+		run: run, o: o, names: jobtest.NamesOf(o.State.Jobs...),
+		numbers: map[*fold.Alloc]int{}, byID: map[string]*fold.Alloc{},
+	}
+	count := map[string]int{}
+	for _, a := range o.State.Allocs {
+		v.names.Add(a)
+		name := nameOf(a)
+		count[name]++
+		v.numbers[a], v.byID[a.ID] = count[name], a
+	}
+	v.values = jobtest.Values{Run: v.runObject(), Exec: v.execs(), Diagnostics: texts(o.Notices)}
+	v.findSecrets()
+	return v
+}
+
+// tokens are variables of tasks that hold secrets.
+var tokens = []string{"NOMAD_TOKEN", "VAULT_TOKEN", "CONSUL_HTTP_TOKEN", "CONSUL_TOKEN"}
+
+// minSecret is how long a secret is, in bytes, that is hidden wherever it is.
+const minSecret = 4
+
+func (v *view) findSecrets() {
+	for _, t := range v.o.Tasks {
+		for _, name := range tokens {
+			v.secrets = append(v.secrets, t.Env[name])
+		}
+	}
+	v.secrets = append(v.secrets, v.o.Secrets...)
+	v.secrets = slices.DeleteFunc(v.secrets, func(s string) bool { return len(s) < minSecret })
+	slices.SortFunc(v.secrets, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	v.secrets = slices.Compact(v.secrets)
+}
+
+func nameOf(a *fold.Alloc) string { return fmt.Sprintf("%s[%d]", a.Group, a.Index()) }
+
+// answer does what a function of conditions does.
+func (v *view) answer(name string, args []string) (cty.Value, error) {
+	switch name {
+	case "task":
+		return v.task(args[0])
+	case "alloc":
+		return v.alloc(args[0])
+	case "event":
+		return v.event(args[0], args[1:])
+	case "service":
+		return v.service(args[0])
+	case "check":
+		return v.check(args[0])
+	case "port":
+		return v.port(args[0])
+	case "deployment":
+		return v.deployment(args)
+	case "file":
+		return v.file(args[0])
+	case "template":
+		return v.template(args[0], args[1])
+	}
+	return cty.NilVal, fmt.Errorf("there is no function %q", name)
+}
+
+// look notes that a condition looks at a place.
+func (v *view) look(p jobtest.Place) {
+	target := strings.TrimSuffix(p.Alloc()+"/"+p.Task, "/")
+	if !slices.Contains(v.looked, target) {
+		v.looked = append(v.looked, target)
+	}
+}
+
+// named returns the allocations of a name, by first appearance.
+func (v *view) named(p jobtest.Place) []*fold.Alloc {
+	name := p.Alloc()
+	return slices.DeleteFunc(slices.Clone(v.o.State.Allocs), func(a *fold.Alloc) bool { return nameOf(a) != name })
+}
+
+// find returns the allocation of a place: that of a number or else the latest one. Of
+// those that run beside each other, as canaries do, it is the last to be placed.
+func (v *view) find(p jobtest.Place) (*fold.Alloc, error) {
+	v.look(p)
+	all := v.named(p)
+	switch {
+	case len(all) == 0:
+		return nil, fmt.Errorf("allocation %q was never placed", p.Alloc())
+	case p.Number > len(all):
+		return nil, fmt.Errorf("there is no %s#%d: %s", p.Alloc(), p.Number, hadNames(p.Alloc(), len(all)))
+	case p.Number > 0:
+		return all[p.Number-1], nil
+	}
+	final := v.o.State.Final()
+	for _, a := range slices.Backward(all) {
+		if slices.Contains(final, a) {
+			return a, nil
+		}
+	}
+	return all[len(all)-1], nil
+}
+
+func hadNames(name string, n int) string {
+	if n == 1 {
+		return fmt.Sprintf("%s was placed once", name)
+	}
+	return fmt.Sprintf("%s was placed %d times", name, n)
+}
+
+// wrong makes an error of what may be none.
+func wrong(err *jobtest.NameError) error {
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+func (v *view) task(name string) (cty.Value, error) {
+	p, bad := v.names.Task(name)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	a, err := v.find(p)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	for _, t := range a.Tasks {
+		if t.Name == p.Task {
+			return v.taskObject(t), nil
+		}
+	}
+	return cty.NilVal, fmt.Errorf("allocation %q has no task %q", p.Alloc(), p.Task)
+}
+
+func (v *view) alloc(name string) (cty.Value, error) {
+	p, bad := v.names.Alloc(name)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	a, err := v.find(p)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	return v.allocObject(a), nil
+}
+
+// event returns the events of a task, of an allocation or, with the ID of the job or
+// no name, of the run.
+func (v *view) event(name string, kinds []string) (cty.Value, error) {
+	kind := ""
+	if len(kinds) > 0 {
+		kind = kinds[0]
+		if !slices.Contains(jobtest.EventTypes, kind) {
+			return cty.NilVal, fmt.Errorf("there is no event type %q", kind)
+		}
+	}
+	if v.names.Job(name) == nil {
+		return v.eventList(v.o.Events, kind), nil
+	}
+	p, bad := v.names.Any(name)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	v.look(p)
+	id := ""
+	if p.Number > 0 {
+		a, err := v.find(p)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		id = a.ID
+	}
+	var found []event.Event
+	for _, i := range v.eventsOf(p.Alloc()) {
+		if e := v.o.Events[i]; (p.Task == "" || e.Task == p.Task) && (id == "" || e.Alloc.ID == id) {
+			found = append(found, e)
+		}
+	}
+	return v.eventList(found, kind), nil
+}
+
+// eventsOf returns the indexes of the events of the allocations of a name.
+func (v *view) eventsOf(name string) []int {
+	if v.events == nil {
+		v.events = map[string][]int{}
+		for i, e := range v.o.Events {
+			if e.Alloc != nil {
+				key := fmt.Sprintf("%s[%d]", e.Alloc.Group, e.Alloc.Index())
+				v.events[key] = append(v.events[key], i)
+			}
+		}
+	}
+	return v.events[name]
+}
+
+func (v *view) service(name string) (cty.Value, error) {
+	var all []cty.Value
+	for _, a := range v.o.State.Allocs {
+		for _, s := range a.Services {
+			if s.Name == name {
+				all = append(all, serviceObject(a, s))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return cty.ListValEmpty(jobtest.ServiceType), wrong(v.names.Service(name))
+	}
+	return cty.ListVal(all), nil
+}
+
+// check returns the check of a service that does not pass or, if all do, the first.
+func (v *view) check(text string) (cty.Value, error) {
+	p, name, bad := v.names.Check(text)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	allocs := v.o.State.Final()
+	if p.Group != "" {
+		a, err := v.find(p)
+		if err != nil {
+			return cty.NilVal, err
+		}
+		allocs = []*fold.Alloc{a}
+	}
+	found := checkObject("", event.Check{Check: name, Status: "pending"})
+	first := true
+	for _, a := range allocs {
+		for _, c := range a.Checks {
+			if c.Check != name && c.Service != name {
+				continue
+			}
+			v.look(jobtest.Place{Group: a.Group, Index: a.Index()})
+			if first || c.Status != "success" {
+				found, first = checkObject(nameOf(a), c), false
+			}
+			if c.Status != "success" {
+				return found, nil
+			}
+		}
+	}
+	return found, nil
+}
+
+// port returns the number of a port on the machine, as the tasks know it.
+func (v *view) port(text string) (cty.Value, error) {
+	p, label, bad := v.names.Port(text)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	a, err := v.find(p)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	for _, t := range a.Tasks {
+		env := v.outcome(t).Env
+		for _, label := range []string{label, strings.ReplaceAll(label, "-", "_")} {
+			if n, err := strconv.ParseInt(env["NOMAD_HOST_PORT_"+label], 10, 32); err == nil {
+				return cty.NumberIntVal(n), nil
+			}
+		}
+	}
+	return cty.NilVal, fmt.Errorf("port %q is not known: no task of %s has started", label, p.Alloc())
+}
+
+func (v *view) deployment(job []string) (cty.Value, error) {
+	id := ""
+	if len(job) > 0 {
+		id = job[0]
+	}
+	if bad := v.names.Job(id); bad != nil {
+		return cty.NilVal, bad
+	}
+	for _, d := range slices.Backward(v.o.State.Deployments) {
+		if id == "" || d.Job == id {
+			return v.deploymentObject(d), nil
+		}
+	}
+	return cty.NilVal, errors.New("there was no deployment")
+}
+
+func (v *view) file(text string) (cty.Value, error) {
+	p, file, bad := v.names.File(text)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	return v.read(p, file)
+}
+
+func (v *view) template(task, destination string) (cty.Value, error) {
+	p, file, bad := v.names.Template(task, destination)
+	if bad != nil {
+		return cty.NilVal, bad
+	}
+	return v.read(p, path.Join(p.Task, file))
+}
+
+// read returns a file of an allocation, as file() does for those beside the test.
+func (v *view) read(p jobtest.Place, file string) (cty.Value, error) {
+	a, err := v.find(p)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	file = path.Clean(file)
+	if slices.Contains(strings.Split(file, "/"), "secrets") || slices.Contains(strings.Split(file, "/"), "private") {
+		v.secret = true
+	}
+	if v.o.ReadFile == nil {
+		return cty.NilVal, errors.New("the files of this run are gone")
+	}
+	text, err := v.o.ReadFile(a.ID, file)
+	switch {
+	case err != nil:
+		return cty.NilVal, fmt.Errorf("cannot read %q of %s: %w", file, p.Alloc(), err)
+	case !utf8.Valid(text):
+		return cty.NilVal, fmt.Errorf("%q of %s is not valid UTF-8", file, p.Alloc())
+	}
+	return cty.StringVal(string(text)), nil
+}
