@@ -3,6 +3,7 @@ package play_test
 import (
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -16,9 +17,17 @@ import (
 	"taskrun/cmd/jobtest"
 	"taskrun/cmd/jobtest/play"
 	"taskrun/drivers/catalog"
+	"taskrun/drivers/process/keeper"
 )
 
 func TestMain(m *testing.M) {
+	if keeper.Main(func(context.Context, string, string) error { return nil }) {
+		return
+	}
+	if dir := os.Getenv(asPlayer); dir != "" {
+		fmt.Fprintln(os.Stderr, playAlone(dir))
+		os.Exit(1)
+	}
 	flag.Parse()
 	if flag.Lookup("test.bench").Value.String() != "" {
 		os.Exit(m.Run()) // package bubble keeps a goroutine
