@@ -87,13 +87,13 @@ func (r *round) execOne(ctx context.Context, x *jobtest.Exec) (*jobtest.ExecOutc
 	if err != nil {
 		return nil, err
 	}
-	env := r.witness.env(jobtest.TaskKey{Alloc: a.ID, Task: task})
-	if env == nil {
-		return nil, errors.New("the task has not started")
-	}
 	limit := cmp.Or(x.Timeout, execTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the command has not ended within %v", limit))
 	defer cancel()
+	env, err := r.witness.env(ctx, jobtest.TaskKey{Alloc: a.ID, Task: task})
+	if err != nil {
+		return nil, err
+	}
 	var stdout, stderr tail
 	result, err := a.Exec(ctx, task, &drivers.ExecOptions{
 		Command: env.ReplaceAll(x.Command), Stdin: nothing{}, Stdout: &stdout, Stderr: &stderr,
