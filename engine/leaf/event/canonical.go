@@ -14,28 +14,34 @@ import (
 // services and checks do, and what comes of it. What has a history of its own,
 // such as a task or a check, keeps the order of that.
 func Canonical(events []Event) []Event {
-	c := census{allocs: map[string]*listed{}, deployments: map[string]bool{}}
+	var c Canon
 	sorted := slices.Clone(events)
-	slices.SortStableFunc(sorted, func(a, b Event) int { return a.Time.Compare(b.Time) })
-	c.meet(sorted)
-	for first := 0; first < len(sorted); {
-		next := first + 1
-		for next < len(sorted) && sorted[next].Time.Equal(sorted[first].Time) {
-			next++
-		}
-		c.sort(sorted[first:next])
-		first = next
-	}
+	c.Sort(sorted)
 	for i := range sorted {
 		sorted[i].Seq = uint64(i) + 1
 	}
 	return sorted
 }
 
-// census is what is known of a run while its events are sorted.
-type census struct {
+// Canon puts the events of a run in canonical order, some after the other. The zero
+// value is ready.
+type Canon struct {
 	allocs      map[string]*listed // by ID
 	deployments map[string]bool    // by ID: they have begun
+}
+
+// Sort sorts events, all of which come after those that were sorted before.
+func (c *Canon) Sort(events []Event) {
+	slices.SortStableFunc(events, func(a, b Event) int { return a.Time.Compare(b.Time) })
+	c.meet(events)
+	for first := 0; first < len(events); {
+		next := first + 1
+		for next < len(events) && events[next].Time.Equal(events[first].Time) {
+			next++
+		}
+		c.sort(events[first:next])
+		first = next
+	}
 }
 
 // listed is an allocation.
@@ -48,7 +54,11 @@ type listed struct {
 }
 
 // meet takes in the allocations of a run.
-func (c *census) meet(events []Event) {
+func (c *Canon) meet(events []Event) {
+	if c.allocs == nil {
+		c.allocs, c.deployments = map[string]*listed{}, map[string]bool{}
+	}
+	var met []*listed
 	for _, e := range events {
 		if e.Alloc == nil {
 			continue
@@ -57,12 +67,13 @@ func (c *census) meet(events []Event) {
 		if a == nil {
 			a = &listed{Alloc: e.Alloc, began: e.Time}
 			c.allocs[e.Alloc.ID] = a
+			met = append(met, a)
 		}
 		if s, ok := e.Body.(AllocStatus); ok && s.Replaces != "" && a.replaces == "" {
 			a.replaces = s.Replaces
 		}
 	}
-	for _, a := range c.allocs {
+	for _, a := range met {
 		for before := c.allocs[a.replaces]; before != nil && a.generation < len(c.allocs); before = c.allocs[before.replaces] {
 			a.generation++
 		}
@@ -131,7 +142,7 @@ func (a *listed) compare(b *listed) int {
 }
 
 // sort sorts the events of a moment.
-func (c *census) sort(moment []Event) {
+func (c *Canon) sort(moment []Event) {
 	if len(moment) == 1 {
 		c.rank(moment[0])
 		return
@@ -159,7 +170,7 @@ func (c *census) sort(moment []Event) {
 	}
 }
 
-func (c *census) rank(e Event) rank {
+func (c *Canon) rank(e Event) rank {
 	r := rank{task: e.Task}
 	if e.Alloc != nil {
 		r.job, r.alloc, r.part = e.Alloc.Job, c.allocs[e.Alloc.ID], inside
