@@ -24,6 +24,7 @@ type Policy struct {
 	Until    time.Duration // > 0: stop with success once every task has run this long
 	Healthy  bool          // stop with success once every deployment is successful
 	Timeout  time.Duration // for its message
+	Events   uint64        // > 0: stop as after a timeout when there have been more
 	FailFast bool          // the first failed allocation ends the run
 	CodeFrom *CodeFrom     // nil: the exit code is that of the run
 	Stage    Stage         // of a rehearsal; nil for a run
@@ -99,6 +100,9 @@ func (v *Verdict) Observe(e event.Event) Decision {
 	v.Run.Apply(e)
 	if v.Stopping() {
 		return Decision{}
+	}
+	if v.Events > 0 && e.Seq > v.Events {
+		return v.stop(Cause{Text: fmt.Sprintf("there were more than %d events", v.Events), Code: Timeout})
 	}
 	if s, ok := e.Body.(event.AllocStatus); ok && s.Status == api.AllocClientStatusFailed && (v.FailFast || v.Until > 0 || v.Healthy || v.Stage != nil) {
 		return v.stop(Cause{Text: e.Alloc.Name + " failed", Code: Failed})

@@ -18,6 +18,7 @@ var begin = time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)
 
 // story plays what happens to a run of one job to a verdict.
 type story struct {
+	seq uint64
 	*Verdict
 	now     time.Time
 	actions []Action // but for CarryOn
@@ -50,7 +51,8 @@ func (s *story) did(d Decision) *story {
 }
 
 func (s *story) event(a *event.Alloc, task string, body event.Body) *story {
-	return s.did(s.Observe(event.Event{Time: s.now, Alloc: a, Task: task, Body: body}))
+	s.seq++
+	return s.did(s.Observe(event.Event{Seq: s.seq, Time: s.now, Alloc: a, Task: task, Body: body}))
 }
 
 func (s *story) runs(id string, tasks ...string) *story {
@@ -115,6 +117,12 @@ func TestExitCodes(t *testing.T) {
 		{"interrupted before the replacement", Policy{}, func(s *story) { s.retried("a").did(s.Signal(syscall.SIGINT, Interrupt)) }, 1, []Action{Stop}},
 
 		{"timeout", Policy{Timeout: time.Minute}, func(s *story) { s.did(s.Overdue()).alloc("a", "complete") }, 124, []Action{Stop}},
+		{"too many events", Policy{Events: 3}, func(s *story) {
+			s.alloc("a", "running").alloc("b", "running").alloc("a", "complete").alloc("b", "complete")
+		}, 124, []Action{Stop}},
+		{"just as many events", Policy{Events: 4}, func(s *story) {
+			s.alloc("a", "running").alloc("b", "running").alloc("a", "complete").alloc("b", "complete")
+		}, 0, nil},
 		{"a failure beats a timeout", Policy{}, func(s *story) { s.did(s.Overdue()).alloc("a", "failed") }, 1, []Action{Stop}},
 		{"the first cause counts", Policy{}, func(s *story) {
 			s.did(s.Overdue()).did(s.Signal(syscall.SIGINT, Interrupt)).alloc("a", "complete")
