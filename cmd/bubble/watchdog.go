@@ -29,7 +29,11 @@ type LeftoverError struct {
 }
 
 func (e *LeftoverError) Error() string {
-	return "goroutines are left behind: " + names(e.Goroutines)
+	text := "goroutines are left behind: " + names(e.Goroutines)
+	if e.Err != nil {
+		text = e.Err.Error() + "; " + text
+	}
+	return text
 }
 
 func (e *LeftoverError) Unwrap() error { return e.Err }
