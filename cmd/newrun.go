@@ -21,6 +21,7 @@ import (
 	"taskrun/engine"
 	"taskrun/engine/httpapi"
 	"taskrun/engine/leaf/allocdir"
+	"taskrun/engine/leaf/chance"
 	"taskrun/engine/leaf/service"
 	"taskrun/engine/leaf/variable"
 	"taskrun/engine/leaf/workload"
@@ -36,6 +37,7 @@ type surroundings struct {
 	began    time.Time
 	detached bool
 	port     net.Listener // for the API, beside the socket; nil for none
+	virtual  *virtualTime // nil: in real time
 }
 
 // newRun joins the parts of a run. The caller must call stop in the end.
@@ -47,7 +49,12 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		orders: make(chan bool), over: make(chan struct{}), dataDir: b.dataDir,
 	}
 	variables := &variable.Store{}
-	stubs := hookstubs.New(jobfile.Stubs(files), variables, func(diagnostics jobspec.Diagnostics) { r.sayEach(diagnostics) })
+	set := jobfile.Stubs(files)
+	if b.virtual != nil { // in which nobody changes the file
+		still := *set
+		still.File, set = "", &still
+	}
+	stubs := hookstubs.New(set, variables, func(diagnostics jobspec.Diagnostics) { r.sayEach(diagnostics) })
 	pid := os.Getpid()
 	if b.detached {
 		pid = os.Getppid() // the keeper's, which stays
@@ -64,7 +71,12 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		elsewhere = nil
 	}
 	keys := workload.NewKeyring()
-	if b.detached { // a later engine must know the tokens of this one
+	random := chance.Source{}
+	switch {
+	case b.virtual != nil:
+		random = chance.Seeded(b.virtual.seed)
+		keys = workload.NewSeeded(random)
+	case b.detached: // a later engine must know the tokens of this one
 		keys = workload.OpenKeyring(filepath.Join(b.dataDir, "workload-identity.jwk"))
 	}
 	var server *httpapi.Server
@@ -87,6 +99,7 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		LogicalPorts: opts.rehearse,
 		MaxAllocs:    int(opts.maxAllocs),
 		OnRun:        b.watch.Run,
+		Chance:       random,
 		Durable:      b.detached,
 	})
 	for name, d := range a.drivers() {
@@ -123,15 +136,19 @@ func newRun(a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upO
 		r.display = view.New(a.streams, view.Options{
 			Mode: opts.mode, Color: a.color, Time: opts.time, Verbose: opts.verbose,
 			Jobs: jobfile.Jobs(files), Warnings: asDiagnostics(warnings),
-			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: r.socket,
+			Begin: b.began, Version: currentVersion().Version, DataDir: b.dataDir, Socket: r.socket, Virtual: b.virtual != nil,
 		})
 	}
-	b.watch.Begin(recordDir(r.socket), r.display.Say)
+	unwatch := func() {}
+	if b.virtual != nil { // it starts no process, and its caller removes its directory
+		r.virtual, r.signals = true, b.virtual.signals
+	} else {
+		b.watch.Begin(recordDir(r.socket), r.display.Say)
+		r.signals, unwatch = a.signals()
+	}
 	if r.socket != "" {
 		b.watch.Socket(r.socket)
 	}
-	var unwatch func()
-	r.signals, unwatch = a.signals()
 	return r, func() {
 		unwatch()
 		unserve()

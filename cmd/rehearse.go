@@ -21,6 +21,10 @@ It fails if any step fails or a stub is missing. It always runs on this machine.
 
 A rehearse block in the stubs file decides how long a task runs and how it ends.
 
+With --virtual the clock jumps to whatever happens next, so that hours of
+restarts take no time. It begins on 2026-01-01, and --timeout (default 168h)
+counts on it. The same files and the same --seed always give the same output.
+
 Exit codes:
   0    everything works
   1    a task or an allocation failed
@@ -34,6 +38,10 @@ Exit codes:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			// The data directory of the environment and the config file is for runs.
 			opts.ownData = !cmd.Flags().Changed("data-dir")
+			if cmd.Flags().Changed("seed") && !opts.virtual {
+				return usageError("--seed is for rehearsals in virtual time").withHint("add --virtual")
+			}
+			opts.offline = opts.offline || opts.virtual
 			return upHere(cmd.Context(), a, args, opts)
 		},
 	}
@@ -45,6 +53,8 @@ Exit codes:
 	opts.machineOptions.bind(flags)
 	opts.bindOffline(flags)
 	opts.bindTimeout(flags)
+	flags.BoolVar(&opts.virtual, "virtual", false, "use a clock that jumps, so that days take no time; downloads no artifacts")
+	flags.Uint64Var(&opts.seed, "seed", 1, "with --virtual: `number` from which all random numbers derive")
 	bindOutput(cmd, &opts.mode, "plain, json or quiet")
 	bindTime(cmd, &opts.time)
 	bindVerbose(flags, &opts.verbose)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/nomad/api"
 
+	"taskrun/cmd/bubble"
 	"taskrun/cmd/record"
 	"taskrun/cmd/source"
 	"taskrun/cmd/ui/view"
@@ -39,6 +40,7 @@ type engineRun struct {
 	dataDir string
 	socket  string // of its API; empty: none
 	now     bool   // periodic jobs are launched at once
+	virtual bool   // in virtual time
 	serve   func() // lets clients in; nil: there are none
 
 	// Of a run in the background.
@@ -63,11 +65,14 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	if r.began.IsZero() {
 		r.began = time.Now()
 	}
-	defer time.AfterFunc(quietTime, collectAsUsual).Stop()
-	quiet := time.AfterFunc(quietTime, debug.FreeOSMemory) // gives back what starting tasks took
+	quiet := time.NewTimer(quietTime)
+	if !r.virtual {
+		defer time.AfterFunc(quietTime, collectAsUsual).Stop()
+		quiet = time.AfterFunc(quietTime, debug.FreeOSMemory) // gives back what starting tasks took
+	}
 	defer quiet.Stop()
 	loop := &source.Loop{
-		Source: source.NewHere(r.engine), Decider: r.verdict, Screen: r.display, Output: !r.detached,
+		Source: r.source(), Decider: r.verdict, Screen: r.display, Output: !r.detached,
 		Signals: r.signals, Codes: stopSignals, Orders: r.orders, Decided: r.decided,
 		Seen: func(e event.Event) {
 			if state, ok := e.Body.(event.TaskState); ok && state.State == "running" {
@@ -77,6 +82,9 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 	}
 	if d := r.verdict.Timeout; d > 0 {
 		loop.Timeout = max(1, d-time.Since(r.began))
+		if r.virtual {
+			loop.Timeout++ // all that happens at this instant comes before
+		}
 	}
 	loop.Begin()
 	start := r.start
@@ -105,6 +113,13 @@ func (r *engineRun) run(ctx context.Context, jobs []*api.Job) (int, error) {
 		r.lookAtStdout()
 	}
 	return r.verdict.Code(), nil
+}
+
+func (r *engineRun) source() source.Source {
+	if r.virtual {
+		return source.NewSettled(r.engine, bubble.Settle)
+	}
+	return source.NewHere(r.engine)
 }
 
 // resultOf returns how a run ends now.

@@ -42,8 +42,20 @@ func watchSignals() (signals <-chan os.Signal, stop func()) {
 // stdout is closed, for commands that leave nothing to clean up.
 func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	signals, unwatch := a.signals()
 	unwatchOut := a.streams.WatchOut(cancel)
+	ctx, unwatch := a.interruptible(ctx)
+	return ctx, func() {
+		unwatch()
+		unwatchOut()
+		cancel(nil)
+	}
+}
+
+// interruptible returns a context that ends with the first signal to stop, which is
+// its cause.
+func (a *app) interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals, unwatch := a.signals()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -56,7 +68,6 @@ func (a *app) stoppable(ctx context.Context) (_ context.Context, stop func()) {
 	return ctx, func() {
 		cancel(nil)
 		<-ended
-		unwatchOut()
 		unwatch()
 	}
 }

@@ -26,6 +26,7 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	var stage *rehearse.Rehearsal
 	if opts.rehearse {
 		stage = rehearse.New(a.drivers(), opts.offline)
+		stage.Lagged = opts.virtual
 		a.drivers = func() map[string]drivers.Driver { return stage.Drivers }
 		a.healthOf = nil
 	}
@@ -43,6 +44,9 @@ func upHere(ctx context.Context, a *app, args []string, opts upOptions) error {
 	}
 	if opts.detach {
 		return runDetach(ctx, a, files, warnings, opts, dataDir)
+	}
+	if opts.virtual {
+		return rehearseVirtually(ctx, a, files, warnings, opts, p, dataDir)
 	}
 	port, err := listenHTTP(a, opts.http)
 	if err != nil {

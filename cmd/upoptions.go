@@ -29,6 +29,8 @@ type upOptions struct {
 	http     string // address of the API; empty: none
 	enforce  bool   // memory limits
 	rehearse bool
+	virtual  bool // in virtual time, with chance from the seed
+	seed     uint64
 	offline  bool
 	ownData  bool // the run has a data directory for itself alone
 	update   bool

@@ -24,7 +24,11 @@ import (
 type Rehearsal struct {
 	// Drivers are mock tasks in the roles of the real ones.
 	Drivers map[string]drivers.Driver
+	// Lagged: tasks that would end at one moment end in a fixed order, in virtual
+	// time.
+	Lagged bool
 
+	jobs    []*api.Job
 	offline bool
 	scripts map[role]rehearsal.Script
 	left    []string // tasks and downloads that are left out
@@ -60,7 +64,11 @@ func Mocks(known map[string]drivers.Driver, script func(*drivers.TaskConfig) reh
 }
 
 func (r *Rehearsal) script(cfg *drivers.TaskConfig) rehearsal.Script {
-	return r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
+	s := r.scripts[role{cfg.JobID, cfg.GroupName, cfg.Name}]
+	if r.Lagged {
+		s.Lag = rehearsal.Lag(cfg, r.jobs...)
+	}
+	return s
 }
 
 // Admit adds the drivers of Nomad that taskrun does not have: to rehearse their
@@ -94,6 +102,7 @@ func Admit(mocks map[string]drivers.Driver, job *api.Job, script func(*drivers.T
 // Cast gives every task its script. Periodic and parameterized jobs are to run
 // once, now, the latter with empty meta.
 func (r *Rehearsal) Cast(files []jobfile.File) {
+	r.jobs = jobfile.Jobs(files)
 	for _, f := range files {
 		for _, g := range f.Job.TaskGroups {
 			r.castGroup(f, g)

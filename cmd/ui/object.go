@@ -28,9 +28,9 @@ type Origin struct {
 type Run struct {
 	Job     string `json:"job"`
 	Version string `json:"version"`
-	PID     int    `json:"pid"`    // 0: it is in a cluster
-	Socket  string `json:"socket"` // empty: there is none
-	DataDir string `json:"data_dir"`
+	PID     int    `json:"pid"`               // 0: it is in a cluster, or in virtual time
+	Socket  string `json:"socket"`            // empty: there is none
+	DataDir string `json:"data_dir"`          // empty in virtual time
 	Address string `json:"address,omitempty"` // of the cluster
 	RunDir  string `json:"run_dir,omitempty"` // of a run in the background, as
 	Log     string `json:"log,omitempty"`     // is where taskrun writes what it has to say

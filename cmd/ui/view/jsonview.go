@@ -49,7 +49,7 @@ func originOf(e event.Event) (o ui.Origin) {
 func (v *jsonView) begin() {
 	for _, j := range v.Jobs {
 		v.write("run", v.Begin, ui.Run{
-			Job: *j.ID, Version: v.Version, PID: v.pid(), Socket: v.Socket, DataDir: v.DataDir, Address: v.Address,
+			Job: *j.ID, Version: v.Version, PID: v.pid(), Socket: v.Socket, DataDir: v.dataDir(), Address: v.Address,
 		})
 	}
 	for _, d := range v.Warnings {

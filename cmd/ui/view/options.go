@@ -24,6 +24,7 @@ type Options struct {
 	Socket   string // where the run is served; empty: nowhere
 	Address  string // of the cluster that has the jobs; empty: they are here
 	PID      int    // of the run; 0: it is this program's
+	Virtual  bool   // the run is shown without what differs between two runs: its PID and its directory
 	Bare     bool   // nothing is said before the first event
 	Verbose  bool   // every task event has a line, also where its state says the same
 	// Past is what has happened before, and is not shown any more; Said tells
@@ -33,10 +34,17 @@ type Options struct {
 }
 
 func (o *Options) pid() int {
-	if o.PID != 0 || o.Address != "" {
+	if o.PID != 0 || o.Address != "" || o.Virtual {
 		return o.PID
 	}
 	return os.Getpid()
+}
+
+func (o *Options) dataDir() string {
+	if o.Virtual {
+		return ""
+	}
+	return o.DataDir
 }
 
 // Result is how a run ended.

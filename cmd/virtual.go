@@ -1,0 +1,84 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"taskrun/cmd/bubble"
+	"taskrun/cmd/jobfile"
+	"taskrun/cmd/verdict"
+	"taskrun/drivers/process/keeper"
+	"taskrun/jobspec"
+)
+
+// The limits of a run in virtual time, which could otherwise go on for centuries.
+const (
+	virtualLimit  = 7 * 24 * time.Hour
+	virtualEvents = 1_000_000
+)
+
+// virtualTime is what a run in virtual time has in place of the outside.
+type virtualTime struct {
+	signals <-chan os.Signal
+	seed    uint64
+}
+
+// rehearseVirtually rehearses jobs in virtual time. Whatever waits for the outside
+// stays there: signals, and a reader of the output that takes its time.
+func rehearseVirtually(ctx context.Context, a *app, files []jobfile.File, warnings jobspec.Diagnostics, opts upOptions, p verdict.Policy, dataDir string) error {
+	ctx, stop := a.interruptible(ctx)
+	defer stop()
+	outside := a.streams
+	streams, written := outside.Behind()
+	a.streams = streams
+	defer func() { a.streams = outside }()
+	if p.Events = virtualEvents; p.Timeout == 0 {
+		p.Timeout = virtualLimit
+	}
+	code := exitInternal
+	err := bubble.Run(ctx, bubble.Limits{Virtual: p.Timeout + virtualLimit}, func(ctx context.Context) error {
+		signals := make(chan os.Signal, 1)
+		defer context.AfterFunc(ctx, func() {
+			if sig := bySignal(ctx); sig != nil {
+				signals <- sig.Signal
+			}
+		})()
+		r, stop := newRun(a, files, warnings, opts, p, surroundings{
+			dataDir: dataDir, watch: keeper.New(), began: time.Now(), virtual: &virtualTime{signals, opts.seed},
+		})
+		defer stop()
+		var err error
+		code, err = r.run(ctx, jobfile.Jobs(files))
+		return err
+	})
+	written(ctx)
+	if err != nil {
+		return stopped(ctx, virtualError(err, opts.verbose))
+	}
+	return silent(code)
+}
+
+// virtualError adds the stacks of the goroutines that are to blame for an error of a
+// bubble, or says how to get them.
+func virtualError(err error, verbose bool) error {
+	stacks := ""
+	if panicked, ok := errors.AsType[*bubble.PanicError](err); ok {
+		stacks = string(panicked.Stack)
+	}
+	if left, ok := errors.AsType[*bubble.LeftoverError](err); ok {
+		stacks += bubble.Stacks(left.Goroutines)
+	}
+	if stalled, ok := errors.AsType[*bubble.StalledError](err); ok {
+		stacks += bubble.Stacks(stalled.Goroutines)
+	}
+	switch {
+	case stacks == "":
+		return err
+	case verbose:
+		return fmt.Errorf("%w\n%s", err, stacks)
+	}
+	return (&exitError{code: exitInternal, err: err}).withHint("this is a mistake in taskrun: --verbose shows the stacks of its goroutines")
+}
