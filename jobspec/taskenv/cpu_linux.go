@@ -19,7 +19,7 @@ type core struct {
 	threaded bool // shares its hardware with another
 }
 
-func cpuAttributes(h *host, _ string) map[string]string {
+func (h *host) cpus(string) map[string]string {
 	model, guess := h.cpuinfo()
 	cores := h.cores(guess)
 	attrs := map[string]string{"cpu.arch": runtime.GOARCH}
@@ -109,7 +109,7 @@ func (h *host) cores(guess int) []core {
 	return cores
 }
 
-func numaAttributes(h *host, _ string) map[string]string {
+func (h *host) numa(string) map[string]string {
 	nodes := h.numbers(numaFiles + "online")
 	if len(nodes) == 0 {
 		return nil

@@ -32,9 +32,6 @@ type Node struct {
 	machine *machine // measures the other attributes; may be nil
 }
 
-// Core is a logical CPU, and its speed in MHz.
-type Core struct{ ID, MHz int }
-
 // Cores are CPUs that a task has for itself, by ascending ID, and their speed
 // together in MHz. Without IDs it may use any.
 type Cores struct {
@@ -63,7 +60,7 @@ func (n *Node) UsableCores() []Core {
 	if n.machine == nil {
 		return nil
 	}
-	return n.machine.host.usableCores()
+	return n.machine.cores()
 }
 
 // CoreMHz returns the mean speed of a CPU, 0 when it is unknown.
@@ -93,11 +90,6 @@ func (n *Node) attributesBelow(step string) map[string]string {
 		}
 	}
 	return all
-}
-
-func firstStep(name string) string {
-	step, _, _ := strings.Cut(name, ".")
-	return step
 }
 
 // nodeFields reads the node's own values by the name after "node.".

@@ -2,7 +2,7 @@ package taskenv
 
 import "strings"
 
-func osAttributes(h *host, _ string) map[string]string {
+func (h *host) os(string) map[string]string {
 	name, version := h.distribution()
 	attrs := map[string]string{
 		"os.name":    name,

@@ -3,9 +3,38 @@ package taskenv
 import (
 	"io/fs"
 	"iter"
+	"os"
+	"runtime"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
+
+// host is where attributes come from: files, and the few calls that files
+// cannot replace.
+type host struct {
+	root     fs.FS
+	hostname string
+	uname    func() (release, machine string)
+	usable   func(cpu int) bool // whether tasks may run on it
+	landlock func() int         // version, 0 for none
+	address  func(iface string) string
+	space    func(dir string) (bytes uint64)
+}
+
+func thisHost() *host {
+	hostname, _ := os.Hostname()
+	return &host{
+		root:     os.DirFS("/"),
+		hostname: hostname,
+		uname:    uname,
+		usable:   affinity(),
+		landlock: landlockVersion,
+		address:  localAddress,
+		space:    fileSystemSize,
+	}
+}
 
 // exists reports whether a file is there and not empty.
 func (h *host) exists(name string) bool {
@@ -68,4 +97,37 @@ func (h *host) numbers(name string) []int {
 		}
 	}
 	return list
+}
+
+func uname() (release, machine string) {
+	var u unix.Utsname
+	if unix.Uname(&u) != nil {
+		return "", runtime.GOARCH
+	}
+	return unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Machine[:])
+}
+
+func affinity() func(int) bool {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return func(int) bool { return true }
+	}
+	return set.IsSet
+}
+
+// landlockVersion asks the kernel as landlock_create_ruleset(2) tells.
+func landlockVersion() int {
+	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(v)
+}
+
+func fileSystemSize(dir string) uint64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return 0
+	}
+	return s.Blocks * uint64(s.Frsize)
 }
