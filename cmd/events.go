@@ -131,10 +131,9 @@ func endedEvents(ctx context.Context, a *app, job string, opts eventsOptions, mi
 	if err != nil {
 		return nil, err
 	}
-	latest := record.Latest(runs)
 	switch {
-	case latest != nil:
-		return latest.Events, nil
+	case len(runs) > 0:
+		return record.NewestFirst(runs)[0].Events, nil
 	case job != "":
 		return nil, failed("job %q neither runs nor has run", job).withHint("see: taskrun ps")
 	}

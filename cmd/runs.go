@@ -85,17 +85,19 @@ func (a *app) endedRuns(ctx context.Context, dataDir, job string) ([]*record.End
 	return record.List(dataDir, job, live)
 }
 
-// endedTasks returns all tasks of ended runs, the selection that targets match,
-// and the runs with selected tasks. Without targets, it uses the latest run.
+// endedTasks returns the tasks of the newest ended run in which all targets match,
+// or those of all ended runs if there is no such run; the selection that the targets
+// match, and the runs with selected tasks.
 func (a *app) endedTasks(ctx context.Context, dataDir, job string, targets []string) (all []*client.Task, selected *client.Selection, runs []*record.Ended, err error) {
 	if runs, err = a.endedRuns(ctx, dataDir, job); err != nil {
 		return nil, nil, nil, err
 	}
-	if latest := record.Latest(runs); len(targets) == 0 && latest != nil {
-		runs = []*record.Ended{latest}
-	}
-	for _, r := range runs {
-		all = append(all, r.Tasks()...)
+	for _, r := range record.NewestFirst(runs) {
+		tasks := r.Tasks()
+		if selected, err = client.Select(tasks, targets); err == nil {
+			return tasks, selected, []*record.Ended{r}, nil
+		}
+		all = append(all, tasks...)
 	}
 	if selected, err = client.Select(all, targets); err != nil {
 		return nil, nil, nil, err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/nomad/api"
@@ -59,14 +60,11 @@ func List(dataDir, job string, live []*source.Directory) (ended []*Ended, err er
 	return ended, nil
 }
 
-// Latest returns the run that began last, nil if there is none.
-func Latest(runs []*Ended) (latest *Ended) {
-	for _, r := range runs {
-		if latest == nil || filepath.Base(r.Dir) > filepath.Base(latest.Dir) {
-			latest = r
-		}
-	}
-	return latest
+// NewestFirst returns runs in the reverse order of their beginning.
+func NewestFirst(runs []*Ended) []*Ended {
+	return slices.SortedFunc(slices.Values(runs), func(a, b *Ended) int {
+		return strings.Compare(filepath.Base(b.Dir), filepath.Base(a.Dir))
+	})
 }
 
 // Status returns how the run ended, in the words of Nomad's allocations.
