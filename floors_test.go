@@ -128,7 +128,7 @@ var homes = []home{
 
 	{"github.com/creack/pty", "drivers/...", "cmd/...", "where processes are made; tests need a terminal to look at"},
 	{"github.com/ryanuber/go-glob", "drivers/rawexec", "", "names of denied variables, as Nomad matches them"},
-	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialisation"},
+	{"github.com/shirou/gopsutil/v4", "drivers/procstats", "", "what processes use, on macOS; Linux tells it in two small files, with what the library leaves out, and saves its initialization"},
 	{"golang.org/x/sys", "cmd/... engine/... drivers/... hooks/artifact jobspec/taskenv", "", "what package syscall lacks"},
 
 	{"github.com/moby/moby", "drivers/docker/...", "", "the Docker engine's API"},

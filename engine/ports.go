@@ -13,17 +13,17 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// jobPorts gives the allocations of a job their ports.
+// jobPorts assigns ports to the allocations of a job.
 type jobPorts struct {
 	job    string // ID
 	claims *port.Claims
-	shared bool // a port may be given to several allocations
+	shared bool // several allocations may have the same port
 	memory *port.Memory
 	notice func(format string, args ...any)
 
-	static   []int // ports that are claimed for all allocations
-	reserved bool  // these are all static ones
-	excess   bool  // more static ports may be claimed than are needed
+	static   []int // claimed for all allocations
+	reserved bool  // static contains all static ports of the job
+	excess   bool  // static may contain ports that are no longer needed
 }
 
 func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
@@ -36,8 +36,8 @@ func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
 	return claimed, nil
 }
 
-// give gives an allocation its ports. Those that are claimed must be released
-// when it has ended.
+// give assigns an allocation its ports. The caller must release the claimed
+// ones when it has ended.
 func (p *jobPorts) give(cfg *runner.Config) (claimed []int, err error) {
 	if !p.reserved {
 		claimed, err = p.claimStatic(cfg)
@@ -75,9 +75,9 @@ func given(p api.Port, value int) taskenv.Port {
 	return taskenv.Port{Label: p.Label, Value: value, To: p.To, HostIP: port.Address}
 }
 
-// dynamic claims the port that the slot had last, if it is free. Where a
-// network of its own would forward a port to the one that the task listens on,
-// and there is no such network, both are the same if possible.
+// dynamic claims a dynamic port, if possible the same number as last time.
+// Without the group's own network there is no port forwarding, so it prefers
+// the port that the task listens on.
 func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResource, wanted api.Port) (int, error) {
 	owner := fmt.Sprintf("%s[%d] %s %s", *cfg.Group.Name, cfg.Index, task, wanted.Label)
 	want := p.memory.Of(owner)
@@ -98,15 +98,15 @@ func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResour
 	return value, nil
 }
 
-// lacksNetwork reports whether a group asks for a network of its own that it
-// does not get.
+// lacksNetwork reports whether a group requests a network of its own that no
+// driver provides.
 func lacksNetwork(cfg *runner.Config, n *api.NetworkResource) bool {
 	return n.Mode != "" && n.Mode != "host" && !slices.ContainsFunc(cfg.Group.Tasks, func(t *api.Task) bool {
 		return cfg.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage
 	})
 }
 
-// adopt claims again the ports that an allocation has since an earlier engine.
+// adopt claims the ports that an allocation got from an earlier engine.
 func (p *jobPorts) adopt(cfg *runner.Config) (claimed []int) {
 	for _, ports := range append(slices.Collect(maps.Values(cfg.TaskPorts)), cfg.Ports) {
 		for _, had := range ports {
@@ -126,9 +126,8 @@ func (p *jobPorts) adoptPort(number int, alloc string) bool {
 	return err == nil
 }
 
-// reserve claims the static ports of all allocations that a version of the job
-// will have, in addition to those that are claimed already. If it fails nothing
-// has changed.
+// reserve claims the static ports of all allocations of a version, in addition
+// to those already claimed. On error it changes nothing.
 func (p *jobPorts) reserve(job *api.Job) error {
 	wanted, had := map[int]string{}, len(p.static)
 	for s := range staticPorts(job) {
@@ -151,8 +150,7 @@ func (p *jobPorts) reserve(job *api.Job) error {
 	return nil
 }
 
-// adoptStatic does what reserve does, for a job that runs since an earlier
-// engine.
+// adoptStatic is like reserve, for a job that an earlier engine has started.
 func (p *jobPorts) adoptStatic(job *api.Job) {
 	for s := range staticPorts(job) {
 		if p.adoptPort(s.Value, s.alloc(p.job)) {
@@ -162,7 +160,7 @@ func (p *jobPorts) adoptStatic(job *api.Job) {
 	p.reserved = true
 }
 
-// keepStatic gives back the static ports that a version does not need.
+// keepStatic releases the static ports that a version does not need.
 func (p *jobPorts) keepStatic(job *api.Job) {
 	p.excess = false
 	needed := map[int]bool{}
@@ -183,8 +181,7 @@ func (p *jobPorts) release(claimed []int) {
 	}
 }
 
-// releaseStatic gives back the static ports that were claimed after the first
-// had ones.
+// releaseStatic releases all static ports except the first had ones.
 func (p *jobPorts) releaseStatic(had int) {
 	p.release(p.static[had:])
 	p.static = p.static[:had]

@@ -72,8 +72,8 @@ func TestShutdownWhileForking(t *testing.T) {
 func TestShutdownSparesOthers(t *testing.T) { // not beside runs of this program, of which its children would bear the mark
 	users := exec.Command("sleep", "1000")
 	users.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	neighbour := exec.Command("sleep", "1000")
-	for _, cmd := range []*exec.Cmd{users, neighbour} {
+	neighbor := exec.Command("sleep", "1000")
+	for _, cmd := range []*exec.Cmd{users, neighbor} {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestShutdownSparesOthers(t *testing.T) { // not beside runs of this program
 	if killed := e.shutdown(t); killed != "1 <nil>" {
 		t.Errorf("it killed %s", killed)
 	}
-	for _, cmd := range []*exec.Cmd{users, neighbour, other.cmd} {
+	for _, cmd := range []*exec.Cmd{users, neighbor, other.cmd} {
 		if p, ok := stat(cmd.Process.Pid); !ok || p.ended {
 			t.Errorf("process %v does not live any more", cmd.Args)
 		}

@@ -45,13 +45,13 @@ type DeploymentGroup struct {
 	AutoRevert  bool `json:",omitempty"`
 }
 
-// Deploys reports whether a canonicalised group takes part in deployments: it
+// Deploys reports whether a canonicalized group takes part in deployments: it
 // is of a job that goes on, and has an update block.
 func Deploys(jobType string, g *api.TaskGroup) bool {
 	return (jobType == api.JobTypeService || jobType == api.JobTypeSystem) && g.Update != nil && *g.Update.MaxParallel > 0
 }
 
-// ByHand returns the first group of a canonicalised job that takes part in
+// ByHand returns the first group of a canonicalized job that takes part in
 // deployments, and whose health somebody has to tell; empty for none.
 func ByHand(job *api.Job) string {
 	for _, g := range job.TaskGroups {
@@ -62,7 +62,7 @@ func ByHand(job *api.Job) string {
 	return ""
 }
 
-// NewDeployment returns the deployment of a canonicalised job, without
+// NewDeployment returns the deployment of a canonicalized job, without
 // canaries; nil when no group of the job takes part in one.
 func NewDeployment(job *api.Job, now time.Time) *Deployment {
 	d := &Deployment{Status: DeploymentRunning, Groups: map[string]*DeploymentGroup{}}

@@ -21,7 +21,7 @@ type Policy struct {
 	Checks          bool          // services' checks count
 }
 
-// PolicyOf reads the policy of a canonicalised group. False: the group's
+// PolicyOf reads the policy of a canonicalized group. False: the group's
 // health is not watched, because its job is one that ends, has no deployments,
 // or leaves the verdict to a person.
 func PolicyOf(jobType string, g *api.TaskGroup) (p Policy, ok bool) {

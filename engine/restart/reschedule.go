@@ -17,7 +17,7 @@ type ReschedulePolicy struct {
 	Unlimited bool
 }
 
-// ReschedulePolicyOf reads the policy of a canonicalised group; nil, as system
+// ReschedulePolicyOf reads the policy of a canonicalized group; nil, as system
 // jobs have it, never replaces an allocation.
 func ReschedulePolicyOf(r *api.ReschedulePolicy) ReschedulePolicy {
 	if r == nil {

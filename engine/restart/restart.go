@@ -46,7 +46,7 @@ func OnSuccess(jobType string, l *api.TaskLifecycle) bool {
 	return jobType != api.JobTypeBatch && jobType != api.JobTypeSysbatch
 }
 
-// PolicyOf reads the policy of a canonicalised task.
+// PolicyOf reads the policy of a canonicalized task.
 func PolicyOf(jobType string, task *api.Task) Policy {
 	r := task.RestartPolicy
 	return Policy{

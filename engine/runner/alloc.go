@@ -32,7 +32,7 @@ import (
 type Config struct {
 	Alloc    *event.Alloc
 	Index    int
-	Job      *api.Job // canonicalised
+	Job      *api.Job // canonicalized
 	Group    *api.TaskGroup
 	Dir      string // of the allocation; made by a hook
 	Replaces string // ID of the failed allocation in whose place this one runs
@@ -73,7 +73,7 @@ type Result struct {
 // Update is a new version of a job that leaves its allocation running: the
 // same tasks, with other settings around them.
 type Update struct {
-	Job   *api.Job // canonicalised, read only
+	Job   *api.Job // canonicalized, read only
 	Group *api.TaskGroup
 	// Deployment is what Config has; with another one than before the
 	// allocation has to show again that it is healthy.

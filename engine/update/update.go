@@ -31,7 +31,7 @@ type Plan struct {
 	Groups  []Group // in the order of the new version, then those that are gone
 }
 
-// New compares two versions of a job, both canonicalised, and tells what the
+// New compares two versions of a job, both canonicalized, and tells what the
 // step to the second begins with; before is nil when the job does not run.
 // Version returns the versions that places are of. No job is changed.
 func New(before, after *api.Job, version func(uint64) *api.Job, places []Place) *Plan {
@@ -84,7 +84,7 @@ func (r *Rollout) begin(now time.Time) *health.Deployment {
 	return d
 }
 
-// Diff tells what differs between two versions of a job, both canonicalised;
+// Diff tells what differs between two versions of a job, both canonicalized;
 // before is nil when there was none.
 func Diff(before, after *api.Job) *api.JobDiff {
 	d := &api.JobDiff{ID: *after.ID, Fields: diff(jobValues(before), jobValues(after))}

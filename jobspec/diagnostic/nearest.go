@@ -40,7 +40,7 @@ const (
 )
 
 // slips counts the least number of letters to add, leave out, change or swap
-// with their neighbour to make b of a.
+// with their neighbor to make b of a.
 func slips(a, b string) int {
 	if d := len(a) - len(b); d > maxSlips || -d > maxSlips {
 		return maxSlips + 1
