@@ -14,10 +14,10 @@ type Deployment struct {
 	Created, Modified uint64 // indexes
 }
 
-// Version is a version of a job.
+// Version is the state of a version of a job.
 type Version struct {
 	event.Version
-	Evaluation        string // ID of the one with which it came; empty for none
+	Evaluation        string // ID of the evaluation that came with it, or empty
 	Created, Modified uint64 // indexes
 }
 
@@ -26,14 +26,14 @@ type versionKey struct {
 	number uint64
 }
 
-// Evaluation is a change after which allocations were placed.
+// Evaluation is a change that led to the placement of allocations.
 type Evaluation struct {
 	event.Evaluation
 	Time  time.Time
 	Index uint64
 }
 
-// keptEvaluations is how many evaluations are known; older ones are forgotten.
+// keptEvaluations is how many evaluations are kept.
 const keptEvaluations = 1000
 
 func (r *Run) deployed(e event.Event, d event.Deployment) {
@@ -68,7 +68,7 @@ func (r *Run) evaluated(e event.Event, v event.Evaluation) {
 	}
 }
 
-// Deployment returns the latest deployment of a job; nil for none.
+// Deployment returns the latest deployment of a job, or nil.
 func (r *Run) Deployment(job string) *Deployment {
 	for _, d := range slices.Backward(r.Deployments) {
 		if d.Job == job {
@@ -78,11 +78,11 @@ func (r *Run) Deployment(job string) *Deployment {
 	return nil
 }
 
-// Version returns a version of a job; nil if it is not known.
+// Version returns a version of a job, or nil.
 func (r *Run) Version(job string, number uint64) *Version { return r.versions[versionKey{job, number}] }
 
-// Surplus returns the oldest of the given evaluations, which make room for
-// another one.
+// Surplus returns the oldest of the evaluations that of selects, which must go
+// to make room for another one.
 func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
 	for _, e := range r.Evaluations {
 		if len(surplus) == max(0, len(r.Evaluations)+1-keptEvaluations) {
@@ -95,8 +95,8 @@ func (r *Run) Surplus(of func(*Evaluation) bool) (surplus []*Evaluation) {
 	return surplus
 }
 
-// Evaluated returns the latest evaluation of a job, or of one of its
-// allocations, that there is for a reason; nil if there is none.
+// Evaluated returns the latest evaluation with a given trigger of a job or of
+// one of its allocations, or nil.
 func (r *Run) Evaluated(job, alloc string, why event.Trigger) *Evaluation {
 	for _, e := range slices.Backward(r.Evaluations) {
 		if e.Job == job && e.Alloc == alloc && e.Trigger == why {
