@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hashicorp/nomad/api"
+
 	"taskrun/engine/leaf/event"
 )
 
@@ -44,6 +46,20 @@ func (r *Run) deployed(e event.Event, d event.Deployment) {
 		}
 	}
 	r.Deployments = append(r.Deployments, &Deployment{d, e.Time, Index(e), Index(e)})
+}
+
+// deploymentGrows marks the deployment of an allocation, unless it has ended, as
+// changed by an event of the allocation: its groups count what they have placed
+// and the verdicts.
+func (r *Run) deploymentGrows(e event.Event) {
+	d := r.Deployment(e.Alloc.Job)
+	if d == nil {
+		return
+	}
+	switch d.Status {
+	case api.DeploymentStatusRunning, api.DeploymentStatusPaused:
+		d.Changed, d.Modified = e.Time, Index(e)
+	}
 }
 
 func (r *Run) registered(e event.Event, v event.Version) {

@@ -69,7 +69,7 @@ func (r *Run) applyToAlloc(e event.Event) {
 	case event.AllocStatus:
 		r.became(e, body)
 	case event.AllocHealth:
-		r.Alloc(e.Alloc).Healthy = &body.Healthy
+		r.judged(e, body)
 	case event.Service:
 		r.Alloc(e.Alloc).offers(body)
 	case event.Check:
@@ -90,7 +90,18 @@ func (r *Run) became(e event.Event, body event.AllocStatus) {
 	if old := r.byID[body.Replaces]; old != nil && old != a {
 		a.Replaces, old.Replacement, old.Modified = old, a, Index(e)
 	}
+	if !a.counted {
+		r.deploymentGrows(e) // by an allocation that is placed
+	}
 	r.count(a)
+}
+
+func (r *Run) judged(e event.Event, body event.AllocHealth) {
+	a := r.Alloc(e.Alloc)
+	if a.Healthy == nil || *a.Healthy != body.Healthy {
+		r.deploymentGrows(e)
+	}
+	a.Healthy = &body.Healthy
 }
 
 // Find returns an allocation of the run by ID, or nil.
