@@ -39,8 +39,9 @@ func (e *Eventer) TaskEvents(ctx context.Context) (<-chan drivers.TaskEvent, err
 	return ch, nil
 }
 
-// Emit sends an event to all listeners, without waiting for any. An event without
-// Timestamp happens now.
+// Emit sends an event to all listeners, without waiting for any: Nomad waits up to two
+// seconds for each, which delays the driver and all other listeners, and then drops the
+// newest event. An event without Timestamp happens now.
 func (e *Eventer) Emit(event drivers.TaskEvent) {
 	if event.Timestamp.IsZero() {
 		event.Timestamp = time.Now()
