@@ -52,9 +52,7 @@ done
 // killPatience is how long it may take to kill a command.
 const killPatience = 5 * time.Second
 
-// end kills the command and all its descendants. The engine cannot do that, so a
-// shell in the container does. If the image has no shell, this program kills the
-// command if it can see its process and has the rights.
+// otherwise the command ends with its task
 func (c *command) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
@@ -121,7 +119,7 @@ func (c *command) result(ctx context.Context) *drivers.ExitResult {
 		info, err := c.task.cli.ExecInspect(ctx, c.id, client.ExecInspectOptions{})
 		switch {
 		case err != nil && !c.task.running():
-			return new(killed) // with its container
+			return new(killed) // killed with its container
 		case err != nil:
 			return &drivers.ExitResult{ExitCode: codeUnknown, Err: err}
 		case info.Running:

@@ -61,7 +61,7 @@ func TestEndOfTheProgram(t *testing.T) {
 			p.messages <- message{Over: c.over} // what it said last
 		}
 		close(p.messages)
-		if pause, err := p.mourn(); pause != 0 || err != nil || log.Len() > 0 {
+		if pause, err := p.handleEnd(); pause != 0 || err != nil || log.Len() > 0 {
 			t.Errorf("%s: %v, %v, %s", name, pause, err, log)
 		}
 		if p.hasRecord() == c.cleaned {
@@ -80,19 +80,19 @@ func TestPausesBetweenDeaths(t *testing.T) {
 	p, log := newParent(t)
 	for range 2 {
 		for i := range maxDeaths - 1 {
-			pause, err := p.mourn()
+			pause, err := p.handleEnd()
 			if want := firstPause << i; pause != want || err != nil {
 				t.Errorf("death %d: pause %v, %v, want %v", i+1, pause, err, want)
 			}
 		}
 		p.began = time.Now().Add(-2 * quickEnd) // this one lived for a while
-		if pause, err := p.mourn(); pause != firstPause || err != nil {
+		if pause, err := p.handleEnd(); pause != firstPause || err != nil {
 			t.Errorf("after a long life: pause %v, %v", pause, err)
 		}
 		p.began, p.deaths = time.Now(), 0
 	}
 	p.deaths = maxDeaths - 1
-	if pause, err := p.mourn(); pause != 0 || err != nil || p.hasRecord() {
+	if pause, err := p.handleEnd(); pause != 0 || err != nil || p.hasRecord() {
 		t.Errorf("after the last death: pause %v, %v, record %t", pause, err, p.hasRecord())
 	}
 	if want := "taskrun: the run was killed, for its program cannot be started again: it died 5 times in a row\n"; log.String() != want {
@@ -105,12 +105,12 @@ func TestProgramThatCannotBeStartedAgain(t *testing.T) {
 	t.Parallel()
 	p, log := newParent(t)
 	p.adopts = false
-	if pause, err := p.mourn(); pause != 0 || err != nil || p.hasRecord() || !strings.Contains(log.String(), "another parent") {
+	if pause, err := p.handleEnd(); pause != 0 || err != nil || p.hasRecord() || !strings.Contains(log.String(), "another parent") {
 		t.Errorf("pause %v, %v, the log says %q", pause, err, log)
 	}
 	p, log = newParent(t)
 	p.record.file.Close()
-	if pause, err := p.mourn(); pause != 0 || err == nil || !strings.Contains(log.String(), "cannot read the record") {
+	if pause, err := p.handleEnd(); pause != 0 || err == nil || !strings.Contains(log.String(), "cannot read the record") {
 		t.Errorf("pause %v, %v, the log says %q", pause, err, log)
 	}
 }

@@ -5,17 +5,16 @@ import (
 	"strings"
 )
 
-// program is the path by which this program executes itself, also when the
-// file has been replaced since.
+// program returns the path by which this program executes itself, which works
+// even if the file has been replaced.
 func program() (string, error) { return "/proc/self/exe", nil }
 
-// setName sets what ps and top show where they do not show arguments.
+// setName sets the name that ps and top show when they do not show arguments.
 func setName(name string) {
 	_ = os.WriteFile("/proc/self/comm", []byte(name), 0)
 }
 
-// bootID differs each time that the machine starts; "unknown" when the system
-// does not tell.
+// bootID returns an ID that changes with every boot, or "unknown".
 func bootID() string {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if id := strings.TrimSpace(string(data)); err == nil && id != "" {
