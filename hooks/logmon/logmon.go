@@ -1,5 +1,5 @@
-// Package logmon is the task hook that captures a task's output. It has the
-// name of Nomad's hook, which does the same with a process of its own.
+// Package logmon is the task hook that captures a task's output. It is named
+// after Nomad's hook, which uses a separate process for that.
 package logmon
 
 import (
@@ -20,12 +20,12 @@ type hook struct {
 	log  *tasklog.Log
 }
 
-// New makes the hook of a task.
+// New returns the hook of a task.
 func New(t hooks.Task) hooks.TaskHook { return &hook{task: t} }
 
 func (h *hook) Name() string { return "logmon" }
 
-// Prestart opens the log at the first start; it stays open over all others.
+// Prestart opens the log at the first start. It stays open for all later ones.
 func (h *hook) Prestart(_ context.Context, req *hooks.PrestartRequest, resp *hooks.PrestartResponse) error {
 	if h.log == nil {
 		dir, err := h.task.Dir.Logs()
@@ -72,12 +72,12 @@ func (h *hook) Shutdown() {
 	}
 }
 
-// Stop ends the capture. What the task wrote was drained at its end.
+// Stop ends the capture. All output was drained when the task ended.
 func (h *hook) Stop(context.Context) error {
-	if h.log == nil { // the task was dead when this engine took it up, or never ran
+	if h.log == nil { // the task was dead when this engine recovered it, or never ran
 		dir, err := h.task.Dir.Logs()
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // nor was the allocation prepared
+			return nil // the allocation was not set up either
 		}
 		if err != nil {
 			return err

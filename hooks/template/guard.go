@@ -9,26 +9,27 @@ import (
 	"text/template"
 )
 
-// maxSize is how large a file, a value and the whole of what a template renders
-// may be, in bytes. Nomad has no limit.
+// maxSize limits a file, a value and the whole output of a template, in bytes.
+// Nomad has no limit.
 const maxSize = 64 << 20
 
-// maxDepth is how deep values may be. One that contains itself is deeper.
+// maxDepth limits the nesting of values. A value that contains itself exceeds
+// it.
 const maxDepth = 1000
 
 // guard ends the execution of a template when its context ends or it needs too
-// much memory. Its functions are called by what instrument inserts.
+// much memory. The calls that instrument inserts lead to its functions.
 type guard struct {
 	ctx     context.Context //nolint:containedctx // of one execution, which takes none
 	written int
 	failure error
 }
 
-// begin begins another execution.
+// begin prepares another execution.
 func (g *guard) begin(ctx context.Context) { g.ctx, g.written, g.failure = ctx, 0, nil }
 
-// err returns why the execution was ended; nil if it was not. A loop that its
-// context has ended looks as if it had come to its own end.
+// err returns why the execution was ended, or nil. A loop that was ended by the
+// context looks as if it had ended normally.
 func (g *guard) err() error {
 	if g.failure == nil {
 		return g.ctx.Err()
@@ -43,8 +44,8 @@ func (g *guard) fail(err error) error {
 	return err
 }
 
-// functions are those that instrument inserts, and others in the place of those
-// that make much of little.
+// functions returns the functions that instrument inserts, and replacements for
+// functions that produce large results from small arguments.
 func (g *guard) functions() template.FuncMap {
 	return template.FuncMap{
 		stepFunc: func(length int) (string, error) {
@@ -93,7 +94,7 @@ func (g *guard) functions() template.FuncMap {
 	}
 }
 
-// write counts what is written.
+// write counts written bytes.
 func (g *guard) write(length int) error {
 	if g.written = add(g.written, length); g.written > maxSize {
 		return g.fail(fmt.Errorf("it renders more than %d MiB", maxSize>>20))
@@ -145,7 +146,7 @@ func (g *guard) untilStep(start, stop, step int) ([]int, error) {
 	return list, nil
 }
 
-// seq is like the command of that name.
+// seq works like the command with that name.
 func (g *guard) seq(params ...int) (string, error) {
 	start, step := 1, 0
 	var end int
@@ -193,8 +194,8 @@ func times(a, b int) int {
 	return a * b
 }
 
-// sizeOf estimates how large a value is when it is written. It does not count on
-// beyond maxSize.
+// sizeOf estimates the size of a value when it is written. It stops counting at
+// maxSize.
 func sizeOf(v reflect.Value, depth int) int {
 	if !v.IsValid() {
 		return 0
@@ -209,7 +210,7 @@ func sizeOf(v reflect.Value, depth int) int {
 	case reflect.Interface:
 		return sizeOf(v.Elem(), depth-1)
 	case reflect.Pointer:
-		if depth < maxDepth { // it is written as an address
+		if depth < maxDepth { // deeper values are written as addresses
 			return 16
 		}
 		return sizeOf(v.Elem(), depth-1)
@@ -231,7 +232,7 @@ func sizeOf(v reflect.Value, depth int) int {
 	return total
 }
 
-// loop counts, as consul-template's function does, until the execution ends.
+// loop counts like consul-template's function, until the execution ends.
 func (g *guard) loop(bounds ...any) (<-chan int64, error) {
 	var list [2]int64
 	if len(bounds) == 0 || len(bounds) > 2 {
