@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -76,7 +77,7 @@ func clusterRules(order httpapi.Order, job *api.Job) jobspec.Diagnostics {
 }
 
 // clusterd CA DIR is that process. SIGUSR1 breaks off the connections that
-// clients have.
+// clients have, SIGUSR2 revokes the token as well.
 func clusterd() {
 	node := taskenv.Fingerprint()
 	services := &service.Catalog{}
@@ -93,11 +94,14 @@ func clusterd() {
 		panic(err)
 	}
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGTERM)
 	fmt.Println(server.URL)
 	for sig := range signals {
 		if sig == syscall.SIGTERM {
 			break
+		}
+		if sig == syscall.SIGUSR2 {
+			c.revoked.Store(true)
 		}
 		server.CloseClientConnections()
 	}
@@ -112,13 +116,14 @@ func clusterd() {
 // fakeCluster is an engine that takes its first job over HTTP, and that has
 // tokens.
 type fakeCluster struct {
-	engine *engine.Engine
-	api    *httpapi.Server
-	once   sync.Once
+	engine  *engine.Engine
+	api     *httpapi.Server
+	once    sync.Once
+	revoked atomic.Bool // the token
 }
 
 func (c *fakeCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("X-Nomad-Token") != clusterToken {
+	if c.revoked.Load() || r.Header.Get("X-Nomad-Token") != clusterToken {
 		http.Error(w, "ACL token not found", http.StatusForbidden)
 		return
 	}

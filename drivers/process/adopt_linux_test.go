@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -164,6 +166,51 @@ func TestTakeOver(t *testing.T) {
 		if q != nil && <-told != 3 {
 			t.Error("the code is another for the second run")
 		}
+	}
+}
+
+// recordKeeper has a child according to its record, which may be out of date.
+type recordKeeper struct {
+	child Child
+	ended atomic.Bool
+}
+
+func (*recordKeeper) PID() int          { return -1 }
+func (*recordKeeper) Children() []Child { return nil }
+func (*recordKeeper) Reap(ID)           {}
+
+func (k *recordKeeper) Child(id ID) (Child, bool) {
+	child := k.child
+	child.Ended = k.ended.Load()
+	return child, id == child.ID
+}
+
+// A signal for a child of a keeper reaches no other process that has its number by
+// now: the number is free as soon as the keeper is gone.
+func TestSignalSparesAnotherOfTheSameNumber(t *testing.T) { // alone, for all of the program has one keeper
+	now := exec.Command("sleep", "1000")
+	if err := now.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id := identify(now.Process.Pid)
+	k := &recordKeeper{child: Child{ID: ID{PID: id.PID, Start: id.Start - 1}, EndedAt: time.Now()}}
+	tell := SetKeeper(k)
+	defer func() { SetKeeper(nil) }()
+	p, err := newRun(t).Adopt(Adoption{ID: k.child.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Signal(0); err != os.ErrProcessDone {
+		t.Errorf("%v has the number of %v: a signal gives %v", id, k.child.ID, err)
+	}
+	k.ended.Store(true)
+	tell(0)
+	<-p.Gone()
+	if err := now.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if err := now.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the process of that number ended with %v", err)
 	}
 }
 
