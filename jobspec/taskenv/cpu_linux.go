@@ -16,7 +16,7 @@ const (
 // core is a logical CPU.
 type core struct {
 	id, mhz  int
-	threaded bool // shares its hardware with another
+	threaded bool // shares its hardware with another one
 }
 
 func (h *host) cpus(string) map[string]string {
@@ -68,8 +68,8 @@ func (h *host) usableCores() (usable []Core) {
 	return usable
 }
 
-// cpuinfo returns the name of the CPU and a speed in MHz to use where none is
-// known otherwise. Both are missing on some architectures.
+// cpuinfo returns the name of the CPU, and a speed in MHz for CPUs whose speed
+// is otherwise unknown. Some architectures have neither.
 func (h *host) cpuinfo() (model string, mhz int) {
 	for key, value := range h.fields("proc/cpuinfo", ":") {
 		switch key {
@@ -84,8 +84,8 @@ func (h *host) cpuinfo() (model string, mhz int) {
 	return model, cmp.Or(mhz, 1000)
 }
 
-// cores returns the CPUs that are online, each with its base speed, the
-// highest it has, or guess.
+// cores returns the CPUs that are online. The speed of each is its base speed,
+// or else its maximum, or else guess.
 func (h *host) cores(guess int) []core {
 	ids := h.numbers(cpuFiles + "online")
 	if len(ids) == 0 {

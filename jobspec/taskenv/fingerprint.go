@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// NomadVersion is the version of Nomad whose behavior taskrun follows, and the
-// value of attr.nomad.version.
+// NomadVersion is the version of Nomad that taskrun follows, and the value of
+// attr.nomad.version.
 const NomadVersion = "2.0.6"
 
 // Fingerprint describes this machine with the defaults of a client: pool
 // "default", datacenter "dc1", region "global". The ID is the same in every
-// run. Attributes are measured when first asked for: files are read and
-// addresses of interfaces listed, nothing is executed. Names and values are
-// those of Nomad's fingerprinters, as far as they make sense on one machine;
-// a speed that cannot be measured counts as 1000 MHz.
-// See https://developer.hashicorp.com/nomad/docs/reference/runtime-variable-interpolation#node-attributes.
+// run. Attributes are measured on first use: files are read and addresses of
+// interfaces are listed, but nothing is executed. Names and values are those of
+// Nomad's fingerprinters, as far as they apply to a single machine; a speed
+// that cannot be measured counts as 1000 MHz. See
+// https://developer.hashicorp.com/nomad/docs/reference/runtime-variable-interpolation#node-attributes.
 func Fingerprint() Node {
 	node := thisNode()
 	node.machine = newMachine(thisHost())
 	return node
 }
 
-// thisNode identifies this machine, once for all nodes that Fingerprint returns.
+// thisNode identifies this machine, once for all calls of Fingerprint.
 var thisNode = sync.OnceValue(func() Node {
 	name, err := os.Hostname()
 	if err != nil {
@@ -41,20 +41,20 @@ var thisNode = sync.OnceValue(func() Node {
 	}
 })
 
-// nodeID makes a UUID of what is known of the machine, which is hashed because
-// a machine ID is not to be shown around (machine-id(5)).
+// nodeID makes a UUID of facts about the machine. It hashes them, because a
+// machine ID must not be exposed (machine-id(5)).
 func nodeID(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
 		fmt.Fprintf(h, "taskrun node %q", part)
 	}
 	id := h.Sum(nil)[:16]
-	id[6] = id[6]&0x0f | 0x80 // version 8: of our own making (RFC 9562, section 5.8)
+	id[6] = id[6]&0x0f | 0x80 // version 8: custom (RFC 9562, section 5.8)
 	id[8] = id[8]&0x3f | 0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// newMachine returns a machine of which nothing is measured yet.
+// newMachine returns a machine without measurements.
 func newMachine(h *host) *machine {
 	groups := h.groups()
 	groups["nomad"], groups["plugins"] = nomadAttributes, pluginAttributes
@@ -65,7 +65,8 @@ func newMachine(h *host) *machine {
 	return m
 }
 
-// nomadAttributes are those of the Nomad client that taskrun replaces.
+// nomadAttributes returns the attributes of the Nomad client that taskrun
+// replaces.
 func nomadAttributes(string) map[string]string {
 	return map[string]string{
 		"nomad.version":           NomadVersion,
@@ -73,8 +74,8 @@ func nomadAttributes(string) map[string]string {
 	}
 }
 
-// pluginAttributes are those of the plugins that Nomad has built in, with their
-// versions there: providers of secret blocks and of dynamic host volumes.
+// pluginAttributes returns the attributes of Nomad's built-in plugins with
+// their versions: providers of secret blocks and of dynamic host volumes.
 func pluginAttributes(string) map[string]string {
 	return map[string]string{
 		"plugins.secrets.nomad.version":     "1.0.0",

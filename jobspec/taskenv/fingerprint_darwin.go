@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is empty here: attributes come from the kernel, sysctl(3).
+// host is empty on macOS: attributes come from the kernel, sysctl(3).
 type host struct{}
 
 func thisHost() *host { return &host{} }
 
-// groups returns the readers of attributes by the first step of those.
+// groups returns the readers of attributes by the first step of their names.
 func (h *host) groups() map[string]reader {
 	return map[string]reader{
 		"kernel": h.kernel,
@@ -26,7 +26,7 @@ func (h *host) groups() map[string]reader {
 	}
 }
 
-// machineID is empty: the hardware's UUID can be had only from ioreg(8).
+// machineID returns "": the hardware's UUID is only available from ioreg(8).
 func (*host) machineID() string { return "" }
 
 func (*host) kernel(string) map[string]string {
@@ -45,11 +45,11 @@ func (*host) os(string) map[string]string {
 	}
 }
 
-// usableCores returns none: no task can be kept on some cores.
+// usableCores returns nil: macOS cannot restrict a task to some cores.
 func (*host) usableCores() []Core { return nil }
 
-// cpuAttributes assumes 1000 MHz a core where the speed is unknown, as on Apple's
-// own chips. Cores cannot be reserved here, as in Nomad.
+// cpu assumes 1000 MHz per core if the speed is unknown, as on Apple's own
+// chips. As in Nomad, cores cannot be reserved on macOS.
 func (*host) cpu(string) map[string]string {
 	cores, _ := unix.SysctlUint32("hw.ncpu")
 	hz, _ := unix.SysctlUint64("hw.cpufrequency")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// groups returns the readers of attributes by the first step of those.
+// groups returns the readers of attributes by the first step of their names.
 func (h *host) groups() map[string]reader {
 	return map[string]reader{
 		"kernel": h.kernel,
@@ -67,7 +67,7 @@ func (h *host) unique(dataDir string) map[string]string {
 
 func (h *host) machineID() string { return h.line("etc/machine-id") }
 
-// hostID is the identity of the machine, or of its boot where it has none.
+// hostID returns the identity of the machine or, if it has none, of its boot.
 func (h *host) hostID() string {
 	id := h.machineID()
 	if len(id) == 32 {
@@ -75,12 +75,12 @@ func (h *host) hostID() string {
 	} else {
 		id = ""
 	}
-	uuid := h.line("sys/class/dmi/id/product_uuid") // for root only
+	uuid := h.line("sys/class/dmi/id/product_uuid") // only readable for root
 	return strings.ToLower(cmp.Or(uuid, id, h.line("proc/sys/kernel/random/boot_id")))
 }
 
-// defaultInterface is the interface of the IPv4 default route with the lowest
-// metric, empty if there is none. See proc(5), /proc/net/route.
+// defaultInterface returns the interface of the IPv4 default route with the
+// lowest metric, or "". See proc(5), /proc/net/route.
 func (h *host) defaultInterface() string {
 	iface, lowest := "", uint64(math.MaxUint64)
 	for line := range h.lines("proc/net/route") {
@@ -95,8 +95,8 @@ func (h *host) defaultInterface() string {
 	return iface
 }
 
-// volume is the source of the file system that holds dir.
-// See proc(5), /proc/pid/mountinfo.
+// volume returns the source of the file system that contains dir. See proc(5),
+// /proc/pid/mountinfo.
 func (h *host) volume(dir string) string {
 	volume, longest := "", -1
 	for line := range h.lines("proc/self/mountinfo") {

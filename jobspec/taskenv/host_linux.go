@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is where attributes come from: files, and the few calls that files
-// cannot replace.
+// host is the source of attributes: files, and the few calls that files cannot
+// replace.
 type host struct {
 	root     fs.FS
 	hostname string
@@ -36,13 +36,13 @@ func thisHost() *host {
 	}
 }
 
-// exists reports whether a file is there and not empty.
+// exists reports whether a file exists and is not empty.
 func (h *host) exists(name string) bool {
 	info, err := fs.Stat(h.root, name)
 	return err == nil && (info.IsDir() || h.line(name) != "")
 }
 
-// lines yields the lines of a file, none when it cannot be read.
+// lines yields the lines of a file, or nothing if it cannot be read.
 func (h *host) lines(name string) iter.Seq[string] {
 	text, _ := fs.ReadFile(h.root, name)
 	return strings.SplitSeq(strings.TrimSpace(string(text)), "\n")
@@ -56,14 +56,14 @@ func (h *host) line(name string) string {
 	return ""
 }
 
-// number returns the number that a file holds, 0 if it holds none.
+// number returns the number in a file, or 0.
 func (h *host) number(name string) int {
 	n, _ := strconv.Atoi(h.line(name))
 	return n
 }
 
-// fields yields the keys and values of a file with a pair a line, quotes
-// around values removed.
+// fields yields keys and values from a file with one pair per line. It removes
+// quotes around values.
 func (h *host) fields(name, separator string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for line := range h.lines(name) {
@@ -76,8 +76,8 @@ func (h *host) fields(name, separator string) iter.Seq2[string, string] {
 	}
 }
 
-// numbers returns the numbers of a file with a list such as "0-2,7".
-// See https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
+// numbers returns the numbers in a file with a list such as "0-2,7". See
+// https://docs.kernel.org/admin-guide/kernel-parameters.html#cpu-lists.
 func (h *host) numbers(name string) []int {
 	var list []int
 	for part := range strings.SplitSeq(h.line(name), ",") {
@@ -115,7 +115,8 @@ func affinity() func(int) bool {
 	return set.IsSet
 }
 
-// landlockVersion asks the kernel as landlock_create_ruleset(2) tells.
+// landlockVersion asks the kernel for its Landlock version; see
+// landlock_create_ruleset(2).
 func landlockVersion() int {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {

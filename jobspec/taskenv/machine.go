@@ -10,10 +10,10 @@ import (
 // Core is a logical CPU, and its speed in MHz.
 type Core struct{ ID, MHz int }
 
-// machine measures attributes in groups, each once.
+// machine measures groups of attributes, each group once.
 type machine struct {
 	groups map[string]*group // by the first step of their attributes
-	cores  func() []Core     // that tasks may run on
+	cores  func() []Core     // cores that tasks may run on
 }
 
 // group is a set of attributes that are measured together.
@@ -23,7 +23,8 @@ type group struct {
 	values map[string]string
 }
 
-// reader measures attributes; those of storage are of the file system of dataDir.
+// reader measures attributes; those of storage concern the file system of
+// dataDir.
 type reader func(dataDir string) map[string]string
 
 func (g *group) measured(dataDir string) map[string]string {
@@ -31,7 +32,7 @@ func (g *group) measured(dataDir string) map[string]string {
 	return g.values
 }
 
-// attribute returns one attribute, measuring its group if needed.
+// attribute returns one attribute. It measures its group if necessary.
 func (m *machine) attribute(name, dataDir string) (string, bool) {
 	g := m.groups[firstStep(name)]
 	if g == nil {
@@ -41,7 +42,7 @@ func (m *machine) attribute(name, dataDir string) (string, bool) {
 	return value, ok
 }
 
-// collect copies a group, or with an empty step all, into dst.
+// collect copies a group into dst, or all groups if step is empty.
 func (m *machine) collect(dst map[string]string, step, dataDir string) {
 	for of, g := range m.groups {
 		if step == "" || of == step {
@@ -55,14 +56,14 @@ func firstStep(name string) string {
 	return step
 }
 
-// signalNames are the signals that a job file may name.
+// signalNames are the signals that job files may name.
 const signalNames = "SIGABRT,SIGALRM,SIGBUS,SIGCONT,SIGFPE,SIGHUP,SIGILL,SIGINT,SIGIO,SIGIOT,SIGKILL," +
 	"SIGNULL,SIGPIPE,SIGPROF,SIGQUIT,SIGSEGV,SIGSTOP,SIGSYS,SIGTERM,SIGTRAP,SIGTSTP,SIGTTIN,SIGTTOU," +
 	"SIGUSR1,SIGUSR2,SIGWINCH,SIGXCPU,SIGXFSZ"
 
-// localAddress returns the first address of an interface that reaches beyond
-// its link, or of the first interface that has one when none is named; empty
-// if there is none.
+// localAddress returns the first address of an interface that is not
+// link-local. If iface is empty, it uses the first interface that has one. It
+// returns "" if there is none.
 func localAddress(iface string) string {
 	all, _ := net.Interfaces()
 	for _, i := range all {
