@@ -2,6 +2,7 @@ package runtimedir
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -205,5 +206,46 @@ func TestOpenFile(t *testing.T) {
 		if f != nil && err == nil {
 			_ = f.Close()
 		}
+	}
+}
+
+// A directory or a file of another user, or one that others can write to, is refused.
+func TestCheckOfOpenFiles(t *testing.T) {
+	t.Parallel()
+	dir, file := mine(t, filepath.Join(t.TempDir(), "dir"), 0o700), filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what, path string, mode os.FileMode, check func(*os.File) error, want string) {
+		t.Helper()
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if got := check(f); got == nil && want != "" || got != nil && got.Error() != want {
+			t.Errorf("%s: %v, want %q", what, got, want)
+		}
+	}
+	check("a private directory", dir, 0o700, CheckDir, "")
+	check("a readable directory", dir, 0o755, CheckDir, "")
+	check("a directory of a group", dir, 0o770, CheckDir, "others can write to it (mode 0770)")
+	check("a directory of all", dir, 0o777|os.ModeSticky, CheckDir, "others can write to it (mode 0777)")
+	check("a file as directory", file, 0o600, CheckDir, "it is no directory")
+	check("a file", file, 0o644, CheckFile, "")
+	other := os.Geteuid() + 1
+	for _, path := range []string{dir, file} {
+		if err := os.Chown(path, other, -1); err != nil {
+			t.Skipf("only root can give files away: %v", err)
+		}
+	}
+	refused := fmt.Sprintf("it belongs to another user (uid %d)", other)
+	check("a directory of another user", dir, 0o700, CheckDir, refused)
+	check("a file of another user", file, 0o600, CheckFile, refused)
+	if err := Check(dir); err == nil || err.Error() != refused {
+		t.Errorf("a directory of another user by its path: %v", err)
 	}
 }
