@@ -12,7 +12,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// followed is a job that is followed.
+// followed is a job being followed.
 type followed struct {
 	Job
 	parent string // ID of the job that launched it
@@ -21,12 +21,12 @@ type followed struct {
 	now snapshot
 
 	known      map[string]*allocation
-	said       map[string]bool  // notices about placements
-	deployment event.Deployment // as it was published
+	said       map[string]bool  // published notices about placements
+	deployment event.Deployment // as published
 	ended      bool
 }
 
-// snapshot is what a server knows of a job.
+// snapshot is a server's data about a job.
 type snapshot struct {
 	allocs     []*api.AllocationListStub
 	evals      []*api.Evaluation
@@ -43,8 +43,8 @@ func newFollowed(j Job, parent string) *followed {
 // stores the answer.
 type question func(ctx context.Context, after uint64) (index uint64, err error)
 
-// ask returns a question, whose answer write stores. If the answer may be missing,
-// it is the zero value then.
+// ask returns a question. write stores the answer; with missing, the answer to
+// a missing object is the zero value.
 func ask[T any](f *followed, missing bool, query func(ctx context.Context, job string, after uint64) (T, uint64, error), write func(*snapshot, T)) question {
 	return func(ctx context.Context, after uint64) (uint64, error) {
 		answer, index, err := query(ctx, *f.ID, after)
@@ -96,7 +96,8 @@ func (f *followed) refresh(ctx context.Context) error {
 	return nil
 }
 
-// change is an event of an allocation, as a server describes that.
+// change is a new event of an allocation, with the server's description of the
+// allocation.
 type change struct {
 	event.Event
 	stub *api.AllocationListStub
@@ -121,11 +122,11 @@ func (f *followed) changes(ctx context.Context) (all []change) {
 		if s.ClientStatus == api.AllocClientStatusFailed && a.status.Status != s.ClientStatus {
 			s, o = f.foresee(ctx, s, a)
 		}
-		if o.decided { // else its evaluation will be complete soon, and wake Follow
+		if o.decided { // otherwise its evaluation will soon be complete, and wake Follow
 			events = append(events, a.events(s, o.retry)...)
 		}
 		for i, e := range events {
-			if i > 0 && e.Time.Before(events[i-1].Time) { // by another clock
+			if i > 0 && e.Time.Before(events[i-1].Time) { // their clocks may differ
 				e.Time = events[i-1].Time
 				events[i] = e
 			}
@@ -136,7 +137,7 @@ func (f *followed) changes(ctx context.Context) (all []change) {
 	return all
 }
 
-// foresee returns what becomes of an allocation that has failed, and its present
+// foresee returns what happens next to a failed allocation, and its current
 // description.
 func (f *followed) foresee(ctx context.Context, s *api.AllocationListStub, a *allocation) (*api.AllocationListStub, outlook) {
 	if a.failedAt == 0 {
@@ -173,9 +174,9 @@ func (f *followed) notices() (lines []string) {
 	return lines
 }
 
-// deployed returns what is new about the deployment of this version of the job: its
-// state, or a message about a running one, such as that its canaries wait for
-// their promotion.
+// deployed returns the news about the deployment of this version of the job:
+// its state, or a message about a running one, for example that its canaries
+// wait for their promotion.
 func (f *followed) deployed() (state *event.Deployment, message string) {
 	d := f.snapshot().deployment
 	if d == nil || f.Version != nil && d.JobVersion < *f.Version {
@@ -193,7 +194,7 @@ func (f *followed) deployed() (state *event.Deployment, message string) {
 	return nil, ""
 }
 
-// over reports whether nothing of the job runs or will run.
+// over reports whether the job runs nothing and will run nothing.
 func (f *followed) over() bool {
 	now := f.snapshot()
 	if now.status != dead && now.status != gone {

@@ -8,7 +8,8 @@ import (
 	"taskrun/cmd/client"
 )
 
-// gone is the status of a job that the cluster no longer has, beside Nomad's own.
+// gone is the status of a job that the cluster no longer has, in addition to
+// Nomad's own statuses.
 const gone = "gone"
 
 // dead is Nomad's status of a job that has ended.
@@ -16,20 +17,20 @@ const dead = "dead"
 
 // Job is a job of a cluster to follow.
 type Job struct {
-	*api.Job // as the cluster has it
+	*api.Job // as registered in the cluster
 	Server   *client.Server
-	// EvalID is the evaluation of its registration, empty if that is past or there
-	// is none: until it is complete the job may still look dead.
+	// EvalID is the evaluation of its registration, or empty: until that is
+	// complete, the job may still look dead.
 	EvalID string
-	// Over are the IDs of allocations and launched jobs that had ended before; they
-	// are left out.
+	// Over contains the IDs of allocations and launched jobs that had ended
+	// before; they are ignored.
 	Over map[string]bool
 }
 
 // Launches reports whether the job launches others.
 func (j *Job) Launches() bool { return j.IsPeriodic() || j.IsParameterized() }
 
-// LeaveOutEnded leaves out the allocations and launched jobs that have ended.
+// LeaveOutEnded ignores the allocations and launched jobs that have ended.
 func (j *Job) LeaveOutEnded(ctx context.Context) error {
 	allocs, _, err := j.Server.Allocations(ctx, *j.ID, 0)
 	if err != nil {

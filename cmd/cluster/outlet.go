@@ -23,7 +23,7 @@ func newOutlet() outlet { return outlet{pieces: event.NewPieces(maxPieces)} }
 // may have output.
 func (o *outlet) Subscribe(output bool) *event.Subscription { return o.bus.Subscribe(output) }
 
-// Past returns no events: Follow begins with the present state.
+// Past returns no events: Follow starts with the current state.
 func (o *outlet) Past(context.Context) ([]event.Event, error) { return nil, nil }
 
 // Stop cannot stop anything.

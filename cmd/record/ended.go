@@ -28,8 +28,8 @@ type Ended struct {
 	Summary  *view.Summary // nil: the run was killed
 }
 
-// List returns the latest run of each job in a data directory, or of one job
-// alone. It leaves out those that are live.
+// List returns the latest run of each job in a data directory, or of one job.
+// It omits live runs.
 func List(dataDir, job string, live []*source.Directory) (ended []*Ended, err error) {
 	jobs := []string{job}
 	if job == "" {
@@ -60,7 +60,7 @@ func List(dataDir, job string, live []*source.Directory) (ended []*Ended, err er
 	return ended, nil
 }
 
-// NewestFirst returns runs in the reverse order of their beginning.
+// NewestFirst returns runs with the latest start first.
 func NewestFirst(runs []*Ended) []*Ended {
 	return slices.SortedFunc(slices.Values(runs), func(a, b *Ended) int {
 		return strings.Compare(filepath.Base(b.Dir), filepath.Base(a.Dir))
@@ -106,7 +106,7 @@ func (r *Ended) Tasks() (tasks []*client.Task) {
 	return tasks
 }
 
-// String says in a line how the run ended, seen from now.
+// String describes in one line how the run ended.
 func (r *Ended) String() string {
 	if r.Summary == nil {
 		return fmt.Sprintf("job %s does not run: its last run was killed", r.Job)

@@ -39,8 +39,8 @@ func (k outputKey) compare(o outputKey) int {
 // output is one output of a task.
 type output struct {
 	alloc  *event.Alloc
-	tail   []byte          // published before the files
-	files  *tasklog.Reader // nil: there are none
+	tail   []byte          // published before the content of files
+	files  *tasklog.Reader // nil: none
 	gap    int64           // number of skipped bytes that were reported
 	failed error
 }
@@ -51,8 +51,8 @@ func (o *output) close() {
 	}
 }
 
-// prepare opens the output of a task that starts, or publishes its output before an
-// event of the task.
+// prepare opens the output of a task that starts, or publishes its earlier
+// output before an event of the task.
 func (d *Directory) prepare(e event.Event) {
 	body, ok := e.Body.(event.TaskEvent)
 	if !ok || d.Detail != All {
@@ -61,17 +61,17 @@ func (d *Directory) prepare(e event.Event) {
 	for _, stream := range event.Streams {
 		key := outputKey{e.Alloc.ID, e.Task, stream}
 		switch {
-		case d.outputs[key] != nil && d.atEnd: // its output is past
+		case d.outputs[key] != nil && d.atEnd: // its output is in the past
 		case d.outputs[key] != nil:
-			_, _ = d.read(key, 0) // pump reports its error
+			_, _ = d.read(key, 0) // pump reports the error
 		case body.Type == api.TaskStarted:
 			d.open(e.Alloc, key)
 		}
 	}
 }
 
-// open opens an output. There are no files of an allocation that was removed, and of
-// a task whose output is not kept on disk.
+// open opens an output. There are no files if the allocation was removed, or
+// the task's output is not kept on disk.
 func (d *Directory) open(alloc *event.Alloc, key outputKey) {
 	o := &output{alloc: alloc}
 	dir := d.logs(alloc.Job, alloc.ID)
@@ -97,8 +97,8 @@ func (d *Directory) output(key outputKey) *output {
 	return d.outputs[key]
 }
 
-// read publishes new output, at most a number of pieces (0: all), and reports whether
-// there may be more.
+// read publishes new output, limited to a number of pieces (0: all), and
+// reports whether there may be more.
 func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	o := d.output(key)
 	if len(o.tail) > 0 {
@@ -129,8 +129,8 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	}
 }
 
-// followOutputs alerts when started tasks write, until the engine does not answer or
-// ctx ends. It leaves out followed outputs, and adds the others to them.
+// followOutputs alerts when started tasks write, until the engine does not
+// answer or ctx ends. It skips outputs in following, and adds the others to it.
 func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup, tasks []*client.Task, followed map[outputKey]bool) {
 	for _, t := range tasks {
 		for _, stream := range event.Streams {
@@ -152,7 +152,7 @@ func (d *Directory) followOutputs(ctx context.Context, following *sync.WaitGroup
 	}
 }
 
-// hold protects the present files from rotation.
+// hold protects the current files from rotation.
 func (d *Directory) hold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -163,8 +163,8 @@ func (d *Directory) hold() {
 	}
 }
 
-// written handles that a task has written: into files or, if the job keeps its
-// output off the disk, the output itself.
+// written handles output of a task: new content of files or, if the job does
+// not keep output on disk, the output itself.
 func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, missing string) {
 	if missing != "" {
 		d.bus.Publish(alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, missing)})

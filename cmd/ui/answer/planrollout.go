@@ -6,11 +6,11 @@ import (
 )
 
 // RolloutStep is what a rollout does at once with allocations of a group, by
-// their indexes.
+// index.
 type RolloutStep struct {
 	Group string `json:"group"`
-	// After is what the step waits for: that the allocations of the step before
-	// are healthy, or that the canaries are promoted. Empty: nothing.
+	// After is what the step waits for: healthy allocations of the previous
+	// step, or the promotion of canaries. Empty: nothing.
 	After   string `json:"after,omitempty"`
 	Create  []int  `json:"create,omitempty"`
 	Canary  []int  `json:"canary,omitempty"`
@@ -20,14 +20,14 @@ type RolloutStep struct {
 	Destroy []int  `json:"destroy,omitempty"`
 }
 
-// What a step may wait for.
+// Values of After.
 const (
 	AfterHealthy   = "healthy"
 	AfterPromotion = "promotion"
 )
 
-// rollout writes the steps of all groups in the order in which they are done.
-// What is replaced in several steps is one line.
+// rollout writes the steps of all groups in order. Replacements in several
+// steps are one line.
 func (w planWriter) rollout(job string, steps []RolloutStep) {
 	if len(steps) == 0 {
 		return
@@ -74,7 +74,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 	flush()
 }
 
-// ranges writes ascending numbers as 0-2,5.
+// ranges formats ascending numbers as 0-2,5.
 func ranges(numbers []int) string {
 	var parts []string
 	for i := 0; i < len(numbers); i++ {

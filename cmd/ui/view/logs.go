@@ -15,22 +15,22 @@ type Label struct {
 	Label string
 }
 
-// partTime is how long the beginning of a line waits for its end before a
-// terminal shows it.
+// partTime is how long a terminal waits for the end of a line before it shows
+// the beginning.
 const partTime = 100 * time.Millisecond
 
-// Logs shows outputs of tasks as a run does, without times: these are not
-// known any more. Into a file or a pipe, that of a single task goes byte by
-// byte. Its methods may be called from several goroutines at once.
+// Logs shows outputs of tasks like a run, but without times, which are no
+// longer known. If stdout is a file or a pipe, the output of a single task is
+// copied unchanged. Its methods are safe for concurrent use.
 type Logs struct {
 	mu    sync.Mutex
 	view  outputs
-	bytes bool // pieces go as they are
+	bytes bool // copy pieces unchanged
 	*screen
-	part *time.Timer // shows lines that have no end yet
+	part *time.Timer // shows unfinished lines
 }
 
-// outputs shows outputs of tasks: as lines or as objects.
+// outputs shows outputs of tasks as lines or objects.
 type outputs interface {
 	output(e event.Event, stream event.Stream, piece []byte)
 	idle()
@@ -38,7 +38,7 @@ type outputs interface {
 	close()
 }
 
-// NewLogs returns what shows the outputs of tasks.
+// NewLogs returns a view of the outputs of tasks.
 func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Logs {
 	byTask, colors := make(map[labelKey]string), make(colors)
 	for _, t := range tasks {
@@ -58,7 +58,7 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 	return l
 }
 
-// Write shows a piece of output. The error is that of stdout.
+// Write shows a piece of output. It returns errors of stdout.
 func (l *Logs) Write(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Logs) showParts() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.view.idle()
-	_ = l.flush() // the error stays for the next Write
+	_ = l.flush() // the next Write returns the error
 }
 
 // Close ends all lines.

@@ -11,23 +11,23 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// Options is what a display needs to know.
+// Options are the options of a display.
 type Options struct {
 	Mode     ui.Mode
 	Color    ui.ColorMode
 	Time     ui.TimeFormat
 	Jobs     []*api.Job      // canonical
-	Warnings []ui.Diagnostic // found in the jobs
-	Begin    time.Time       // of the run
+	Warnings []ui.Diagnostic // about the jobs
+	Begin    time.Time       // start of the run
 	Version  string
 	DataDir  string
-	Socket   string // where the run is served; empty: nowhere
-	Address  string // of the cluster that has the jobs; empty: they are here
-	PID      int    // of the run; 0: it is this program's
-	Bare     bool   // nothing is said before the first event
-	Verbose  bool   // every task event has a line, also where its state says the same
-	// Past is what has happened before, and is not shown any more; Said tells
-	// of it, if it is not empty.
+	Socket   string // of the run; empty: none
+	Address  string // of the cluster with the jobs; empty: this machine
+	PID      int    // of the run; 0: this process
+	Bare     bool   // show nothing before the first event
+	Verbose  bool   // show every task event, even if a state says the same
+	// Past are the events of the past, which are not shown. Said, if not empty,
+	// sums them up.
 	Past []event.Event
 	Said string
 }
@@ -42,8 +42,8 @@ func (o *Options) pid() int {
 // Result is how a run ended.
 type Result struct {
 	ExitCode int
-	// Cause tells in a few words why the run was stopped, and is empty when it
-	// ended by itself.
+	// Cause explains in a few words why the run was stopped. It is empty if the
+	// run ended by itself.
 	Cause string
 	User  bool // the user stopped it
 	Time  time.Time

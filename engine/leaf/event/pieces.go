@@ -5,15 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Pieces publishes output that is in memory to the one subscriber of a bus that
-// wants output, so much at a time: a slow subscriber holds back the publisher.
+// Pieces publishes output in memory to the only subscriber of a bus with
+// output. It limits the number of queued pieces, so that a slow subscriber
+// slows down the publisher.
 type Pieces struct{ places chan struct{} }
 
-// NewPieces returns what lets so many pieces wait to be shown.
+// NewPieces returns a publisher with a limit of queued pieces.
 func NewPieces(most int) *Pieces { return &Pieces{make(chan struct{}, most)} }
 
-// Publish sends a piece as soon as there is a place for it, or not at all when
-// stopped is closed before. The text belongs to it from then on.
+// Publish sends a piece once there is a place for it, or not at all if stopped
+// is closed before. It owns the text from then on.
 func (p *Pieces) Publish(bus *Bus, alloc *Alloc, task string, stream Stream, text []byte, stopped <-chan struct{}) {
 	select {
 	case p.places <- struct{}{}:
@@ -27,7 +28,7 @@ func (p *Pieces) Publish(bus *Bus, alloc *Alloc, task string, stream Stream, tex
 	}
 }
 
-// piece is some output, which has a place until it was shown.
+// piece is a piece of output. It has a place until it was shown.
 type piece struct {
 	text     []byte
 	places   chan struct{}
@@ -42,9 +43,9 @@ func (p *piece) ReadAt(b []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// Retain is called once, for there is one subscription; or never when that has
-// ended.
+// Retain is called once, because there is one subscription, or never if that
+// has ended.
 func (p *piece) Retain() { p.retained.Store(true) }
 
-// Release gives the place back.
+// Release frees the place.
 func (p *piece) Release() { <-p.places }
