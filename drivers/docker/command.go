@@ -52,12 +52,14 @@ done
 // killPatience is how long it may take to kill a command.
 const killPatience = 5 * time.Second
 
-// otherwise the command ends with its task
+// end kills the command and all its descendants. The engine cannot do that, so a
+// shell in the container does. If the image has no shell, this program kills the
+// command if it can see its process and has the rights.
 func (c *command) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), killPatience)
 	defer cancel()
 	if c.killInside(ctx) != nil {
-		_ = c.killOutside(ctx) // otherwise it ends with its task
+		_ = c.killOutside(ctx) // otherwise the command ends with its task
 	}
 }
 
