@@ -37,9 +37,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestRunsAsNomadDoes runs each recorded job and compares what happened:
+// TestRunsMatchNomad runs each recorded job and compares what happened:
 // states, events with messages and details, statuses, output.
-func TestRunsAsNomadDoes(t *testing.T) {
+func TestRunsMatchNomad(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Glob("testdata/runs/*.nomad.hcl")
 	if err != nil || len(jobs) == 0 {

@@ -20,9 +20,9 @@ import (
 	"taskrun/scripts/differ/recording"
 )
 
-// TestDispatchesAsNomadDoes dispatches the recorded parameterized job through
+// TestDispatchesMatchNomad dispatches the recorded parameterized job through
 // the engine, with the payload and meta of the recording.
-func TestDispatchesAsNomadDoes(t *testing.T) {
+func TestDispatchesMatchNomad(t *testing.T) {
 	t.Parallel()
 	want := readJSON[recording.Recording](t, "testdata/runs/dispatch/expected/parameterized.json")
 	const file = "testdata/runs/dispatch/parameterized.nomad.hcl"

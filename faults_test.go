@@ -56,9 +56,9 @@ func needEngine(t *testing.T, name string) {
 	}
 }
 
-// TestDoesAsNomadWhenActedOn runs each recorded job, does meanwhile what was
+// TestActionsMatchNomad runs each recorded job, does meanwhile what was
 // done to Nomad, and compares everything that was recorded.
-func TestDoesAsNomadWhenActedOn(t *testing.T) {
+func TestActionsMatchNomad(t *testing.T) {
 	t.Parallel()
 	jobs, err := filepath.Glob("testdata/faults/expected/*.json")
 	if err != nil || len(jobs) == 0 {

@@ -25,10 +25,10 @@ import (
 var onlyHere = regexp.MustCompile(`^driver "\w+" cannot be used on this machine` +
 	`|^taskrun does not have Nomad's driver|^there is no driver|^this machine fails the constraint`)
 
-// TestValidateRefusesWhatUpRefuses reads every job file of the tests of the
+// TestValidateMatchesUp reads every job file of the tests of the
 // project, strictly and not. What up refuses before it starts, validate
 // refuses, with the same words.
-func TestValidateRefusesWhatUpRefuses(t *testing.T) {
+func TestValidateMatchesUp(t *testing.T) {
 	t.Parallel()
 	refused := 0
 	for _, name := range recordedJobs(t) {

@@ -16,7 +16,7 @@ import (
 // Another user has taken the name of the directory of sockets in the one for
 // temporary files, and has put into it what should make taskrun read, remove or
 // show something. Every command works all the same, and touches none of that.
-func TestTheDirectoryOfSocketsIsForeign(t *testing.T) {
+func TestSocketDirectoryOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users")

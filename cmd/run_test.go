@@ -132,9 +132,9 @@ func (e endless) Shutdown(context.Context) (int, error) {
 	return 0, nil
 }
 
-// TestARunThatDoesNotEnd has the engine itself be stuck: the second signal ends
+// TestRunThatDoesNotEnd has the engine itself be stuck: the second signal ends
 // the run nevertheless.
-func TestARunThatDoesNotEnd(t *testing.T) {
+func TestRunThatDoesNotEnd(t *testing.T) {
 	t.Parallel()
 	job := mockJob(t, "service", `run_for = "1h"`)
 	dataDir := t.TempDir()

@@ -64,9 +64,9 @@ func runOnce(b *testing.B, job *api.Job, durable bool) {
 	}
 }
 
-// TestManyRestartsLeaveMemoryAsItWas restarts a task ten thousand times and
+// TestManyRestartsUseNoMemory restarts a task ten thousand times and
 // compares the heap with that after the first thousand.
-func TestManyRestartsLeaveMemoryAsItWas(t *testing.T) { // alone, for it looks at all memory
+func TestManyRestartsUseNoMemory(t *testing.T) { // alone, for it looks at all memory
 	const first, all = 1000, 10_000
 	var after [2]uint64
 	synctest.Test(t, func(t *testing.T) {

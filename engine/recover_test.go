@@ -358,7 +358,7 @@ func TestRecoveryOfAStoppedJob(t *testing.T) {
 	})
 }
 
-func TestATaskThatIsLost(t *testing.T) {
+func TestLostTask(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		stop bool
@@ -450,7 +450,7 @@ func TestAllocationWhoseDirectoryIsGone(t *testing.T) {
 	})
 }
 
-func TestRunsThatCannotBeRecovered(t *testing.T) {
+func TestUnrecoverableRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		world, dataDir := newMachine(), t.TempDir()

@@ -64,7 +64,7 @@ func knownOf(e *engine.Engine) (k known) {
 
 // What an engine knows is what the one that takes up its run knows, with the
 // same indexes.
-func TestARecoveredEngineHasTheSameState(t *testing.T) {
+func TestRecoveredEngineHasTheSameState(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		world, dataDir := newMachine(), t.TempDir()

@@ -11,7 +11,7 @@ import (
 
 // A job can be asked for, and stopped, while it is not yet known how an earlier
 // engine has left it. The race detector checks this.
-func TestAJobIsAskedForWhileItIsRestored(t *testing.T) {
+func TestQueriesDuringRestore(t *testing.T) {
 	t.Parallel()
 	e := New(Config{})
 	var before store.Change

@@ -18,10 +18,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestWhateverIsOrdered orders a job about at random, with engines that come, go
+// TestAnyOrder orders a job about at random, with engines that come, go
 // and die, and then gives it a version that can run: that has to run in full
 // then, and nothing else.
-func TestWhateverIsOrdered(t *testing.T) {
+func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	const seeds = 30
 	var checked, allocations atomic.Int64

@@ -464,7 +464,7 @@ func TestUpdateOfAPeriodicJob(t *testing.T) {
 }
 
 // Six versions are kept, and a stable one beyond that.
-func TestVersionsThatAreKept(t *testing.T) {
+func TestKeptVersions(t *testing.T) {
 	t.Parallel()
 	actions := map[time.Duration]func(*engine.Engine){}
 	for n := 1; n <= 9; n++ {

@@ -19,7 +19,7 @@ import (
 
 // What a subscriber folds is the state that the engine has, and what is on disk
 // is what the subscriber has got.
-func TestTheEventsAreTheState(t *testing.T) {
+func TestStateIsAFoldOfEvents(t *testing.T) {
 	t.Parallel()
 	for name, s := range scenarios {
 		t.Run(name, func(t *testing.T) {

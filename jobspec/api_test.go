@@ -12,7 +12,7 @@ import (
 	"taskrun/jobspec"
 )
 
-func TestOutputReadBackIsItself(t *testing.T) {
+func TestOutputRoundTrip(t *testing.T) {
 	t.Parallel()
 	goldens, err := filepath.Glob("testdata/ok/*.golden")
 	if err != nil || len(goldens) == 0 {

@@ -106,7 +106,7 @@ func nomadsPlaces(t *testing.T, base string) []place {
 	return places
 }
 
-func TestNothingIsSaidTwice(t *testing.T) {
+func TestNoDuplicateMessages(t *testing.T) {
 	t.Parallel()
 	for _, path := range jobFiles(t, "testdata/bad") {
 		_, diagnostics := parseCase(t, path)

@@ -75,9 +75,9 @@ func TestNoDiagnosticShowsAShortValue(t *testing.T) {
 	}
 }
 
-// TestConcealedDiagnosticsStillHelp has values from outside at fault: what is
+// TestConcealedDiagnosticsHaveRemedies has values from outside at fault: what is
 // wrong and what to do is still told.
-func TestConcealedDiagnosticsStillHelp(t *testing.T) {
+func TestConcealedDiagnosticsHaveRemedies(t *testing.T) {
 	t.Parallel()
 	opts := jobspec.Options{Environ: []string{"NOMAD_VAR_zz=hunter4"}}
 	for line, want := range map[string][]string{

@@ -84,7 +84,7 @@ func TestExpressionsInEnv(t *testing.T) {
 	}
 }
 
-func TestFaultyExpressionsPointAtTheFault(t *testing.T) {
+func TestRangesOfFaultyExpressions(t *testing.T) {
 	t.Parallel()
 	for expr, want := range map[string]struct{ at, summary string }{
 		`"${var.nope}"`:         {".nope", `there is no variable "nope"`},

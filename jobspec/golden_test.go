@@ -142,7 +142,7 @@ func lines(t testing.TB, path string) []string {
 
 // The jobs that a real Nomad ran, and those that break a rule of validation:
 // there is nothing in them for the parser to find.
-func TestSoundFilesParse(t *testing.T) {
+func TestValidFilesParse(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{"../testdata/runs", "validate/testdata/invalid"} {
 		for _, path := range jobFiles(t, dir) {

@@ -129,7 +129,7 @@ EOT
 	}
 }
 
-func TestPlaceKeepsWhatIsPlaced(t *testing.T) {
+func TestPlaceKeepsExistingRanges(t *testing.T) {
 	t.Parallel()
 	at := jobspec.Range{File: "other", Start: jobspec.Pos{Line: 3, Column: 1}}
 	diagnostics := jobspec.Diagnostics{{Path: jobspec.Root, Range: at}, {Summary: "of the whole"}}

@@ -81,7 +81,7 @@ func TestPositionsLeadToTheSource(t *testing.T) {
 
 // Whatever a validator may point at: the attribute or block itself, or else
 // what is around it.
-func TestPositionsAtFallsBackToWhatIsAround(t *testing.T) {
+func TestPositionsAtFallsBackToEnclosingBlocks(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/positions.nomad.hcl")
 	if err != nil {

@@ -54,7 +54,7 @@ var warnings = map[string][]string{
 	},
 }
 
-func TestWhatNomadSwallowsIsAWarning(t *testing.T) {
+func TestIgnoredSettingsHaveWarnings(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, path := range jobFiles(t, "testdata/ok") {

@@ -116,7 +116,7 @@ func TestRemedy(t *testing.T) {
 
 // The nearest name is at most so many letters away, by the length of the word;
 // of two that are as near one of the same length is meant.
-func TestHowNearATargetIs(t *testing.T) {
+func TestTargetDistance(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ word, names, want string }{
 		{"a", "b", ""},

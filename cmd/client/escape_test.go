@@ -8,7 +8,7 @@ import (
 	"testing/iotest"
 )
 
-func TestKeysBehindTheEscapeCharacter(t *testing.T) {
+func TestKeysAfterTheEscapeCharacter(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, typed, want string

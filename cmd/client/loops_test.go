@@ -13,7 +13,7 @@ import (
 
 // What is watched is asked for again with the index of the last answer, at the
 // latest every so often.
-func TestFollowAsksForChanges(t *testing.T) {
+func TestFollowWaitsForChanges(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		watch      func(ctx context.Context, s *Server, seen func(n int))

@@ -91,7 +91,7 @@ func (s *logServer) task(t *testing.T, server *httptest.Server) *Task {
 }
 
 // Reading goes on where it was, however the files have been rotated meanwhile.
-func TestAnOutputThatIsReadOn(t *testing.T) {
+func TestReadingContinues(t *testing.T) {
 	t.Parallel()
 	s := &logServer{files: []string{"abc", "de"}}
 	text, at, err := s.read(t, Position{})
@@ -119,7 +119,7 @@ func TestAnOutputThatIsReadOn(t *testing.T) {
 	}
 }
 
-func TestAnOutputThatBreaksOff(t *testing.T) {
+func TestOutputBreaksOff(t *testing.T) {
 	t.Parallel()
 	s := &logServer{files: []string{"abc", "de"}, breaks: true}
 	text, at, err := s.read(t, Position{})

@@ -416,7 +416,7 @@ func TestRequests(t *testing.T) {
 
 // An error names the request, the server and the reason; a question that is not
 // answered in time is one, and an order to a task takes as long as the task does.
-func TestRequestsThatFail(t *testing.T) {
+func TestFailedRequests(t *testing.T) {
 	t.Parallel()
 	for _, tt := range everything {
 		t.Run(tt.name, func(t *testing.T) {
@@ -462,7 +462,7 @@ func TestRequestsOfAnEngine(t *testing.T) {
 // Questions, and orders that may be given twice, are repeated to the engine that
 // takes the place of one that died. It may count changes otherwise, and is asked
 // how things are.
-func TestRequestsOfAnEngineThatDies(t *testing.T) {
+func TestRequestsToADyingEngine(t *testing.T) {
 	t.Parallel()
 	again := []string{"scale", "update", "stop a job", "stop a run", "kill a run"}
 	for _, tt := range everything {

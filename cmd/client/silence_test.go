@@ -71,7 +71,7 @@ func TestSilence(t *testing.T) {
 }
 
 // A reader that wants no more ends the reading, with its own error.
-func TestReaderThatWantsNoMore(t *testing.T) {
+func TestReaderStopsEarly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full, n := errors.New("full"), 0

@@ -40,7 +40,7 @@ func shop() []*Task {
 
 func full(t *Task) string { return t.Alloc.Name + "/" + t.Name }
 
-func TestTargetStandsForTasks(t *testing.T) {
+func TestTargetMatchesTasks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ target, want string }{
 		{"web", "web.web[0]/web"}, // the task, not the group or the job
@@ -81,7 +81,7 @@ func TestTargetStandsForTasks(t *testing.T) {
 	}
 }
 
-func TestPickTakesTheOneThatRuns(t *testing.T) {
+func TestPickTakesTheRunningTask(t *testing.T) {
 	t.Parallel()
 	tasks := shop()
 	ended := tasks[8].State
@@ -221,7 +221,7 @@ func TestSelection(t *testing.T) {
 
 // Several tasks that may be meant but do not run are those that were not
 // replaced, if there is one.
-func TestPickOfWhatDoesNotRun(t *testing.T) {
+func TestPickOfATaskThatIsNotRunning(t *testing.T) {
 	t.Parallel()
 	old, current := newTask("j", "g", 0, "t", "dead", "11111111-0000"), newTask("j", "g", 0, "t", "pending", "22222222-0000")
 	old.Alloc.NextAllocation = current.Alloc.ID

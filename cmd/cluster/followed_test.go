@@ -8,7 +8,7 @@ import (
 
 // A deployment is published when its state changes, and what is said of one that
 // goes on as a word; one of an earlier version is none.
-func TestWhatIsToldOfADeployment(t *testing.T) {
+func TestDeploymentMessages(t *testing.T) {
 	t.Parallel()
 	f := newFollowed(Job{Job: &api.Job{ID: new("web"), Version: new(uint64(3))}}, "")
 	for _, step := range []struct {

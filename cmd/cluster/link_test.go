@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var errUnreachable = errors.New("connection refused")
 
-func TestALinkThatBreaks(t *testing.T) {
+func TestBrokenLink(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -79,7 +79,7 @@ func TestALinkThatBreaks(t *testing.T) {
 
 // A server that does not wait is not asked without pause, and one that was
 // restored from the beginning.
-func TestTheIndexOfQuestions(t *testing.T) {
+func TestIndexOfQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answers, asked := []uint64{7, 7, 9, 3, 5}, []uint64{}

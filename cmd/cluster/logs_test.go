@@ -123,7 +123,7 @@ func TestLogsEnd(t *testing.T) {
 }
 
 // Outputs have no past, and nothing of them can be stopped.
-func TestLogsAreNoRun(t *testing.T) {
+func TestLogsHaveNoSummary(t *testing.T) {
 	t.Parallel()
 	l := NewLogs(nil)
 	if past, err := l.Past(t.Context()); past != nil || err != nil {

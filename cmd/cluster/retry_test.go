@@ -15,7 +15,7 @@ import (
 )
 
 // What a server refuses is asked once; what it fails at is asked again.
-func TestWhatIsAskedAgain(t *testing.T) {
+func TestRepeatedRequests(t *testing.T) {
 	t.Parallel()
 	for code, again := range map[int]bool{400: false, 404: false, 428: false, 429: true, 499: false, 500: true, 501: true, 503: true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestNoQuestionAfterTheEnd(t *testing.T) {
 }
 
 // An order to stop is given again until the cluster takes it, unless it refuses.
-func TestStopIsAskedAgain(t *testing.T) {
+func TestStopIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		code  int

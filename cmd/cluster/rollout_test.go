@@ -137,7 +137,7 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // The rollout of an engine that dies is followed through the engine that replaces
 // it. Without one there is nothing to wait for, as there is of a cluster.
-func TestFollowARolloutOfAnEngineThatDies(t *testing.T) {
+func TestFollowARolloutAfterAnEngineDies(t *testing.T) {
 	t.Parallel()
 	for back, want := range map[bool]string{true: "", false: `cannot follow the deployment of job "web" of run web: unexpected EOF`} {
 		synctest.Test(t, func(t *testing.T) {

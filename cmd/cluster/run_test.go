@@ -302,7 +302,7 @@ func TestFollowingEnds(t *testing.T) {
 
 // A failed allocation of a group that the job does not name is taken for one
 // that may be replaced, and nothing is certain while evaluations are not known.
-func TestForesight(t *testing.T) {
+func TestForesee(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		group   string

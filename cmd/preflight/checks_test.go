@@ -284,9 +284,9 @@ func withConstraint(attribute string) string {
 	return fmt.Sprintf("constraint {\n  attribute = %q\n  value     = \"here\"\n}\n", attribute)
 }
 
-// TestJobsThatCouldNotBeRead are checked no further, and no stub is said to be
+// TestUnreadableJobs are checked no further, and no stub is said to be
 // for none of their tasks.
-func TestJobsThatCouldNotBeRead(t *testing.T) {
+func TestUnreadableJobs(t *testing.T) {
 	t.Parallel()
 	for i, name := range entryNames {
 		c := caseOf(t, 1<<i, `task "j/g/other" {}`)
@@ -344,8 +344,8 @@ func TestInstead(t *testing.T) {
 	}
 }
 
-// TestTemplatesThatTakeTooLong are left to the start of their tasks.
-func TestTemplatesThatTakeTooLong(t *testing.T) {
+// TestSlowTemplates are left to the start of their tasks.
+func TestSlowTemplates(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"{{ if }}", `{{ key "a/b" }}`} {
 		c := caseOf(t, Up, "", job(plain+withTemplate(text), ""))

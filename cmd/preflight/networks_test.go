@@ -10,7 +10,7 @@ import (
 	"taskrun/jobspec"
 )
 
-func TestNetworksThatAreNotAsTheyAreAskedFor(t *testing.T) {
+func TestUnsupportedNetworks(t *testing.T) {
 	t.Parallel()
 	dns := &api.DNSConfig{Servers: []string{"10.0.0.1"}}
 	for _, c := range []struct {

@@ -58,7 +58,7 @@ func TestNewestFirst(t *testing.T) {
 	}
 }
 
-func TestHowARunEnded(t *testing.T) {
+func TestEndOfARun(t *testing.T) {
 	t.Parallel()
 	killed := &Ended{Job: "web"}
 	if got := killed.String(); killed.Status() != "lost" || got != "job web does not run: its last run was killed" {

@@ -254,7 +254,7 @@ func TestLoopLeavesWhatIsReady(t *testing.T) {
 
 // The user need not wait for a slow reader of stdout: a signal, or the end of
 // the context, ends the wait, and so does having left the run.
-func TestShownIsNotAwaitedWithoutEnd(t *testing.T) {
+func TestWaitForShownIsLimited(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		signals []time.Duration

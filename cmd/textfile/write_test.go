@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWriteReplacesTheTextAlone(t *testing.T) {
+func TestWriteReplacesOnlyTheText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.hcl")
@@ -49,7 +49,7 @@ func TestWriteReplacesTheTextAlone(t *testing.T) {
 	}
 }
 
-func TestWriteRefusesWhatMayNotBeWritten(t *testing.T) {
+func TestWriteRefusesReadOnlyFiles(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() == 0 {
 		t.Skip("root may write everywhere")

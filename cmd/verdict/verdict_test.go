@@ -296,7 +296,7 @@ func TestUntilWaitsForEveryAllocation(t *testing.T) {
 	}
 }
 
-func TestTimeoutNamesWhoHasNotEnded(t *testing.T) {
+func TestTimeoutNamesUnfinishedTasks(t *testing.T) {
 	t.Parallel()
 	s := &story{Verdict: New(Policy{Timeout: time.Minute}, []*api.Job{testJob("batch", 1)}), now: begin}
 	s.runs("a", "main")

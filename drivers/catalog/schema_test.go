@@ -13,10 +13,10 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// TestSchemasTakeWhatTheirDriversTake parses testdata/DRIVER.nomad.hcl, whose
+// TestSchemasMatchTheirDrivers parses testdata/DRIVER.nomad.hcl, whose
 // tasks use every option of the driver, as blocks and as objects, and checks
 // and decodes them, also as they read in the API's JSON.
-func TestSchemasTakeWhatTheirDriversTake(t *testing.T) {
+func TestSchemasMatchTheirDrivers(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.nomad.hcl")
 	if err != nil || len(files) == 0 {

@@ -43,7 +43,7 @@ func mustSay(t *testing.T, dir, file, want string) {
 
 var self = strconv.Itoa(os.Getpid())
 
-func TestAGivenGroup(t *testing.T) {
+func TestDelegatedGroup(t *testing.T) {
 	t.Parallel()
 	dir, mounts := given(t, "cpu memory pids", self)
 	tree, err := open(mounts, "0::/\n")
@@ -80,7 +80,7 @@ func TestAGivenGroup(t *testing.T) {
 	}
 }
 
-func TestAGivenGroupThatCannotBeUsed(t *testing.T) {
+func TestUnusableDelegatedGroup(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]struct {
 		controllers string

@@ -69,7 +69,7 @@ func TestImages(t *testing.T) {
 
 // A pull that takes too long, at all or between two messages, fails for that
 // reason, and so does one of a task that is not wanted any more.
-func TestPullThatIsCutShort(t *testing.T) {
+func TestPullIsCanceled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		options  func(*settings.Options)
@@ -200,7 +200,7 @@ func TestNetworkOfAGroup(t *testing.T) {
 }
 
 // A network that cannot be made leaves nothing behind.
-func TestNetworkThatFails(t *testing.T) {
+func TestNetworkFails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		request string
@@ -324,7 +324,7 @@ func TestUsageOf(t *testing.T) {
 }
 
 // An empty sample is dropped.
-func TestStatsThatAreNone(t *testing.T) {
+func TestEmptyStats(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)

@@ -67,7 +67,7 @@ func ready(t *testing.T, d *Driver) (*drivers.TaskConfig, *drivertest.Output) {
 
 // The error of a start says where it failed and whether a retry may succeed. No
 // container is left behind.
-func TestStartThatFails(t *testing.T) {
+func TestFailedStart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		request     string
@@ -271,7 +271,7 @@ func TestSignals(t *testing.T) {
 }
 
 // It is no error if a container ends before the signal arrives.
-func TestStopOfWhatHasEnded(t *testing.T) {
+func TestStopOfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{404, 409} {
 		e := newFakeEngine(t)
@@ -584,7 +584,7 @@ func TestRecoverWithoutAnEngine(t *testing.T) {
 	}
 }
 
-func TestRecoverThatFails(t *testing.T) {
+func TestRecoverFails(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)
@@ -628,7 +628,7 @@ func TestRecoverThatFails(t *testing.T) {
 
 // A task whose output the engine does not keep, or that is not to be collected,
 // has none.
-func TestOutputThatIsNotCollected(t *testing.T) {
+func TestUncollectedOutput(t *testing.T) {
 	t.Parallel()
 	e := newFakeEngine(t)
 	d := e.driver(t)

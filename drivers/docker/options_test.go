@@ -266,8 +266,8 @@ func TestMACAddress(t *testing.T) {
 	}
 }
 
-// TestOptionsThatCannotBe are errors before anything is made.
-func TestOptionsThatCannotBe(t *testing.T) {
+// TestImpossibleOptions are errors before anything is made.
+func TestImpossibleOptions(t *testing.T) {
 	t.Parallel()
 	dockertest.Need(t)
 	for _, c := range []struct{ config, want string }{

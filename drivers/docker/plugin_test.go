@@ -34,7 +34,7 @@ func mustConfigure(t *testing.T, options string) *docker.Driver {
 	return d
 }
 
-func TestPluginOptionsThatAreWrong(t *testing.T) {
+func TestWrongPluginOptions(t *testing.T) {
 	t.Parallel()
 	for options, want := range map[string]string{
 		`pull_activity_timeout = "soon"`:            "pull_activity_timeout",
@@ -243,7 +243,7 @@ func TestCredentialsOfThePlugin(t *testing.T) {
 	}
 }
 
-func TestPullThatStalls(t *testing.T) {
+func TestPullStalls(t *testing.T) {
 	t.Parallel()
 	r := dockertest.NewRegistry(t)
 	defer r.Hold()()

@@ -149,7 +149,7 @@ func TestPullFails(t *testing.T) {
 	}
 }
 
-func TestLatestThatIsHereIsUsedWhenTheRegistryIsNot(t *testing.T) {
+func TestLocalLatestWithoutARegistry(t *testing.T) {
 	t.Parallel()
 	cli := dockertest.Need(t)
 	const image = "127.0.0.1:1/here"

@@ -26,7 +26,7 @@ func listen(ctx context.Context, t *testing.T, e *eventer.Eventer) <-chan driver
 	return ch
 }
 
-func TestEverybodyGetsEveryEventInOrder(t *testing.T) {
+func TestListenersGetEventsInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -74,7 +74,7 @@ func says(t *testing.T, d drivers.Driver, config string, prepare func(*drivers.T
 	return stdout
 }
 
-func TestOptionsOfIsolationAreTaken(t *testing.T) {
+func TestIsolationOptionsAreAccepted(t *testing.T) {
 	t.Parallel()
 	config := "pid_mode = \"private\"\nipc_mode = \"host\"\ncap_add = [\"net_admin\"]\ncap_drop = [\"all\"]\n" + shell("echo hello")
 	if got := says(t, begin(t), config, nil); got != "hello\n" {
@@ -102,7 +102,7 @@ func TestWorkDir(t *testing.T) {
 	}
 }
 
-func TestTheUserIsWhoeverRunsIt(t *testing.T) {
+func TestUserIsTheCaller(t *testing.T) {
 	t.Parallel()
 	if got, want := says(t, begin(t), shell("id -u"), nil), fmt.Sprintln(os.Geteuid()); got != want {
 		t.Errorf("it runs as %s, not %s", got, want)

@@ -243,7 +243,7 @@ func (k *busyKeeper) Reap(ID) {
 // A keeper can send the ends of processes while it receives one. When
 // hundreds of tasks end at once each side of its socket waits for the other to
 // read.
-func TestKeeperTellsWhileItIsTold(t *testing.T) { // alone, for all of the program has one keeper
+func TestKeeperSendsWhileItReceives(t *testing.T) { // alone, for all of the program has one keeper
 	k := &busyKeeper{
 		child: Child{ID: ID{PID: 1 << 30, Start: 1}, Ended: true, Status: exitedWith(7), EndedAt: time.Now()},
 		told:  make(chan bool, 1),

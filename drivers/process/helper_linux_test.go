@@ -109,7 +109,7 @@ func TestClaimMark(t *testing.T) {
 }
 
 // The hint for a failed start is that of its cause.
-func TestWhyAStartFailed(t *testing.T) {
+func TestStartFailures(t *testing.T) {
 	t.Parallel()
 	user := &syscall.Credential{Uid: 7}
 	for _, c := range []struct {

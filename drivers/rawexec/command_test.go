@@ -69,7 +69,7 @@ func TestCaptureCancelled(t *testing.T) {
 
 // What a command starts dies with it, even in a session of its own; what the
 // task has started lives on.
-func TestWhatACommandLeavesBehind(t *testing.T) {
+func TestLeftoversOfACommand(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell("(setsid sleep 1000 & echo daemon $!); echo ready; exec sleep 1000")).ready()
 	daemon := number(t, f.output.Stdout(), "daemon ")

@@ -222,7 +222,7 @@ func TestExecInNoTask(t *testing.T) {
 
 // What is typed for a command that does not read it does not outlive it; that
 // is seen at the end of all tests.
-func TestInputThatNobodyReads(t *testing.T) {
+func TestUnreadInput(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, shell(sleeper)).ready()
 	ctx, cancel := context.WithCancel(f.ctx)

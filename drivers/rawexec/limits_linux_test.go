@@ -96,7 +96,7 @@ func TestGroup(t *testing.T) {
 }
 
 // The group finds what bears no other sign of the task.
-func TestGroupFindsWhatHides(t *testing.T) {
+func TestGroupFindsHiddenProcesses(t *testing.T) {
 	t.Parallel()
 	f := enforced(t, shell("(setsid env -i /bin/sleep 1000 &); echo ready; exec sleep 1000")).ready()
 	samples, err := f.driver.TaskStats(f.ctx, f.cfg.ID, 10*time.Millisecond)
@@ -133,7 +133,7 @@ func TestNoGroupWithoutALimitToEnforce(t *testing.T) {
 
 // A start that fails leaves no group behind; that the driver could remove its
 // tree is seen at the end of the fixture.
-func TestNoGroupOfAStartThatFails(t *testing.T) {
+func TestNoGroupAfterAFailedStart(t *testing.T) {
 	t.Parallel()
 	f := enforced(t, `command = "orphan"`)
 	if err := os.WriteFile(f.cfg.TaskDir()+"/orphan", []byte("#!/no/such/interpreter\n"), 0o755); err != nil {

@@ -56,9 +56,9 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// TestLookupThroughADirectoryOfOthers has another user put commands where the
+// TestLookupThroughAnotherUsersDirectory has another user put commands where the
 // task's are looked for.
-func TestLookupThroughADirectoryOfOthers(t *testing.T) {
+func TestLookupThroughAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	task := t.TempDir()
 	open := filepath.Join(task, "local", "open")

@@ -46,7 +46,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-func TestExitIsToldToAll(t *testing.T) {
+func TestExitWakesAllWaiters(t *testing.T) {
 	t.Parallel()
 	e := taskstore.NewExit()
 	at := time.Unix(1, 0)

@@ -8,7 +8,7 @@ import (
 
 // Messages with nothing but data, of which a session has thousands, take the
 // short way.
-func TestDataTakesTheShortWay(t *testing.T) {
+func TestDataMessagesSkipJSON(t *testing.T) {
 	t.Parallel()
 	text, err := AppendInput(nil, &api.ExecStreamingInput{Stdin: &api.ExecStreamingIOOperation{Data: []byte("data")}})
 	if err != nil {

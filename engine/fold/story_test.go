@@ -77,7 +77,7 @@ func story(random *rand.Rand, n int) (events []event.Event) {
 
 // Equal events make equal states, however they are dealt out; and what is on
 // disk makes the state that the bus makes, but for indexes, which are not there.
-func TestTheStateFollowsFromTheEvents(t *testing.T) {
+func TestStateFollowsEvents(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))

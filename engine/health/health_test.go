@@ -173,7 +173,7 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoDeployment(t *testing.T) {
+func TestJobsWithoutDeployment(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*api.Job){
 		"batch": func(j *api.Job) { j.Type = new("batch") },
@@ -191,7 +191,7 @@ func TestWhoHasNoDeployment(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDoneAnyMore(t *testing.T) {
+func TestOrdersAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	d := &Deployment{Status: DeploymentSuccessful}
 	for want, err := range map[string]error{

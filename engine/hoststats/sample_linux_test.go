@@ -22,7 +22,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-func TestCPUsAreMeasuredSinceTheSampleBefore(t *testing.T) {
+func TestCPUUsageSincePreviousSample(t *testing.T) {
 	t.Parallel()
 	var s Sampler
 	for _, step := range []struct {

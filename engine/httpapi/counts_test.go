@@ -9,7 +9,7 @@ import (
 
 // A job with a count that no machine has room for is refused wherever it comes
 // in, before anything is done for each of its allocations.
-func TestCountsThatAreTooLarge(t *testing.T) {
+func TestTooLargeCounts(t *testing.T) {
 	t.Parallel()
 	const huge = 2_000_000_000
 	job := func(change func(*api.Job)) *api.Job {

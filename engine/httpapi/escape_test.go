@@ -12,7 +12,7 @@ import (
 
 // A task that puts something else in the place of a file, again and again,
 // never gets a client to read what is outside.
-func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
+func TestFilesChangedDuringReads(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	flip := filepath.Join(dir, "t/local/flip")

@@ -40,7 +40,7 @@ func (f *fixture) next(ctx context.Context, frames <-chan *api.Events, wanted fu
 
 // A client hears of a job, its evaluation and its allocation in that order,
 // and of what becomes of the allocation, though it comes late.
-func TestEventStreamTellsAJobsLife(t *testing.T) {
+func TestEventStreamOfAJob(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

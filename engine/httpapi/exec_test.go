@@ -60,7 +60,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-func TestExecTellsTheSizeOfTheTerminal(t *testing.T) {
+func TestExecSendsTheTerminalSize(t *testing.T) {
 	t.Parallel()
 	f, alloc := serveExec(t, func(ctx context.Context, o *drivers.ExecOptions) (*drivers.ExitResult, error) {
 		select {
@@ -82,7 +82,7 @@ func TestExecTellsTheSizeOfTheTerminal(t *testing.T) {
 	}
 }
 
-func TestExecTellsWhatIsWrong(t *testing.T) {
+func TestExecErrors(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 100)
 	f, alloc := serveExec(t, func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {
@@ -157,7 +157,7 @@ func (f *fixture) receive(ch <-chan struct{}, what string) {
 	}
 }
 
-func TestClientThatVanishesTakesItsCommandAlong(t *testing.T) {
+func TestLostClientKillsItsCommand(t *testing.T) {
 	t.Parallel()
 	started, killed := make(chan struct{}, 1), make(chan struct{}, 1)
 	f, alloc := serveExec(t, sleep(started, killed))
@@ -180,7 +180,7 @@ func TestClientThatVanishesTakesItsCommandAlong(t *testing.T) {
 }
 
 // A client that has gone away with much of its input unread is seen, too.
-func TestClientThatVanishesWithInputUnread(t *testing.T) {
+func TestLostClientWithUnreadInput(t *testing.T) {
 	t.Parallel()
 	started, killed := make(chan struct{}, 1), make(chan struct{}, 1)
 	f, alloc := serveExec(t, sleep(started, killed))
@@ -291,7 +291,7 @@ func BenchmarkExec(b *testing.B) {
 }
 
 // Shutdown tells that a command does not end, and Serve why it cannot listen.
-func TestServerThatCannotEnd(t *testing.T) {
+func TestServerCannotEnd(t *testing.T) {
 	t.Parallel()
 	started, free := make(chan struct{}, 1), make(chan struct{})
 	f, alloc := serveExec(t, func(context.Context, *drivers.ExecOptions) (*drivers.ExitResult, error) {

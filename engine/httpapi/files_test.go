@@ -39,7 +39,7 @@ func withFiles(t *testing.T) (f *fixture, id, dir string) {
 	return f, id, dir
 }
 
-func TestFilesThatMayNotBeRead(t *testing.T) {
+func TestForbiddenFiles(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	for _, what := range []string{"ls", "stat", "cat", "readat", "stream"} {
@@ -166,7 +166,7 @@ func TestStreamFile(t *testing.T) {
 }
 
 // Files that cannot be read say so, and a client sees that a stream lives.
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestUnreadableFiles(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	local := filepath.Join(dir, "t/local")
@@ -212,7 +212,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 }
 
 // Where the files are gone there is nothing to be read.
-func TestFilesThatAreGone(t *testing.T) {
+func TestMissingFiles(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
 	if err := os.RemoveAll(filepath.Join(dir, "alloc", "logs")); err != nil {

@@ -106,7 +106,7 @@ func TestMalformedRequests(t *testing.T) {
 }
 
 // A websocket that is opened and never used costs a command, and nothing else.
-func TestWebsocketsThatStay(t *testing.T) {
+func TestOpenWebsockets(t *testing.T) {
 	t.Parallel()
 	started, killed := make(chan struct{}, 100), make(chan struct{}, 100)
 	f := serveUnderFire(t)

@@ -8,7 +8,7 @@ import (
 
 // Texts that become large in memory, or that would be looked into where there
 // is nothing, are refused before they are.
-func TestJobsThatAreTooMuch(t *testing.T) {
+func TestTooManyJobs(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)
 	wrap := func(groups string) string { return `{"Job":{"ID":"job","TaskGroups":[` + groups + `]}}` }

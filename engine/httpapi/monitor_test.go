@@ -14,7 +14,7 @@ import (
 
 // The log tells of everything that happens to a job, each thing with its level,
 // its module and its names.
-func TestMonitorTellsOfEverything(t *testing.T) {
+func TestMonitorReportsAllEvents(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
 	lines := json.NewDecoder(f.do("GET", "/v1/agent/monitor?plain=true&log_json=true&log_level=TRACE", nil).Body)

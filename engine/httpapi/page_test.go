@@ -78,7 +78,7 @@ func TestFilters(t *testing.T) {
 }
 
 // What cannot be read, or would take too long to read, is refused in no time.
-func TestFiltersThatAreRefused(t *testing.T) {
+func TestRefusedFilters(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
 	for name, filter := range map[string]string{
@@ -134,7 +134,7 @@ func TestPages(t *testing.T) {
 }
 
 // The page behind an object that is gone begins with the next one.
-func TestPageBehindWhatIsGone(t *testing.T) {
+func TestPageAfterADeletedObject(t *testing.T) {
 	t.Parallel()
 	f := servePages(t)
 	jobs, _, err := f.client.Jobs().List(&api.QueryOptions{NextToken: "aa"})

@@ -81,7 +81,7 @@ func TestRegisterInPlace(t *testing.T) {
 }
 
 // What a run cannot do is refused, and said.
-func TestWhatARunRefuses(t *testing.T) {
+func TestRefusedOrders(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	job := newJob("job", "batch", newTask("t", "run_for", "1h"))

@@ -117,7 +117,7 @@ func TestRollOut(t *testing.T) {
 	}
 }
 
-func TestOrdersToADeployment(t *testing.T) {
+func TestDeploymentOrders(t *testing.T) {
 	t.Parallel()
 	f := serve(t, deployable(2, "a", asIs))
 	first := f.running("t")

@@ -151,7 +151,7 @@ func TestDrippingRequest(t *testing.T) {
 }
 
 // Unread answers are dropped, and so are clients that read no events.
-func TestAnswersThatNobodyReads(t *testing.T) {
+func TestUnreadResponses(t *testing.T) {
 	t.Parallel()
 	for path, within := range map[string]time.Duration{
 		"/v1/job/job": rest.ReadTime, "/v1/event/stream": events.LineTime, "/v1/metrics?format=prometheus": rest.ReadTime,
@@ -174,7 +174,7 @@ func TestAnswersThatNobodyReads(t *testing.T) {
 }
 
 // A client that reads events too slowly is cut off before too many are queued.
-func TestAReaderOfEventsWhoFallsBehind(t *testing.T) {
+func TestSlowReaderOfEvents(t *testing.T) {
 	t.Parallel()
 	served(t, func(s *Server, p *pipes) {
 		r := bufio.NewReader(p.dial("GET /v1/event/stream HTTP/1.1\r\n" + hostLine + "\r\n"))

@@ -84,7 +84,7 @@ func TestStrangersThatDrip(t *testing.T) {
 }
 
 // Requests with the token may take as long as they would at the socket.
-func TestTheTokenLiftsTheDeadlines(t *testing.T) {
+func TestTokenRemovesDeadlines(t *testing.T) {
 	t.Parallel()
 	guardedPort(t, func(_ *Server, p *pipes) {
 		conn := p.dial("GET /v1/agent/self HTTP/1.1\r\n" + hostLine + tokenLine + "\r\n")

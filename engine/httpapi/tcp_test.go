@@ -47,7 +47,7 @@ func (f *fixture) serveTCP() (addr, token string) {
 
 // Without the token a client learns nothing and changes nothing; nor does a
 // page, even one that has got hold of it.
-func TestTCPTakesTheToken(t *testing.T) {
+func TestTCPAcceptsTheToken(t *testing.T) {
 	t.Parallel()
 	f := serve(t, newJob("job", "service", newTask("t", "run_for", "1h")))
 	alloc := f.running("t")

@@ -71,7 +71,7 @@ func TestVariables(t *testing.T) {
 
 // Who waits for a variable hears of its change, and nobody but its readers of
 // what is in it.
-func TestAChangedVariableIsToldOf(t *testing.T) {
+func TestVariableChangeIsPublished(t *testing.T) {
 	t.Parallel()
 	f, variables := serveVariables(t)
 	_, meta, err := variables.List(nil)
@@ -113,7 +113,7 @@ func TestAChangedVariableIsToldOf(t *testing.T) {
 }
 
 // A template waits for a variable until somebody puts it.
-func TestTemplatesReadWhatIsPut(t *testing.T) {
+func TestTemplatesReadStoredVariables(t *testing.T) {
 	t.Parallel()
 	task := newTask("main", "run_for", "1h")
 	task.Templates = []*api.Template{{
@@ -129,7 +129,7 @@ func TestTemplatesReadWhatIsPut(t *testing.T) {
 	}
 }
 
-func TestVariablesThatAreRefused(t *testing.T) {
+func TestRefusedVariables(t *testing.T) {
 	t.Parallel()
 	f, _ := serveVariables(t)
 	for name, tt := range map[string]struct {

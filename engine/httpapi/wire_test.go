@@ -210,7 +210,7 @@ func compare(t *testing.T, path string, want, got any) {
 }
 
 // The recorded frame is one object with the end of its data as offset.
-func TestLogFrameIsLikeTheRecordedOne(t *testing.T) {
+func TestLogFrameMatchesTheRecording(t *testing.T) {
 	t.Parallel()
 	var recorded struct{ Body api.StreamFrame }
 	readFile(t, "testdata/wire/logs-frames.json", &recorded)

@@ -461,7 +461,7 @@ func TestModelCatchesBrokenRules(t *testing.T) {
 
 // Only a parked task is revived, and a life in which nothing can happen any
 // more is an error: some are, when the failure of a sibling is ignored.
-func TestModelCatchesLivesThatStop(t *testing.T) {
+func TestModelCatchesStuckTasks(t *testing.T) {
 	t.Parallel()
 	m := newModel(1, map[string]int{})
 	m.prepared = true

@@ -14,9 +14,9 @@ import (
 	"taskrun/hooks"
 )
 
-// TestAHookActsOnItsTask has a hook signal, restart and fail its task, change
+// TestHookActsOnItsTask has a hook signal, restart and fail its task, change
 // what templates put into the environment, and be refused when nothing runs.
-func TestAHookActsOnItsTask(t *testing.T) {
+func TestHookActsOnItsTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string

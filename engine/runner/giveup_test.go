@@ -71,10 +71,10 @@ func (s stuckDriver) DestroyTask(id string, force bool) error {
 	return s.Driver.DestroyTask(id, force)
 }
 
-// TestNothingThatIsStuckHoldsTheAllocation has each phase of hooks and driver
+// TestStuckHooksDoNotBlockTheAllocation has each phase of hooks and driver
 // never return: when the allocation is stopped the tasks' hooks are given up, and
 // when it is killed all is.
-func TestNothingThatIsStuckHoldsTheAllocation(t *testing.T) {
+func TestStuckHooksDoNotBlockTheAllocation(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		phase   string

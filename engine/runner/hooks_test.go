@@ -229,7 +229,7 @@ func TestEveryPhaseOfEveryHookInOrder(t *testing.T) {
 	})
 }
 
-func TestWhatAHookGivesStays(t *testing.T) {
+func TestGiftsOfAHookRemain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var states []map[string]string
@@ -273,7 +273,7 @@ func TestWhatAHookGivesStays(t *testing.T) {
 	})
 }
 
-func TestHooksThatFail(t *testing.T) {
+func TestFailingHooks(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for name, tt := range map[string]struct {

@@ -7,7 +7,7 @@ import (
 
 // A kill that comes after a task was left must not make its run believe that
 // it has ended: the task still runs, and the next engine has to end it.
-func TestALeftTaskStaysLeftWhenItIsKilled(t *testing.T) {
+func TestKillOfALeftTaskHasNoEffect(t *testing.T) {
 	t.Parallel()
 	for name, killedFirst := range map[string]bool{"left first": false, "killed first": true} {
 		t.Run(name, func(t *testing.T) {

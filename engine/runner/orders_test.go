@@ -102,7 +102,7 @@ func TestOrdersForOneTask(t *testing.T) {
 
 // A task that cannot be stopped is told to again, after pauses as Nomad makes
 // them; one that is killed for good is destroyed then.
-func TestStopsThatFail(t *testing.T) {
+func TestFailedStops(t *testing.T) {
 	t.Parallel()
 	sec := func(n ...int) (out []time.Duration) {
 		for _, n := range n {
@@ -152,7 +152,7 @@ func TestStopsThatFail(t *testing.T) {
 
 // A task whose driver goes away and comes back runs on; with one that cannot
 // find it again, or cannot wait for it, it is lost, which is a failure.
-func TestDriversThatGoAway(t *testing.T) {
+func TestLostDrivers(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		driver func(drivers.Driver) drivers.Driver
@@ -293,7 +293,7 @@ func TestLastEvent(t *testing.T) {
 
 // Hooks of the allocation publish, say whether its checks pass, and tell of
 // failed updates and removals.
-func TestWhatAllocHooksSay(t *testing.T) {
+func TestAllocHookMessages(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, mockTask(map[string]any{"run_for": "1h"}, 0), map[string]error{"update": errBroken, "destroy": errBroken, "postrun": errBroken})

@@ -10,7 +10,7 @@ import (
 	"taskrun/drivers"
 )
 
-func TestHowATaskWasStartedComesBack(t *testing.T) {
+func TestStartRecordRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := &drivers.TaskConfig{
 		ID: "a/t/1", AllocID: "a", JobID: "j", JobName: "j", GroupName: "g", Name: "t", Namespace: "default",

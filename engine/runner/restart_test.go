@@ -263,7 +263,7 @@ func TestRestartsOfAllAtOnce(t *testing.T) {
 }
 
 // Who restarts a task hears of it when the task is given up.
-func TestRestartOfATaskThatIsGivenUp(t *testing.T) {
+func TestRestartOfAGivenUpTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -144,9 +144,9 @@ func wantHistory(t *testing.T, dir string, n int) {
 	}
 }
 
-// TestHistoryThatCannotBeWritten has three ways to get what is missing: the next
+// TestHistoryWriteFails has three ways to get what is missing: the next
 // event, the end of the run, and another engine.
-func TestHistoryThatCannotBeWritten(t *testing.T) {
+func TestHistoryWriteFails(t *testing.T) {
 	t.Parallel()
 	for name, get := range map[string]func(t *testing.T, r *Recorder, dir string, again func()) (total int){
 		"the next event": func(t *testing.T, r *Recorder, dir string, again func()) int {
@@ -240,9 +240,9 @@ func TestStateWithoutAHistory(t *testing.T) {
 	}
 }
 
-// TestStateThatCannotBeMade puts a directory where the new file would be, and
+// TestStateCreationFails puts a directory where the new file would be, and
 // where it is moved to.
-func TestStateThatCannotBeMade(t *testing.T) {
+func TestStateCreationFails(t *testing.T) {
 	t.Parallel()
 	for name, left := range map[string][]string{stateFile: {stateFile}, stateFile + ".new": {stateFile + ".new"}} {
 		dir := t.TempDir()
@@ -263,7 +263,7 @@ func TestStateThatCannotBeMade(t *testing.T) {
 	}
 }
 
-func TestHistoryThatCannotBeMade(t *testing.T) {
+func TestHistoryCreationFails(t *testing.T) {
 	t.Parallel()
 	var bus event.Bus
 	h := NewHistory(&bus, filepath.Join(t.TempDir(), "none"), "web")

@@ -144,7 +144,7 @@ func TestForgottenAllocLeavesTheOthers(t *testing.T) {
 	}
 }
 
-func TestPastThatCannotBeRead(t *testing.T) {
+func TestUnreadablePast(t *testing.T) {
 	t.Parallel()
 	for want, value := range map[string]any{
 		`cannot read what is stored as ["event" "x"]`: "text",

@@ -55,7 +55,7 @@ func drain(sub *event.Subscription) (texts []string) {
 	return texts
 }
 
-func TestWhatIsStoredComesBack(t *testing.T) {
+func TestStateRoundTrip(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bus := &event.Bus{}
@@ -197,7 +197,7 @@ func makeState(t *testing.T) (dir, path string) {
 	return dir, filepath.Join(dir, stateDir, stateFile)
 }
 
-func TestHalfALineAtTheEnd(t *testing.T) {
+func TestIncompleteLastLine(t *testing.T) {
 	t.Parallel()
 	dir, path := makeState(t)
 	text := readFile(t, path)
@@ -227,7 +227,7 @@ func TestHalfALineAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestUselessStateIsSetAside(t *testing.T) {
+func TestUnusableStateIsSetAside(t *testing.T) {
 	t.Parallel()
 	damage := func(change func(string) string) func(string) string { return change }
 	for name, tt := range map[string]struct {
@@ -314,7 +314,7 @@ func TestStateStaysSmall(t *testing.T) {
 	}
 }
 
-func TestStateThatCannotBeWritten(t *testing.T) {
+func TestStateWriteFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bus := &event.Bus{}

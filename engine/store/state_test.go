@@ -83,9 +83,9 @@ func TestDropComesBeforePut(t *testing.T) {
 	}
 }
 
-// TestLargeStateIsWrittenSeldom stores a value of 1 MiB again and again: the
+// TestLargeStateIsRarelyRewritten stores a value of 1 MiB again and again: the
 // file is rewritten when it is more than four times as large, and not before.
-func TestLargeStateIsWrittenSeldom(t *testing.T) {
+func TestLargeStateIsRarelyRewritten(t *testing.T) {
 	t.Parallel()
 	r, dir := create(t, &event.Bus{})
 	value, file, made := strings.Repeat("x", compactAt), r.journal.file, []int{}

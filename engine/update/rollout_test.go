@@ -163,7 +163,7 @@ func TestRollingTwoAtOnceAndMore(t *testing.T) {
 	w.want("0:1 1:1 2:1 3:1 4:1", "running")
 }
 
-func TestAnUnhealthyAllocationEndsIt(t *testing.T) {
+func TestUnhealthyAllocationFailsIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*api.TaskGroup) {})
 	w.register(env("2"))

@@ -114,7 +114,7 @@ func TestKinds(t *testing.T) {
 }
 
 // Meta that a task does not see changed is no change of it.
-func TestMetaThatIsHidden(t *testing.T) {
+func TestHiddenMeta(t *testing.T) {
 	t.Parallel()
 	before := newJob()
 	before.TaskGroups[0].Tasks[0].Meta = map[string]string{"k": "task"}
@@ -181,7 +181,7 @@ func TestDecisions(t *testing.T) {
 }
 
 // A group that is new is placed, one that is gone is stopped.
-func TestGroupsThatComeAndGo(t *testing.T) {
+func TestAddedAndRemovedGroups(t *testing.T) {
 	t.Parallel()
 	after := clone(t, newJob())
 	after.TaskGroups[0].Name = new("h")

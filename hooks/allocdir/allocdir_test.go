@@ -49,7 +49,7 @@ func TestDirectoriesOfAnAllocation(t *testing.T) {
 }
 
 // What cannot be made or removed is an error.
-func TestDirectoriesThatCannotBe(t *testing.T) {
+func TestDirectoryErrors(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

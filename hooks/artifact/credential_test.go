@@ -199,7 +199,7 @@ func mustNotHold(t *testing.T, dir, text string) {
 	}
 }
 
-func TestSubmodulesThatCannotBeHidden(t *testing.T) {
+func TestSubmodulesWithExposedCredentials(t *testing.T) {
 	t.Parallel()
 	g := newGitServer(t)
 	g.add(t, "x", "me:pass", nil)

@@ -27,9 +27,9 @@ func sha(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// TestWhatLandsWhere downloads what is served in all the ways that the
+// TestDestinations downloads what is served in all the ways that the
 // documentation of the artifact block names.
-func TestWhatLandsWhere(t *testing.T) {
+func TestDestinations(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{
 		"/app":        []byte("app"),
@@ -84,8 +84,8 @@ func TestWhatLandsWhere(t *testing.T) {
 	}
 }
 
-// TestAMergeKeepsWhatIsThere unpacks over files and directories.
-func TestAMergeKeepsWhatIsThere(t *testing.T) {
+// TestMergeKeepsExistingFiles unpacks over files and directories.
+func TestMergeKeepsExistingFiles(t *testing.T) {
 	t.Parallel()
 	server := serve(t, map[string][]byte{"/x.tgz": tgz(t, entry{"a/", ""}, entry{"a/new", "new"}, entry{"a/old", "newer"}, entry{"a/ro/", ""}, entry{"a/ro/x", "x"})})
 	s := newStage(t, from(server.URL+"/x.tgz"))
@@ -108,7 +108,7 @@ func TestAMergeKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDownloaded(t *testing.T) {
+func TestUndownloadableArtifacts(t *testing.T) {
 	t.Parallel()
 	app := []byte("app")
 	files := map[string][]byte{
@@ -168,9 +168,9 @@ func TestWhatCannotBeDownloaded(t *testing.T) {
 	}
 }
 
-// TestADestinationLeadsNowhereElse has the destination lead out of the
+// TestDestinationStaysInTheTask has the destination lead out of the
 // allocation by a link.
-func TestADestinationLeadsNowhereElse(t *testing.T) {
+func TestDestinationStaysInTheTask(t *testing.T) {
 	t.Parallel()
 	server := serve(t, map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"a", "a"})})
 	outside := t.TempDir()
@@ -188,8 +188,8 @@ func TestADestinationLeadsNowhereElse(t *testing.T) {
 	}
 }
 
-// TestTheServerSees has a server tell what it was asked.
-func TestTheServerSees(t *testing.T) {
+// TestServerSeesRequests has a server tell what it was asked.
+func TestServerSeesRequests(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved" {
@@ -249,9 +249,9 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// TestARetryGetsOnlyWhatFailed counts requests over a start that fails and the
+// TestRetryDownloadsOnlyFailedArtifacts counts requests over a start that fails and the
 // next one.
-func TestARetryGetsOnlyWhatFailed(t *testing.T) {
+func TestRetryDownloadsOnlyFailedArtifacts(t *testing.T) {
 	t.Parallel()
 	var good, bad atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -311,8 +311,8 @@ func TestThreeAtOnce(t *testing.T) {
 	}
 }
 
-// TestAKillEndsADownload cancels in the middle of a file.
-func TestAKillEndsADownload(t *testing.T) {
+// TestKillEndsDownload cancels in the middle of a file.
+func TestKillEndsDownload(t *testing.T) {
 	t.Parallel()
 	ctx, kill := context.WithCancel(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -333,9 +333,9 @@ func TestAKillEndsADownload(t *testing.T) {
 	}
 }
 
-// TestHalfAFileIsNoFile has a server break off, with and without saying how
+// TestIncompleteFileIsRefused has a server break off, with and without saying how
 // much there was to come.
-func TestHalfAFileIsNoFile(t *testing.T) {
+func TestIncompleteFileIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, length := range map[string]string{"announced": "1000", "chunked": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -354,8 +354,8 @@ func TestHalfAFileIsNoFile(t *testing.T) {
 	}
 }
 
-// TestMuchUnannounced sends more than the limit without saying so before.
-func TestMuchUnannounced(t *testing.T) {
+// TestLargeUnannouncedOutput sends more than the limit without saying so before.
+func TestLargeUnannouncedOutput(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		for range 10 {

@@ -10,8 +10,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// TestProgressIsNoFlood reports two downloads over ten minutes.
-func TestProgressIsNoFlood(t *testing.T) {
+// TestProgressIsLimited reports two downloads over ten minutes.
+func TestProgressIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()

@@ -14,10 +14,10 @@ import (
 	"taskrun/engine/leaf/allocdir"
 )
 
-// TestATaskCannotMoveAnArtifact has a task put links in the place of its
+// TestTaskCannotMoveAnArtifact has a task put links in the place of its
 // directories while the server answers, and a directory with an archive and
 // links of its own in the place of private: nothing may be written through them.
-func TestATaskCannotMoveAnArtifact(t *testing.T) {
+func TestTaskCannotMoveAnArtifact(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		artifact *api.TaskArtifact
@@ -66,10 +66,10 @@ func replaceByLink(path, target string) {
 	_ = os.Symlink(target, path)
 }
 
-// TestATaskCannotRaceArtifacts has a task change its directories without pause
+// TestTaskCannotRaceArtifacts has a task change its directories without pause
 // while artifacts arrive. Neither a directory elsewhere nor one of another task
 // may receive anything.
-func TestATaskCannotRaceArtifacts(t *testing.T) {
+func TestTaskCannotRaceArtifacts(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	server := serve(t, map[string][]byte{"/app": []byte("app"), "/x.tgz": tgz(t, entry{"dir/", ""}, entry{"dir/sub/file", "text"}, entry{"name", "text"})})

@@ -115,7 +115,7 @@ func TestOrder(t *testing.T) {
 
 // A task has the tokens of the stubs, and none without them; its services
 // are in the catalog that is given.
-func TestWhatIsLent(t *testing.T) {
+func TestStubsReachTasks(t *testing.T) {
 	t.Parallel()
 	values := stub.None()
 	values.ConsulToken, values.VaultToken = "consul's", "vault's"

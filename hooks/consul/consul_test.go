@@ -38,7 +38,7 @@ func read(task hooks.Task, name string) string {
 
 func token() string { return "the token" }
 
-func TestWhoUsesConsulHasAToken(t *testing.T) {
+func TestConsulUsersHaveAToken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		task *api.Task

@@ -123,7 +123,7 @@ func read(t *testing.T, task hooks.Task, name string) string {
 	return string(text)
 }
 
-func TestATaskThatSeesNoneHasNoHook(t *testing.T) {
+func TestNoHookWithoutVisibleIdentities(t *testing.T) {
 	t.Parallel()
 	if h := newHooks().Task(newTask(t, nil, &api.WorkloadIdentity{Name: "x"})); h != nil {
 		t.Errorf("got %v", h)
@@ -206,8 +206,8 @@ func TestRenewalIsThatOfTheAllocation(t *testing.T) {
 	})
 }
 
-// TestARecoveredTaskKeepsItsTokens begins as a later engine does.
-func TestARecoveredTaskKeepsItsTokens(t *testing.T) {
+// TestRecoveredTaskKeepsItsTokens begins as a later engine does.
+func TestRecoveredTaskKeepsItsTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		made := newHooks()

@@ -169,7 +169,7 @@ func TestStopWithoutAStart(t *testing.T) {
 }
 
 // An error of the log fails the start in a way that may pass.
-func TestLogThatCannotBeOpened(t *testing.T) {
+func TestUnopenableLog(t *testing.T) {
 	t.Parallel()
 	built := newDir(t)
 	if err := built.Build(); err != nil {

@@ -81,7 +81,7 @@ func TestNetworkIsMadeAndRemoved(t *testing.T) {
 }
 
 // A network that cannot be made is an error, and there is none to be removed.
-func TestNetworkThatCannotBeMade(t *testing.T) {
+func TestNetworkCreationFails(t *testing.T) {
 	t.Parallel()
 	why := errors.New("why")
 	g := &api.TaskGroup{Name: new("g"), Networks: []*api.NetworkResource{{Mode: "bridge"}}}

@@ -65,9 +65,9 @@ func TestTheFileIsFollowed(t *testing.T) {
 	}
 }
 
-// TestNothingIsFollowedInVain has no goroutine without a file, or when nothing
+// TestNothingIsFollowedWithoutNeed has no goroutine without a file, or when nothing
 // waits for a change; goleak sees to that.
-func TestNothingIsFollowedInVain(t *testing.T) {
+func TestNothingIsFollowedWithoutNeed(t *testing.T) {
 	t.Parallel()
 	s := stubs.New(stub.None(), nil, nil)
 	s.Changed()
@@ -78,8 +78,8 @@ func TestNothingIsFollowedInVain(t *testing.T) {
 	}
 }
 
-// TestVariablesThatArePutAreStubs puts a variable that no file defines.
-func TestVariablesThatArePutAreStubs(t *testing.T) {
+// TestStoredVariablesAreStubs puts a variable that no file defines.
+func TestStoredVariablesAreStubs(t *testing.T) {
 	t.Parallel()
 	variables := &variable.Store{}
 	s := stubs.New(stub.None(), variables, nil)

@@ -68,7 +68,7 @@ func greeting(task hooks.Task) string {
 	return string(text)
 }
 
-func TestTheSocketIsThereFromStartToEnd(t *testing.T) {
+func TestSocketLifetime(t *testing.T) {
 	t.Parallel()
 	task := newTask(t)
 	h := taskapi.New(greet)(task)
@@ -101,7 +101,7 @@ func TestTheSocketIsThereFromStartToEnd(t *testing.T) {
 	next.(hooks.TaskShutdown).Shutdown()
 }
 
-func TestATaskStartsWithoutASocketThatCannotBeMade(t *testing.T) {
+func TestTaskStartsWithoutASocket(t *testing.T) {
 	t.Parallel()
 	task := newTask(t)
 	var notices []string

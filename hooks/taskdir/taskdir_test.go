@@ -49,7 +49,7 @@ func TestDirectoriesOfATask(t *testing.T) {
 }
 
 // Directories that cannot be made fail the start, whatever the driver.
-func TestDirectoriesThatCannotBe(t *testing.T) {
+func TestDirectoryErrors(t *testing.T) {
 	t.Parallel()
 	for _, isolation := range []drivers.FSIsolation{drivers.FSIsolationNone, drivers.FSIsolationImage} {
 		dir := allocdir.At(t.TempDir())

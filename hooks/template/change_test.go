@@ -42,8 +42,8 @@ func (s *setting) begin(exec execFunc) {
 	}
 }
 
-// TestItWaitsForWhatIsMissing has a template get its answers one after another.
-func TestItWaitsForWhatIsMissing(t *testing.T) {
+// TestWaitForMissingValues has a template get its answers one after another.
+func TestWaitForMissingValues(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, `consul_key "a" { value = "A" }`,
@@ -77,8 +77,8 @@ func TestItWaitsForWhatIsMissing(t *testing.T) {
 	})
 }
 
-// TestItDoesNotWaitForever has a template fail, and say what to do.
-func TestItDoesNotWaitForever(t *testing.T) {
+// TestWaitIsLimited has a template fail, and say what to do.
+func TestWaitIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, "", file(`{{ key "k" }}{{ with nomadVar "v@ns" }}{{ .x }}{{ end }}`))
@@ -94,7 +94,7 @@ func TestItDoesNotWaitForever(t *testing.T) {
 
 // A key with the allocation's ID in its name needs no stub: the next run asks
 // for another one.
-func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
+func TestNoHintForVaryingNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{{ key (env "NOMAD_ALLOC_ID") }}`:              "10s Killing: Template failed: local/out: kv.block(01234567-0123-0123-0123-0123456789ab) is not set: no stub defines it",
@@ -113,8 +113,8 @@ func TestNoAdviceToLendWhatNoOtherRunAsksFor(t *testing.T) {
 	}
 }
 
-// TestAKilledTaskDoesNotWait ends the wait for what is missing.
-func TestAKilledTaskDoesNotWait(t *testing.T) {
+// TestKilledTaskDoesNotWait ends the wait for what is missing.
+func TestKilledTaskDoesNotWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, "", file(`{{ key "k" }}`))
@@ -220,9 +220,9 @@ func exits(code int, after time.Duration, err error) execFunc {
 	}
 }
 
-// TestChangesThatCount changes the stubs often: one restart follows, no
+// TestRelevantChanges changes the stubs often: one restart follows, no
 // later than wait.max, and none when the template stays as it is.
-func TestChangesThatCount(t *testing.T) {
+func TestRelevantChanges(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSetting(t, key("0"), file(`{{ key "k" }} {{ timestamp "unix" }}`, func(t *api.Template) {
@@ -347,8 +347,8 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
-// TestServicesThatRunHere follows the local catalog.
-func TestServicesThatRunHere(t *testing.T) {
+// TestLocalServices follows the local catalog.
+func TestLocalServices(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		here := &catalog{changed: make(chan struct{})}

@@ -124,7 +124,7 @@ func TestDecodeFillsEveryKindOfField(t *testing.T) {
 	}
 }
 
-func TestDecodeSaysAllThatIsWrong(t *testing.T) {
+func TestDecodeReportsAllErrors(t *testing.T) {
 	t.Parallel()
 	for source, want := range map[string][]string{
 		`nope = 1`:                       {`1: unknown attribute "nope" in outer`},
@@ -304,7 +304,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestBodiesAndExpressionsAreKeptAsTheyAre(t *testing.T) {
+func TestBodiesAndExpressionsAreKept(t *testing.T) {
 	t.Parallel()
 	type raw struct {
 		Expr hcl.Expression `hcl:"expr"`

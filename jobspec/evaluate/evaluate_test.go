@@ -98,7 +98,7 @@ func TestStrictKnowsNoReferences(t *testing.T) {
 	}
 }
 
-func TestTheBudgetIsForTheWholeFile(t *testing.T) {
+func TestBudgetCoversTheFile(t *testing.T) {
 	t.Parallel()
 	scope, found := attributes(t, "big = [for i in range(1000) : [for j in range(50) : j]]\nsmall = 1")
 	failed := 0

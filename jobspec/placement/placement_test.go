@@ -64,7 +64,7 @@ func TestConstraints(t *testing.T) {
 	}
 }
 
-func TestCheckNamesEachPlace(t *testing.T) {
+func TestCheckPaths(t *testing.T) {
 	t.Parallel()
 	bad := api.NewConstraint("${attr.kernel.name}", "=", "darwin")
 	good := api.NewConstraint("${attr.kernel.name}", "=", "linux")

@@ -93,7 +93,7 @@ func parse(t *testing.T, text string) *stub.Set {
 	return w
 }
 
-func TestAWholeFile(t *testing.T) {
+func TestWholeFile(t *testing.T) {
 	t.Parallel()
 	w := parse(t, whole)
 	dir := filepath.Dir(w.File)
@@ -307,7 +307,7 @@ consul_key "k" { value = 2 }
 	}
 }
 
-func TestReadTellsOfTheFile(t *testing.T) {
+func TestReadNamesTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, stub.DefaultName)

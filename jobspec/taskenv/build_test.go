@@ -206,7 +206,7 @@ func TestPrecedence(t *testing.T) {
 	expect(t, b.Build(), map[string]string{"NOMAD_TASK_NAME": "mine", "NOMAD_TASK_DIR": "/x"})
 }
 
-func TestBuildLeavesItsInputsAndEarlierSnapshotsAlone(t *testing.T) {
+func TestBuildDoesNotChangeInputsOrSnapshots(t *testing.T) {
 	t.Parallel()
 	job, group, task := testJob()
 	task.Env = map[string]string{"NOMAD_META_a-b": "${NOMAD_TASK_NAME}"}

@@ -215,7 +215,7 @@ func TestDecodeConfigNormalForm(t *testing.T) {
 	}
 }
 
-func TestDecodeConfigTakesListsOfMapsAsGoMakesThem(t *testing.T) {
+func TestDecodeConfigAcceptsListsOfMaps(t *testing.T) {
 	t.Parallel()
 	value, err := configEnv().DecodeConfig(map[string]any{
 		"command": "x", "labels": []map[string]any{{"a": true}}, "code": int64(3),
@@ -228,9 +228,9 @@ func TestDecodeConfigTakesListsOfMapsAsGoMakesThem(t *testing.T) {
 	}
 }
 
-// TestNarrowContextKnowsWhatIsUsed looks whether the cheap way, which knows only
+// TestContextHasUsedNames looks whether the cheap way, which knows only
 // the names in use, gives what all names would.
-func TestNarrowContextKnowsWhatIsUsed(t *testing.T) {
+func TestContextHasUsedNames(t *testing.T) {
 	t.Parallel()
 	e := configEnv()
 	full := e.evalContext(allNames)

@@ -129,7 +129,7 @@ func (c countedFS) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-func TestAttributesAreMeasuredWhenNeededAndOnce(t *testing.T) {
+func TestAttributesAreMeasuredLazily(t *testing.T) {
 	t.Parallel()
 	root := countedFS{fstest.MapFS{"proc/meminfo": {Data: []byte("MemTotal: 1 kB\n")}}, map[string]int{}}
 	n := Node{Attributes: map[string]string{"cpu.arch": "mine"}, machine: newMachine(testHost(root))}

@@ -76,7 +76,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-func TestNodeWithoutAnything(t *testing.T) {
+func TestEmptyNode(t *testing.T) {
 	t.Parallel()
 	e := NewBuilder(nil, AllocInfo{}, nil, nil, nil).Build()
 	if got := e.Replace("${attr.cpu.arch}${node.class}"); got != "${attr.cpu.arch}" {

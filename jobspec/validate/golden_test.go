@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // Each file breaks a rule of Nomad's validation; beside it lies what is said of
 // it, with positions.
-func TestWhatNomadRefusesIsRefused(t *testing.T) {
+func TestRefusedJobsHaveErrors(t *testing.T) {
 	t.Parallel()
 	for _, path := range glob(t, "testdata/invalid/*.nomad.hcl") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestWhatNomadRefusesIsRefused(t *testing.T) {
 
 // The goldens of the parser are jobs as Nomad reads them; valid.txt beside them
 // names the files that pass its validation.
-func TestWhatNomadAcceptsHasNoError(t *testing.T) {
+func TestAcceptedJobsHaveNoErrors(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../testdata/ok/valid.txt")
 	if err != nil {

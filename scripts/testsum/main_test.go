@@ -35,7 +35,7 @@ func TestSummaryOfARecordedRun(t *testing.T) {
 	}
 }
 
-func TestSummaryOfNothingIsNotWell(t *testing.T) {
+func TestEmptySummaryFails(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	if newSummary(&out).close() {

@@ -12,7 +12,7 @@ import (
 	"taskrun/cmd/ui"
 )
 
-func TestAPlanShowsNoCredentials(t *testing.T) {
+func TestPlanShowsNoCredentials(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ui.Mode{ui.Plain, ui.JSON} {
 		source := []*api.FieldDiff{{Type: "Edited", Name: "Source", Old: "https://SECRET@host/x", New: "https://host/x?token=SECRET"}}

@@ -161,7 +161,7 @@ func TestLastScreenNamesTheCheck(t *testing.T) {
 }
 
 // Tasks that failed alike are named together, and the others with their reasons.
-func TestTheSameFailureIsSaidOnce(t *testing.T) {
+func TestRepeatedFailureIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, 0, Options{Time: ui.TimeNone, Jobs: []*api.Job{job("j", 8, task("a"))}})
 	for i, code := range []int{3, 3, 4, 3, 3, 3, 3, 0} {

@@ -77,7 +77,7 @@ func TestEventsAsLines(t *testing.T) {
 
 // What a state says is said once: the event that says the same has no line, and
 // the state tells what the event would.
-func TestAStateSaysWhatItsEventSays(t *testing.T) {
+func TestStateRepeatsEvent(t *testing.T) {
 	t.Parallel()
 	code := func(n int) *int { return &n }
 	happens := func(e *api.TaskEvent) event.Body { return event.TaskEvent{TaskEvent: e} }
@@ -147,7 +147,7 @@ func TestSayAfter(t *testing.T) {
 }
 
 // An end with an exit code is alarming unless the task was told to end.
-func TestExitCodeOfAStoppedTaskIsNoAlarm(t *testing.T) {
+func TestExitCodeOfAStoppedTaskIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

@@ -54,7 +54,7 @@ func TestLastScreenFitsIntoTwentyLines(t *testing.T) {
 	}
 }
 
-func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
+func TestFailureReasonsAndHints(t *testing.T) {
 	t.Parallel()
 	noCommand := event.DriverFailure(errNoCommand)
 	noCommand.Details[event.NoCommand] = "true"
@@ -98,7 +98,7 @@ func TestFailureHasAReasonAndWhereThereIsOneAHint(t *testing.T) {
 	}
 }
 
-func TestWordsForWhatATaskWaitsFor(t *testing.T) {
+func TestWaitDescriptions(t *testing.T) {
 	t.Parallel()
 	for want, w := range map[string]fold.Wait{
 		`its start`:                             {For: fold.ItsStart},

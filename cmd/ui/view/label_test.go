@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-func TestLabelsAreAsShortAsTheyCanBe(t *testing.T) {
+func TestLabelsAreMinimal(t *testing.T) {
 	t.Parallel()
 	two := job("shop", 1, task("web"))
 	other := api.NewTaskGroup("admin", 1)

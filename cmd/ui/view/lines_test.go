@@ -24,7 +24,7 @@ func cutAll(limit int, pieces ...[]byte) (parts []string) {
 	return parts
 }
 
-func TestLinesAreCutWhereverPiecesEnd(t *testing.T) {
+func TestLinesAcrossPieces(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string

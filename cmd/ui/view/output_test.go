@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestTextIsMadeHarmless(t *testing.T) {
+func TestTextIsMadeSafe(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, in, plain, colored string }{
 		{"letters", "grün — 日本", "grün — 日本", "grün — 日本"},

@@ -54,7 +54,7 @@ func TestUnfinishedLineIsShownOnATerminalAndHeldBackInAPipe(t *testing.T) {
 	}
 }
 
-func TestInterruptedLineThatHasNoMoreTextNeedsNoSecondLine(t *testing.T) {
+func TestInterruptedLineWithoutMoreText(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{})
 	for _, w := range []struct{ task, text string }{{"a", "Waiting"}, {"b", "x\n"}, {"a", "\n"}, {"a", "next\n"}} {
@@ -91,7 +91,7 @@ func TestProgressRewritesItsLine(t *testing.T) {
 	}
 }
 
-func TestProgressThatIsInterruptedGetsANewLine(t *testing.T) {
+func TestInterruptedProgressGetsANewLine(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{})
 	for _, w := range []struct{ task, text string }{{"a", "10%"}, {"b", "x\n"}, {"a", "\r50%"}, {"a", "\r100%\n"}} {
@@ -104,7 +104,7 @@ func TestProgressThatIsInterruptedGetsANewLine(t *testing.T) {
 	}
 }
 
-func TestColorOfATaskGoesOnInItsNextLineOnly(t *testing.T) {
+func TestTaskColorContinuesInItsNextLine(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 80, Options{Color: ui.ColorAlways})
 	s.writes(a, "a", event.Stdout, "\x1b[31mred\nstill\x1b[0m\nplain\n")
@@ -120,7 +120,7 @@ func TestColorOfATaskGoesOnInItsNextLineOnly(t *testing.T) {
 	}
 }
 
-func TestBytesGoUntouchedIntoAPipe(t *testing.T) {
+func TestPipeGetsUnchangedBytes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []ui.Mode{ui.Plain, ui.Quiet} {
 		s, a := pair(t, 0, Options{Mode: mode})
@@ -261,7 +261,7 @@ type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
-func TestClosedStdoutIsReportedOnceAndTheRestGoesOn(t *testing.T) {
+func TestClosedStdoutIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	s, a := pair(t, 0, Options{})
 	s.d.screen.bufOut.Reset(failingWriter{syscall.EPIPE})

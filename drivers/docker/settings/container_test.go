@@ -70,8 +70,8 @@ func TestContainerCommand(t *testing.T) {
 	}
 }
 
-// TestCommandWithBlanks is refused, as the command of no image begins with one.
-func TestCommandWithBlanks(t *testing.T) {
+// TestCommandWithSpaces is refused, as the command of no image begins with one.
+func TestCommandWithSpaces(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{" true", "true ", " "} {
 		_, err := new(Builder).Container(&drivers.TaskConfig{}, &Config{Command: command})

@@ -260,7 +260,7 @@ func TestRecordWithoutADirectory(t *testing.T) {
 }
 
 // The first error of writing a record is kept.
-func TestRecordThatCannotBeWritten(t *testing.T) {
+func TestRecordWriteFails(t *testing.T) {
 	t.Parallel()
 	r, err := createRecord("")
 	if err != nil {

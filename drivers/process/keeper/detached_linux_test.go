@@ -411,7 +411,7 @@ func TestProgramIsGivenUp(t *testing.T) {
 }
 
 // A program whose run does not stand is not started again, and says why.
-func TestRunDoesNotStand(t *testing.T) {
+func TestRunFailsToStart(t *testing.T) {
 	t.Parallel()
 	if _, err := detach(t, "TASKRUN_TEST_FAILS=yes"); err == nil || err.Error() != "it does not want to" {
 		t.Errorf("the error is %v", err)
@@ -419,7 +419,7 @@ func TestRunDoesNotStand(t *testing.T) {
 }
 
 // A run that cannot begin says why.
-func TestRunThatCannotBegin(t *testing.T) {
+func TestRunCannotStart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ dir, records, want string }{
 		"directory": {"/nonexistent", private(t), "cannot start"},
@@ -441,7 +441,7 @@ func TestRunThatCannotBegin(t *testing.T) {
 }
 
 // A run that ends before it stands, without a word, has its log.
-func TestRunThatEndsBeforeItStands(t *testing.T) {
+func TestRunEndsBeforeItHasStarted(t *testing.T) {
 	t.Parallel()
 	log := regular(t)
 	defer log.Close()
@@ -498,9 +498,9 @@ func parentOf(t *testing.T, pid int) (parent int) {
 	return 0
 }
 
-// TestAnEndThatWasNotStored has a program die when a process has ended, and
+// TestEndThatWasNotStored has a program die when a process has ended, and
 // been done with, but for Release: the next one learns of it.
-func TestAnEndThatWasNotStored(t *testing.T) {
+func TestEndThatWasNotStored(t *testing.T) {
 	t.Parallel()
 	d, err := detach(t)
 	if err != nil {

@@ -239,7 +239,7 @@ func TestProgramIsKilled(t *testing.T) {
 }
 
 // What lasts without a process needs a keeper, too. Nor is a directory needed.
-func TestKeeperOfWhatLasts(t *testing.T) {
+func TestKeeperOfLastingTasks(t *testing.T) {
 	t.Parallel()
 	p := inForeground(t, "")
 	left := leftovers(t, p)
@@ -451,7 +451,7 @@ func TestSettledKeeper(t *testing.T) {
 
 // A keeper leaves the record of what it could not clean up, and does nothing
 // with one that names no program.
-func TestKeeperThatHasNothingToDo(t *testing.T) {
+func TestKeeperWithNothingToDo(t *testing.T) {
 	t.Parallel()
 	for record, cleaned := range map[string]bool{
 		"program 1 1 x\nlasting \"fail\" \"it is busy\"\n": true, "mark 0\n": false,

@@ -29,7 +29,7 @@ func private(t *testing.T) string {
 }
 
 // Records count in a directory of the user alone.
-func TestRecordsInAForeignDirectory(t *testing.T) {
+func TestRecordsInAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	good := private(t)
 	deadRecord(t, filepath.Join(good, "1-1.run"), "/nonexistent")
@@ -54,7 +54,7 @@ func TestRecordsInAForeignDirectory(t *testing.T) {
 }
 
 // What is no regular file of the user alone is no record.
-func TestForeignRecords(t *testing.T) {
+func TestRecordsOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := private(t), filepath.Join(t.TempDir(), "elsewhere")
 	deadRecord(t, elsewhere, "/nonexistent")
@@ -77,7 +77,7 @@ func TestForeignRecords(t *testing.T) {
 }
 
 // Of what a record names as a socket only a socket is removed.
-func TestARecordRemovesSocketsOnly(t *testing.T) {
+func TestRecordRemovesOnlySockets(t *testing.T) {
 	t.Parallel()
 	dir, target := private(t), filepath.Join(t.TempDir(), "target")
 	if err := os.WriteFile(target, nil, 0o600); err != nil {

@@ -61,7 +61,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd, leads bool) aChild {
 }
 
 // The program knows what the keeper has told it.
-func TestWhatTheKeeperTells(t *testing.T) {
+func TestKeeperMessages(t *testing.T) {
 	t.Parallel()
 	l, keeper := linked(t)
 	id, file := process.ID{PID: 7, Start: 8}, regular(t)

@@ -119,7 +119,7 @@ func TestMessagesArriveInOrder(t *testing.T) {
 }
 
 // What is no message, or brings what is no file, is an error.
-func TestWhatIsNoMessage(t *testing.T) {
+func TestInvalidMessages(t *testing.T) {
 	t.Parallel()
 	keeper, program := lines(t)
 	if _, err := keeper.conn.Write([]byte("{\"Mark\":\n")); err != nil {
@@ -164,7 +164,7 @@ func regular(t *testing.T) *os.File {
 }
 
 // The end of the other side is net.ErrClosed, or an error of the connection.
-func TestTheOtherSideIsGone(t *testing.T) {
+func TestPeerIsGone(t *testing.T) {
 	t.Parallel()
 	keeper, program := lines(t)
 	if err := keeper.close(); err != nil {

@@ -101,7 +101,7 @@ func TestPausesBetweenDeaths(t *testing.T) {
 }
 
 // Where orphans go elsewhere, or the record cannot be read, the run is given up.
-func TestProgramThatCannotBeStartedAgain(t *testing.T) {
+func TestProgramCannotBeRestarted(t *testing.T) {
 	t.Parallel()
 	p, log := newParent(t)
 	p.adopts = false
@@ -131,7 +131,7 @@ func TestCleanUpOfADetachedRun(t *testing.T) {
 	}
 }
 
-func TestWhatTheProgramTells(t *testing.T) {
+func TestProgramMessages(t *testing.T) {
 	t.Parallel()
 	p, _ := newParent(t)
 	p.stood = false

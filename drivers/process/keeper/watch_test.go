@@ -82,7 +82,7 @@ func TestWritesWaitForTheRecord(t *testing.T) {
 }
 
 // Without a record the run goes on, with a notice, and without a keeper.
-func TestRecordThatCannotBe(t *testing.T) {
+func TestRecordCreationFails(t *testing.T) {
 	t.Parallel()
 	w, said := notices(nil)
 	w.Socket("/a")

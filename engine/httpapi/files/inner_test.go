@@ -28,7 +28,7 @@ func (source) Retain()                             {}
 func (source) Release()                            {}
 
 // A frame says how much of an output in memory is left out.
-func TestOutputThatIsLeftOut(t *testing.T) {
+func TestOmittedOutput(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		body event.Body
@@ -81,7 +81,7 @@ func (n *brokenAfter) Write(p []byte) (int, error) {
 }
 
 // A frame of a file that cannot be sent ends the stream, whichever it is.
-func TestFramesThatCannotBeSent(t *testing.T) {
+func TestUnsendableFrames(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {

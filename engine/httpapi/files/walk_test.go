@@ -39,7 +39,7 @@ func swap(t *testing.T, name, target string) {
 
 // A directory that becomes a link to the secrets after a file in it was found
 // does not lead to them.
-func TestADirectoryBecomesALinkOnceItsFileIsFound(t *testing.T) {
+func TestDirectoryReplacedByALinkAfterTheLookup(t *testing.T) {
 	t.Parallel()
 	for _, swapped := range []string{"t/local/d", "t/local"} {
 		dir := allocated(t)
@@ -63,7 +63,7 @@ func TestADirectoryBecomesALinkOnceItsFileIsFound(t *testing.T) {
 
 // Nor does it while the file is looked for, between the look at a name and its
 // opening; and nothing waits for a pipe there.
-func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
+func TestDirectoryReplacedByALinkDuringTheLookup(t *testing.T) {
 	t.Parallel()
 	dir := allocated(t)
 	task, err := os.OpenRoot(filepath.Join(dir, "t"))
@@ -99,7 +99,7 @@ func TestADirectoryBecomesALinkWhileAFileIsLookedFor(t *testing.T) {
 }
 
 // A file that becomes a link to a secret once it was found is not read.
-func TestAFileBecomesALinkOnceItIsFound(t *testing.T) {
+func TestFileReplacedByALinkAfterTheLookup(t *testing.T) {
 	t.Parallel()
 	dir := allocated(t)
 	p, err := walkTo(dir, "t/local/d/token")

@@ -25,7 +25,7 @@ func (one) Close() error   { return nil }
 func (one) Addr() net.Addr { return &net.UnixAddr{} }
 
 // An answer that nobody reads is not counted for longer than it is kept.
-func TestAnswerThatNobodyReads(t *testing.T) {
+func TestUnreadResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		answers := NewAnswers()
@@ -60,7 +60,7 @@ func TestAnswerThatNobodyReads(t *testing.T) {
 }
 
 // Unread answers are limited; requests beyond the limit get an error.
-func TestManyAnswersThatNobodyReads(t *testing.T) {
+func TestManyUnreadResponses(t *testing.T) {
 	t.Parallel()
 	answers := NewAnswers()
 	answers.unread.Store(maxUnread)

@@ -6,7 +6,7 @@ import (
 )
 
 // What is a pointer here and none in Nomad is filtered alike.
-func TestFilterOfWhatIsNotThere(t *testing.T) {
+func TestFilterOnMissingFields(t *testing.T) {
 	t.Parallel()
 	type object struct {
 		Text   *string

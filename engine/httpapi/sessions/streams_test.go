@@ -103,7 +103,7 @@ func TestExecOverMessages(t *testing.T) {
 	}
 }
 
-func TestExecTellsTheNewestSize(t *testing.T) {
+func TestExecSendsTheNewestSize(t *testing.T) {
 	t.Parallel()
 	c := &client{in: make(chan *api.ExecStreamingInput)}
 	defer close(c.in)
@@ -178,7 +178,7 @@ func TestExecOfACommandThatDoesNotRead(t *testing.T) {
 	}
 }
 
-func TestExecThatCannotBe(t *testing.T) {
+func TestExecRefused(t *testing.T) {
 	t.Parallel()
 	c := &client{in: make(chan *api.ExecStreamingInput)}
 	defer close(c.in)

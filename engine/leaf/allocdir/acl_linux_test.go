@@ -111,10 +111,10 @@ func TestGatesOpenForTheUsersOfTasks(t *testing.T) {
 	}
 }
 
-// TestBuildingAgainGivesNothingAway has the user of a task put something else in
+// TestBuildKeepsOwners has the user of a task put something else in
 // the place of its directories before they are built once more, as after a
 // crash.
-func TestBuildingAgainGivesNothingAway(t *testing.T) {
+func TestBuildKeepsOwners(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
 	path := filepath.Join(t.TempDir(), "9f8a")

@@ -94,7 +94,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-func TestPathsAreThoseThatAreBuilt(t *testing.T) {
+func TestPathsMatchBuild(t *testing.T) {
 	t.Parallel()
 	dir := newAlloc(t, "web")
 	shared, task := SharedOf(dir), TaskOf(dir, "web")
@@ -108,7 +108,7 @@ func TestPathsAreThoseThatAreBuilt(t *testing.T) {
 	}
 }
 
-func TestBuildingAgainChangesNothing(t *testing.T) {
+func TestBuildIsIdempotent(t *testing.T) {
 	t.Parallel()
 	dir := newAlloc(t, "web")
 	if err := os.Chmod(filepath.Join(dir, "web", "local"), 0o750); err != nil {

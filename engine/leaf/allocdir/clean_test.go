@@ -198,7 +198,7 @@ func TestNewLog(t *testing.T) {
 // What cannot be removed, as somebody has closed the directory it is in, is
 // opened first; what an earlier removal has left goes too. A run that cannot be
 // renamed is reported.
-func TestPruneOfWhatIsClosed(t *testing.T) {
+func TestPruneOfClosedDirectories(t *testing.T) {
 	t.Parallel()
 	dataDir := t.TempDir()
 	r := openRun(t, dataDir, "web", "3")

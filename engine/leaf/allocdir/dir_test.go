@@ -112,7 +112,7 @@ func TestPlaceKeepsAPathInOneDirectory(t *testing.T) {
 	}
 }
 
-func TestOpenDirRefusesWhatIsNoDirectory(t *testing.T) {
+func TestOpenDirRefusesFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	root, err := os.OpenRoot(dir)

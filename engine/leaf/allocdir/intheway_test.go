@@ -9,7 +9,7 @@ import (
 )
 
 // Anything in the way of a directory or a file is reported, and stays.
-func TestWhatIsInTheWay(t *testing.T) {
+func TestObstacles(t *testing.T) {
 	t.Parallel()
 	open := func(data string) error {
 		r, err := OpenRun(data, "web", "1")

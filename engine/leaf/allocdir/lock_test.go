@@ -69,7 +69,7 @@ func TestWordsOfTheLock(t *testing.T) {
 }
 
 // A run that cannot be removed is an error, and the others are removed.
-func TestRemoveRunThatIsNot(t *testing.T) {
+func TestRemoveMissingRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r, err := newRemover(dir)

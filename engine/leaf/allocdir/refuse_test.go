@@ -59,9 +59,9 @@ func TestReplacedDirectoryIsNotClosed(t *testing.T) {
 	}
 }
 
-// TestWhatIsInTheWayOfASocket has a directory that is not empty in the place of
+// TestSocketObstacles has a directory that is not empty in the place of
 // a socket, whether it is made there or moved there.
-func TestWhatIsInTheWayOfASocket(t *testing.T) {
+func TestSocketObstacles(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []fs.FileMode{0o700, 0o777} {
 		path := newAlloc(t, "t")
@@ -154,8 +154,8 @@ func TestLargeHostFileIsNotCopied(t *testing.T) {
 	}
 }
 
-// TestVolumeThatCannotBeMoved would have to move it into itself.
-func TestVolumeThatCannotBeMoved(t *testing.T) {
+// TestUnmovableVolume would have to move it into itself.
+func TestUnmovableVolume(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	fill(t, data, "volumes/db/x")

@@ -67,9 +67,9 @@ func TestListenSecret(t *testing.T) {
 	}
 }
 
-// TestListenSecretGivesTheSocketAlone has the task put links to files of others
+// TestListenSecretChangesOnlyTheSocket has the task put links to files of others
 // where its socket is made: they keep their owner and their mode.
-func TestListenSecretGivesTheSocketAlone(t *testing.T) {
+func TestListenSecretChangesOnlyTheSocket(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
 	victim := filepath.Join(t.TempDir(), "victim")
@@ -134,9 +134,9 @@ func TestListenSecretStaysInTheTask(t *testing.T) {
 	}
 }
 
-// TestListenSecretUsesNoDirectoryOfOthers has a task that can write beside its
+// TestListenSecretRefusesAnotherUsersDirectory has a task that can write beside its
 // own directory put something in the place where the socket is made.
-func TestListenSecretUsesNoDirectoryOfOthers(t *testing.T) {
+func TestListenSecretRefusesAnotherUsersDirectory(t *testing.T) {
 	t.Parallel()
 	dir, task := taskDirs(t)
 	// Others can enter, as with a container. Otherwise it is made in its place.

@@ -39,7 +39,7 @@ func TestStaging(t *testing.T) {
 	}
 }
 
-func TestStagingTrustsNothingThatIsThere(t *testing.T) {
+func TestStagingDistrustsExistingFiles(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(path string) error{
 		"a link":           func(path string) error { return os.Symlink(t.TempDir(), path) },

@@ -114,7 +114,7 @@ func TestAdjacentPiecesJoin(t *testing.T) {
 	}
 }
 
-func TestASlowSubscriberLosesOutputButLearnsOfIt(t *testing.T) {
+func TestSlowSubscriberSeesAGap(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	s := b.Subscribe(true)

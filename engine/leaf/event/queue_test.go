@@ -39,7 +39,7 @@ func check(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-func TestWhoGetsWhat(t *testing.T) {
+func TestPublishedBodies(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	all, quiet := b.Subscribe(true), b.Subscribe(false)
@@ -71,7 +71,7 @@ func TestWhoGetsWhat(t *testing.T) {
 }
 
 // What one task writes to one stream joins as long as nothing stands between.
-func TestPiecesThatDoNotJoin(t *testing.T) {
+func TestUnmergedPieces(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	s := b.Subscribe(true)
@@ -100,7 +100,7 @@ func TestPiecesThatDoNotJoin(t *testing.T) {
 
 // A subscriber that reads too slowly has as much as it may have, and one gap for
 // each stream; once it has read, it gets output again.
-func TestWhatASlowSubscriberHas(t *testing.T) {
+func TestSlowSubscriber(t *testing.T) {
 	t.Parallel()
 	var b Bus
 	s := b.Subscribe(true)

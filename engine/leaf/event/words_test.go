@@ -191,7 +191,7 @@ func TestEventsAsJSON(t *testing.T) {
 	}
 }
 
-func TestAllocIsOfAJob(t *testing.T) {
+func TestAllocOf(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		alloc Alloc

@@ -82,7 +82,7 @@ func TestFindWithARuntimeDirectory(t *testing.T) {
 
 // Whatever has the usual name, another directory is found, always the same, and
 // nothing of the first one is touched.
-func TestTheUsualNameIsTaken(t *testing.T) {
+func TestUsualNameIsTaken(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
 	for name, take := range map[string]func(path string) error{
@@ -156,7 +156,7 @@ func TestCommandsAgree(t *testing.T) {
 
 // A directory for temporary files in which others can rename what is in it is
 // not used.
-func TestATemporaryDirectoryWithoutTheStickyBit(t *testing.T) {
+func TestTempDirWithoutStickyBit(t *testing.T) {
 	t.Parallel()
 	tmp := mine(t, filepath.Join(t.TempDir(), "tmp"), 0o777)
 	dir, _, err := Find(env("TMPDIR", tmp), user, t.TempDir())
@@ -166,7 +166,7 @@ func TestATemporaryDirectoryWithoutTheStickyBit(t *testing.T) {
 }
 
 // A directory that is not there is told apart from one that is not the user's.
-func TestCheckOfADirectoryThatIsGone(t *testing.T) {
+func TestCheckOfAMissingDirectory(t *testing.T) {
 	t.Parallel()
 	if err := Check(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)

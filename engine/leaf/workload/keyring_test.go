@@ -129,8 +129,8 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 }
 
-// TestAKeyInAFileIsMadeOnce opens one file as several engines at once.
-func TestAKeyInAFileIsMadeOnce(t *testing.T) {
+// TestKeyFileIsCreatedOnce opens one file as several engines at once.
+func TestKeyFileIsCreatedOnce(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key")
 	var ids [3]string

@@ -297,7 +297,7 @@ func checkLimits(t *testing.T, name, dir string) {
 	}
 }
 
-func TestALaterEntryReplacesAnEarlierOne(t *testing.T) {
+func TestLaterEntryReplacesEarlierOne(t *testing.T) {
 	t.Parallel()
 	dir, err := unpackDir(t, t.Context(), "tar", tarOf(t,
 		file("x", "old"), file("x", "new"), link("l", "x"), file("l", "not through the link"), file("y", "y"), link("y", "x")))
@@ -307,9 +307,9 @@ func TestALaterEntryReplacesAnEarlierOne(t *testing.T) {
 	}
 }
 
-// TestAnEndedContextEndsUnpacking cancels while a file is written that would be
+// TestUnpackingEndsWithItsContext cancels while a file is written that would be
 // unpacked for hours.
-func TestAnEndedContextEndsUnpacking(t *testing.T) {
+func TestUnpackingEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	dir, root, f := place(t, compress(t, "gz", make([]byte, 1<<20)))
 	ctx, cancel := context.WithCancelCause(t.Context())
