@@ -83,7 +83,37 @@ func (g *guard) functions() template.FuncMap {
 			}
 			return strings.Join(lines, ""), nil
 		},
+		"join": func(separator string, list []string) (string, error) {
+			if err := g.check(sizeOfJoined(separator, list)); err != nil {
+				return "", err
+			}
+			return strings.Join(list, separator), nil
+		},
+		"printf": func(format string, args ...any) (string, error) {
+			if err := g.check(sizeOfFormatted(format, args)); err != nil {
+				return "", err
+			}
+			return fmt.Sprintf(format, args...), nil
+		},
+		"regexReplaceAll": func(pattern, with, s string) (string, error) { return g.replacePattern(pattern, s, with) },
 		"replaceAll":      func(old, with, s string) (string, error) { return g.replace(old, with, s) },
+		"sprig_join": func(separator string, list any) (string, error) {
+			if err := g.check(sizeOfJoined(separator, list)); err != nil {
+				return "", err
+			}
+			return sprigs()["join"].(func(string, any) string)(separator, list), nil
+		},
+		"sprig_wrapWith": func(length int, with, s string) (string, error) {
+			if err := g.check(add(len(s), times(2*len(s)/max(length, 1)+1, len(with)))); err != nil {
+				return "", err
+			}
+			return sprigs()["wrapWith"].(func(int, string, string) string)(length, with, s), nil
+		},
+		"sprig_regexReplaceAll":            g.replacePattern,
+		"sprig_mustRegexReplaceAll":        g.replacePattern,
+		"sprig_regexReplaceAllLiteral":     g.replaceLiteral,
+		"sprig_mustRegexReplaceAllLiteral": g.replaceLiteral,
+
 		"sprig_replace":   g.replace,
 		"sprig_repeat":    g.repeat,
 		"sprig_indent":    g.indent,
@@ -137,11 +167,19 @@ func (g *guard) untilStep(start, stop, step int) ([]int, error) {
 	if step == 0 || (stop < start) != (step < 0) {
 		return list, nil
 	}
-	if err := g.check(times((stop-start)/step, 8)); err != nil {
+	distance, stride := uint64(stop)-uint64(start), uint64(step) // unsigned: neither overflows
+	if step < 0 {
+		distance, stride = -distance, -stride
+	}
+	count := distance / stride
+	if distance%stride > 0 {
+		count++
+	}
+	if err := g.check(times(int(min(count, maxSize)), 8)); err != nil {
 		return nil, err
 	}
-	for i := start; i < stop == (step > 0) && i != stop; i += step {
-		list = append(list, i)
+	for i := range int(count) {
+		list = append(list, start+i*step)
 	}
 	return list, nil
 }
