@@ -10,23 +10,24 @@ import (
 	"testing"
 )
 
-// A floor says what the packages of one part of the tree may import of this
-// module. Patterns are relative to the module: "a" is that package, "a/*" the
-// folders right below it, "a/..." the whole part, "." the root package.
+// A floor says what packages in a part of the tree may import from this module.
+// Patterns are relative to the module: "a" is that package, "a/*" the folders
+// directly below it, "a/..." the whole part, "." the root package.
 type floor struct {
 	packages string // one pattern
 	may      string // patterns, separated by spaces
-	tests    string // what its tests may import besides, and its own folder
+	tests    string // additional imports of tests, besides the package's own folder
 	why      string
 }
 
-// leaves are the parts of the engine that import nothing above themselves, so
-// that hooks and drivers can use them.
+// leaves are the parts of the engine that import nothing above them, so that
+// hooks and drivers can use them.
 const leaves = "engine/leaf/*"
 
-// floors is the house, from the roof down: cmd → engine → {hooks, drivers} →
-// jobspec. For each package the first row that matches counts. A package that needs a
-// new arrow adds it here and in .golangci.yml, and says why.
+// floors is the structure of the program, from top to bottom: cmd → engine →
+// {hooks, drivers} → jobspec. The first row that matches a package counts. A
+// package that needs a new import adds it here and in .golangci.yml, with a
+// reason.
 var floors = []floor{
 	{".", "cmd", "...", "hands over and exits; its tests see the whole house"},
 	{"scripts/differ", "scripts/differ/...", "", "a tool and its parts"},
@@ -111,12 +112,12 @@ var floors = []floor{
 type home struct {
 	library string // import path of the module or package
 	in      string // patterns, separated by spaces
-	tests   string // patterns where only tests may
+	tests   string // patterns of packages where only tests may
 	why     string
 }
 
 // homes lists every foreign library. The longest match counts; a library
-// without a row fails the test, for a new one needs a reason and a home.
+// without a row fails the test, because a new one needs a reason and a home.
 var homes = []home{
 	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/differ", ".", "the model of a job, everywhere; recorded actions go through its client"},
 
@@ -190,8 +191,8 @@ func TestImportsGoDownOnly(t *testing.T) {
 	}
 }
 
-// Every command pays for what packages do before main begins, and up pays twice,
-// for its keeper is the same program.
+// Every command pays for package initialization, and up pays twice, because its
+// keeper is the same program.
 func TestPackagesCompileNoRegexps(t *testing.T) {
 	t.Parallel()
 	for _, f := range goFiles(t) {
@@ -255,8 +256,8 @@ func TestImportRulesRefuse(t *testing.T) {
 	}
 }
 
-// forbidden tells why a file of a package (relative to the module) must not
-// import a package; "" means that it may.
+// forbidden explains why a file of a package (relative to the module) must not
+// import another package, or returns "".
 func forbidden(pkg string, test bool, imported string) string {
 	if first, _, _ := strings.Cut(imported, "/"); !strings.Contains(first, ".") && first != "taskrun" {
 		return "" // the standard library

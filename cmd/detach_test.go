@@ -10,8 +10,8 @@ import (
 	"taskrun/cmd/ui"
 )
 
-// A run in the background whose engine is gone, and which has not said how it
-// ended, is not ready.
+// A run in the background is not ready if its engine is gone and has not
+// reported how it ended.
 func TestARunWithoutAnEngineIsNotReady(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

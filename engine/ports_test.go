@@ -118,8 +118,8 @@ func TestStaticPortInUse(t *testing.T) {
 	<-e.Done()
 }
 
-// TestPortsWithoutAGroupNetwork: where a bridge would
-// hand a port on, both are one.
+// TestPortsWithoutAGroupNetwork checks that the port on the host equals the
+// port that a bridge would forward to.
 func TestPortsWithoutAGroupNetwork(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

@@ -59,7 +59,7 @@ func TestListenersGetEventsInOrder(t *testing.T) {
 	})
 }
 
-// A listener that stalls loses the oldest events, and delays no other.
+// A slow listener loses the oldest events, and delays no other.
 func TestStall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

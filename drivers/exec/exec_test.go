@@ -35,7 +35,7 @@ func shell(script string) string {
 	return fmt.Sprintf("command = \"/bin/sh\"\nargs = [\"-c\", %q]\n", script)
 }
 
-// begin returns a driver, which is shut down at the end.
+// begin returns a driver that is shut down at the end.
 func begin(t *testing.T) *rawexec.Driver {
 	t.Helper()
 	d := exec.New()
@@ -47,7 +47,7 @@ func begin(t *testing.T) *rawexec.Driver {
 	return d
 }
 
-// says runs a task to its end and returns what it wrote.
+// says runs a task to its end and returns its output.
 func says(t *testing.T, d drivers.Driver, config string, prepare func(*drivers.TaskConfig)) string {
 	t.Helper()
 	cfg, output := drivertest.Task(t, d, config)
@@ -82,7 +82,7 @@ func TestIsolationOptionsAreAccepted(t *testing.T) {
 	}
 }
 
-// A directory is meant below the task's, if it is there.
+// A directory is relative to the task's, if it exists there.
 func TestWorkDir(t *testing.T) {
 	t.Parallel()
 	d := begin(t)
@@ -109,8 +109,8 @@ func TestUserIsTheCaller(t *testing.T) {
 	}
 }
 
-// TestCommandIsRequired by the schema, so that validation finds that it is
-// missing.
+// TestCommandIsRequired checks that the schema requires it, so that validation
+// reports a missing one.
 func TestCommandIsRequired(t *testing.T) {
 	t.Parallel()
 	_, diags := hcldec.Decode(hcl.EmptyBody(), exec.New().TaskConfigSchema(), nil)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestPeakAfterALargeParent: what this program shared with its
-// parent, which the system counts as its own, hides no task's peak.
+// TestPeakAfterALargeParent checks that memory shared with the parent, which
+// the system counts as this program's, does not hide a task's peak.
 func TestPeakAfterALargeParent(t *testing.T) {
 	own := ownMemoryPeak()
 	if own <= 0 || own > 1<<40 {

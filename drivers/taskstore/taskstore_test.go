@@ -58,7 +58,7 @@ func TestExitWakesAllWaiters(t *testing.T) {
 				if result := <-ch; result == nil || result.ExitCode != 3 {
 					t.Errorf("the result is %+v", result)
 				} else {
-					result.ExitCode = 4 // it is the receiver's own
+					result.ExitCode = 4 // it belongs to the receiver
 				}
 			}
 		})

@@ -9,8 +9,8 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// The index of a deployment grows with the allocations that it places and with their
-// health, as its counts do, until it has ended.
+// The index of a deployment grows with its allocations and their health, like
+// its counts, until it has ended.
 func TestDeploymentGrowsWithItsAllocations(t *testing.T) {
 	t.Parallel()
 	at := func(seconds uint64) time.Time { return time.Unix(int64(seconds), 0) }

@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/lifecycle"
 )
 
-// moment is what a watched allocation looks like from some time on.
+// moment is the state of a watched allocation from a time on.
 type moment struct {
 	at      time.Duration
 	tasks   []Task

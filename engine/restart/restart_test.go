@@ -106,7 +106,7 @@ func TestRescheduleDelays(t *testing.T) {
 	second := time.Second
 	for name, tt := range map[string]struct {
 		policy ReschedulePolicy
-		want   []time.Duration // of consecutive failures, each right after its start
+		want   []time.Duration // after consecutive failures, each right after its start
 	}{
 		"none": {ReschedulePolicy{}, nil},
 		"constant, limited": {

@@ -14,8 +14,9 @@ import (
 	"taskrun/hooks"
 )
 
-// TestHookActsOnItsTask has a hook signal, restart and fail its task, change
-// what templates put into the environment, and be refused when nothing runs.
+// TestHookActsOnItsTask checks that a hook can signal, restart and fail its
+// task and change its template variables, and is refused if the task is not
+// running.
 func TestHookActsOnItsTask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// journal records, in order, which phase of which hook was called.
+// journal records the calls of phases of hooks, in order.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -110,7 +110,7 @@ func (r *allocRecorder) Update(context.Context, *api.Job, *api.TaskGroup) error 
 	return r.fail["update"]
 }
 
-// silence is the hook that gives a task an output nobody reads.
+// silence is the hook that gives a task an output without a reader.
 type silence struct{ drivers.Output }
 
 func (silence) Name() string { return "silence" }
@@ -127,7 +127,7 @@ type nopCloser struct{ io.Writer }
 
 func (nopCloser) Close() error { return nil }
 
-// pass lets virtual time go by.
+// pass lets virtual time pass.
 func pass(d time.Duration) { <-time.After(d) }
 
 // setting is an allocation of one task with recorded hooks.
@@ -265,7 +265,8 @@ func TestGiftsOfAHookRemain(t *testing.T) {
 		if diff := cmp.Diff([]map[string]string{nil, {"n": "1"}, {"n": "2"}}, states); diff != "" {
 			t.Errorf("states (-want +got):\n%s", diff)
 		}
-		// The second response had no variables, which takes the first's away.
+		// The second response had no variables, which removes those of the
+		// first.
 		want := []string{`1 once "" token true`, `1 each "" token true`, `1 once "" token true`}
 		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("seen (-want +got):\n%s", diff)
@@ -279,7 +280,7 @@ func TestFailingHooks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		fail      map[string]error
 		allocFail map[string]error
-		events    []string // that must be there, in order
+		events    []string // required events, in order
 		starts    bool
 	}{
 		"prestart, for good": {
@@ -359,7 +360,8 @@ func TestUpdate(t *testing.T) {
 		}
 		synctest.Wait()
 		lines := s.take()
-		// Versions that come fast are taken in together, the last one always.
+		// Versions in quick succession are applied together, but always the
+		// last one.
 		if len(lines) < 2 || lines[len(lines)-1] != "a update to 9s" || lines[0] != "alloc update" {
 			t.Errorf("hooks were told: %q", lines)
 		}

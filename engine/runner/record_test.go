@@ -53,8 +53,8 @@ func TestStartRecordRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEveryFieldOfATaskConfigIsStored fails when a field is added that JSON
-// cannot hold.
+// TestEveryFieldOfATaskConfigIsStored fails if a new field cannot be stored as
+// JSON.
 func TestEveryFieldOfATaskConfigIsStored(t *testing.T) {
 	t.Parallel()
 	replaced := map[string]bool{"Env": true, "Config": true, "Output": true, "Unwanted": true}

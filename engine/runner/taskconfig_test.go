@@ -14,7 +14,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// listener is the mock driver, and remembers what it was to start.
+// listener is the mock driver, and records the configs of its starts.
 type listener struct {
 	*mock.Driver
 	last *drivers.TaskConfig
