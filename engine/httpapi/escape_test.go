@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A task that puts something else in the place of a file, again and again,
-// never gets a client to read what is outside.
+// A task that repeatedly replaces a file by something else can never make a
+// client read a file outside.
 func TestFilesChangedDuringReads(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)
@@ -51,7 +51,7 @@ func TestFilesChangedDuringReads(t *testing.T) {
 	}
 }
 
-// Paths in whatever spelling, and directories that hold secrets.
+// Paths in any spelling, and secrets directories.
 func TestPathsThatEscape(t *testing.T) {
 	t.Parallel()
 	f, id, dir := withFiles(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Texts that become large in memory, or that would be looked into where there
-// is nothing, are refused before they are.
+// Texts that need much memory, or contain nulls that would be dereferenced, are
+// refused before that.
 func TestTooManyJobs(t *testing.T) {
 	t.Parallel()
 	f := serveUnderFire(t)

@@ -26,7 +26,7 @@ func listen(t *testing.T, dir, name string) (net.Listener, string) {
 	return l, path
 }
 
-// leave leaves a socket as an engine does that was killed.
+// leave leaves a socket like a killed engine.
 func leave(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
@@ -130,7 +130,7 @@ func TestFind(t *testing.T) {
 	_, a := listen(t, dir, "a-1")
 	dead := filepath.Join(dir, "dead-3.sock")
 	leave(t, dead)
-	other := filepath.Join(dir, "notes.sock") // no socket
+	other := filepath.Join(dir, "notes.sock") // not a socket
 	if err := os.WriteFile(other, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ func sha(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// TestDestinations downloads what is served in all the ways that the
-// documentation of the artifact block names.
+// TestDestinations downloads files in all the ways that the documentation of
+// the artifact block describes.
 func TestDestinations(t *testing.T) {
 	t.Parallel()
 	files := map[string][]byte{
@@ -42,7 +42,7 @@ func TestDestinations(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		artifact *api.TaskArtifact
-		want     map[string]string // below the task's directory, or "alloc/…" of the shared one
+		want     map[string]string // below the task's directory, or "alloc/…" below the shared one
 	}{
 		"file":                   {from("/app?v=1"), map[string]string{"local/app": "app"}},
 		"file elsewhere":         {to(from("/app"), "", "bin/${WORD}"), map[string]string{"bin/there/app": "app"}},
@@ -168,7 +168,7 @@ func TestUndownloadableArtifacts(t *testing.T) {
 	}
 }
 
-// TestDestinationStaysInTheTask has the destination lead out of the
+// TestDestinationStaysInTheTask uses a destination that leads out of the
 // allocation by a link.
 func TestDestinationStaysInTheTask(t *testing.T) {
 	t.Parallel()
@@ -188,7 +188,7 @@ func TestDestinationStaysInTheTask(t *testing.T) {
 	}
 }
 
-// TestServerSeesRequests has a server tell what it was asked.
+// TestServerSeesRequests checks the requests that a server receives.
 func TestServerSeesRequests(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -223,8 +223,8 @@ func TestInsecure(t *testing.T) {
 	newStage(t, a).mustGet(t)
 }
 
-// TestSecretsStaySecret looks for passwords, tokens, keys and headers in what is
-// shown.
+// TestSecretsStaySecret searches messages for passwords, tokens, keys and
+// headers.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	for source, shown := range map[string]string{
@@ -249,8 +249,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// TestRetryDownloadsOnlyFailedArtifacts counts requests over a start that fails and the
-// next one.
+// TestRetryDownloadsOnlyFailedArtifacts counts requests during a failed start
+// and the next one.
 func TestRetryDownloadsOnlyFailedArtifacts(t *testing.T) {
 	t.Parallel()
 	var good, bad atomic.Int32
@@ -278,7 +278,8 @@ func TestRetryDownloadsOnlyFailedArtifacts(t *testing.T) {
 	}
 }
 
-// TestThreeAtOnce has a server hold every answer until three have asked.
+// TestThreeAtOnce uses a server that delays its responses until there are three
+// requests.
 func TestThreeAtOnce(t *testing.T) {
 	t.Parallel()
 	var asking, most atomic.Int32
@@ -333,8 +334,8 @@ func TestKillEndsDownload(t *testing.T) {
 	}
 }
 
-// TestIncompleteFileIsRefused has a server break off, with and without saying how
-// much there was to come.
+// TestIncompleteFileIsRefused uses a server that breaks off, with and without a
+// content length.
 func TestIncompleteFileIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, length := range map[string]string{"announced": "1000", "chunked": ""} {
@@ -354,7 +355,8 @@ func TestIncompleteFileIsRefused(t *testing.T) {
 	}
 }
 
-// TestLargeUnannouncedOutput sends more than the limit without saying so before.
+// TestLargeUnannouncedOutput sends more than the limit without a content
+// length.
 func TestLargeUnannouncedOutput(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

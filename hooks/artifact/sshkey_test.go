@@ -20,7 +20,8 @@ func openRoot(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// Git runs its ssh command with a shell: the key is one argument, wherever it is.
+// Git runs its ssh command with a shell: the key must be one argument, wherever
+// it is.
 func TestSSHKey(t *testing.T) {
 	t.Setenv("GIT_SSH_COMMAND", `sh -c 'echo "$#"; cat "$2"' ssh`)
 	stage := openRoot(t, filepath.Join(t.TempDir(), `it's "$(echo here)"`))
@@ -39,7 +40,7 @@ func TestSSHKey(t *testing.T) {
 	}
 }
 
-// What is neither a file nor a directory stays out of the task's directory.
+// Special files stay out of the task's directory.
 func TestInspectRefusesSpecialFiles(t *testing.T) {
 	t.Parallel()
 	stage := openRoot(t, t.TempDir())
@@ -60,7 +61,7 @@ func TestInspectRefusesSpecialFiles(t *testing.T) {
 	}
 }
 
-// The credentials of a URL are separated from it, or it is refused.
+// The credentials are separated from a URL, or it is refused.
 func TestSplitURL(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]struct{ clean, user, refused string }{

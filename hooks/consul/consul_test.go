@@ -71,7 +71,7 @@ func TestConsulUsersHaveAToken(t *testing.T) {
 	}
 }
 
-// Without the user whose file it would be there is no token.
+// If the owner of the file does not exist, there is no token.
 func TestUnknownUser(t *testing.T) {
 	t.Parallel()
 	h := New(token)(newTask(t, &api.Task{Name: "t", User: "no-such-user", Consul: &api.Consul{}}))

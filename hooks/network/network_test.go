@@ -15,7 +15,7 @@ import (
 	"taskrun/jobspec/taskenv"
 )
 
-// manager remembers what it was asked for.
+// manager records requests.
 type manager struct {
 	asked *drivers.NetworkRequest
 	gone  *drivers.NetworkIsolation
@@ -80,7 +80,7 @@ func TestNetworkIsMadeAndRemoved(t *testing.T) {
 	}
 }
 
-// A network that cannot be made is an error, and there is none to be removed.
+// If creating a network fails, that is an error, and there is none to remove.
 func TestNetworkCreationFails(t *testing.T) {
 	t.Parallel()
 	why := errors.New("why")

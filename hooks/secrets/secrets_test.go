@@ -50,7 +50,7 @@ func TestValuesAreReferredToByBlockAndKey(t *testing.T) {
 		if diff := cmp.Diff(want, resp.Secrets); diff != "" {
 			t.Error(diff)
 		}
-		w = stub.None() // what a start has got stays
+		w = stub.None() // secrets do not change after the first start
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// executed executes a template, as it is or instrumented.
+// executed executes a template, unchanged or instrumented.
 func executed(ctx context.Context, text, left, right string, instrumentIt bool) (string, *guard, error) {
 	g := &guard{}
 	g.begin(ctx)
@@ -56,14 +56,14 @@ var renderedTheSame = []string{
 	"{{range loop \"2\"}}{{.}}{{end}}{{loop}}", "{{timestamp \"unix\" | printf \"%.1s\"}}", "{{- range $i := loop 2 -}}\n {{- $i -}} \n{{- end -}}",
 }
 
-// sameResult compares what a template renders, or how it fails, with what it does
-// when it is not instrumented.
+// sameResult compares the result, or the error, of a template with and without
+// instrumentation.
 func sameResult(t *testing.T, text, left, right string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	got, g, err := executed(ctx, text, left, right, true)
 	if g.err() != nil || len(text) > 2000 {
-		return // it may not end otherwise
+		return // otherwise it may not end
 	}
 	want, _, plainErr := executed(t.Context(), text, left, right, false)
 	if (err == nil) != (plainErr == nil) {
@@ -99,7 +99,7 @@ func FuzzInstrument(f *testing.F) {
 	})
 }
 
-// TestEndlessTemplatesEndWithTheirContext executes templates that would go on for
+// TestEndlessTemplatesEndWithTheirContext executes templates that would run for
 // hours.
 func TestEndlessTemplatesEndWithTheirContext(t *testing.T) {
 	t.Parallel()
@@ -130,9 +130,10 @@ func TestEndlessTemplatesEndWithTheirContext(t *testing.T) {
 	}
 }
 
-// TestLargeTemplatesAreRefused executes templates that would fill the memory.
+// TestLargeTemplatesAreRefused executes templates that would exhaust the
+// memory.
 func TestLargeTemplatesAreRefused(t *testing.T) {
-	// Not in parallel: it measures the memory.
+	// Not parallel: it measures memory.
 	for _, text := range []string{
 		`{{ sprig_repeat 1000000000000 "x" }}`,
 		`{{ sprig_until 1000000000000 }}`,
@@ -173,8 +174,8 @@ func TestLargeTemplatesAreRefused(t *testing.T) {
 	}
 }
 
-// TestHostileFilesAreRefused has a task put everything behind the function file
-// that blocks its reader, or fills the memory.
+// TestHostileFilesAreRefused lets a task give the function file everything that
+// would block its reader or exhaust the memory.
 func TestHostileFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 
 func once(t *api.Template) { t.Once = new(true) }
 
-// TestChangesBetweenLooks has an engine take up a task whose templates
-// have other answers than when it started.
+// TestChangesBetweenLooks lets an engine recover a task whose templates have
+// other answers than when it started.
 func TestChangesBetweenLooks(t *testing.T) {
 	t.Parallel()
 	const restarts = "5s Restart Signaled: Template with change_mode restart re-rendered"
@@ -47,8 +47,7 @@ func TestChangesBetweenLooks(t *testing.T) {
 	}
 }
 
-// TestRestartedTaskIsFollowed has a template miss its answer when it is taken
-// up.
+// TestRestartedTaskIsFollowed recovers a template whose value is missing.
 func TestRestartedTaskIsFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,8 +63,8 @@ func TestRestartedTaskIsFollowed(t *testing.T) {
 	})
 }
 
-// TestLostTaskStartsWithNewFiles has an engine find that the task is gone:
-// there is nobody to tell of a change.
+// TestLostTaskStartsWithNewFiles lets an engine find that the task is gone:
+// there is no task to notify of a change.
 func TestLostTaskStartsWithNewFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,7 +85,7 @@ func TestLostTaskStartsWithNewFiles(t *testing.T) {
 	})
 }
 
-// TestTaskThatNeverStarted has nothing to take up.
+// TestTaskThatNeverStarted has nothing to recover.
 func TestTaskThatNeverStarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -139,8 +139,8 @@ func TestVolumeErrors(t *testing.T) {
 	}
 }
 
-// A mount without a volume is passed over, and a volume of an unknown user is
-// not made.
+// A mount without a volume is ignored, and no volume is created for an unknown
+// user.
 func TestInvalidMounts(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, &api.VolumeMount{}, mount("stub", "local/stub"))

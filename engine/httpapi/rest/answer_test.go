@@ -24,7 +24,7 @@ func (o one) Accept() (net.Conn, error) {
 func (one) Close() error   { return nil }
 func (one) Addr() net.Addr { return &net.UnixAddr{} }
 
-// An answer that nobody reads is not counted for longer than it is kept.
+// A response that is not read counts only as long as it is in memory.
 func TestUnreadResponse(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestUnreadResponse(t *testing.T) {
 	})
 }
 
-// Unread answers are limited; requests beyond the limit get an error.
+// Unread responses are limited; requests beyond the limit get an error.
 func TestManyUnreadResponses(t *testing.T) {
 	t.Parallel()
 	answers := NewAnswers()

@@ -17,7 +17,7 @@ func TestStaging(t *testing.T) {
 		"Abandon":       func() error { return Abandon(r.Dir, 0) },
 		"Remove":        func() error { return Remove(allocDir) },
 	} {
-		for range 2 { // the second finds it there
+		for range 2 { // the second time, it exists already
 			dir, err := Staging(allocDir)
 			if err != nil {
 				t.Fatal(err)

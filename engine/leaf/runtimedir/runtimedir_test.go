@@ -14,10 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// user is another one than the user who runs the tests.
+// user differs from the user who runs the tests.
 const user = 1000
 
-// mine makes a directory with a mode, whatever the umask.
+// mine creates a directory with a mode, regardless of the umask.
 func mine(t *testing.T, path string, mode os.FileMode) string {
 	t.Helper()
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -80,8 +80,8 @@ func TestFindWithARuntimeDirectory(t *testing.T) {
 	}
 }
 
-// Whatever has the usual name, another directory is found, always the same, and
-// nothing of the first one is touched.
+// If the usual name is taken by anything, another directory is found, always
+// the same, and the first one is not touched.
 func TestUsualNameIsTaken(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
@@ -116,7 +116,7 @@ func TestUsualNameIsTaken(t *testing.T) {
 		if err := os.RemoveAll(usual); err != nil || find() != first {
 			t.Errorf("%s: another directory is found when the name is free, %v", name, err)
 		}
-		// A machine that starts may have removed it.
+		// A reboot may have removed it.
 		if err := os.Remove(first); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestUsualNameIsTaken(t *testing.T) {
 	}
 }
 
-// Commands that begin at once agree on a directory.
+// Commands that start concurrently agree on a directory.
 func TestCommandsAgree(t *testing.T) {
 	t.Parallel()
 	uid := os.Geteuid()
@@ -154,8 +154,7 @@ func TestCommandsAgree(t *testing.T) {
 	}
 }
 
-// A directory for temporary files in which others can rename what is in it is
-// not used.
+// A directory for temporary files in which others can rename files is not used.
 func TestTempDirWithoutStickyBit(t *testing.T) {
 	t.Parallel()
 	tmp := mine(t, filepath.Join(t.TempDir(), "tmp"), 0o777)
@@ -165,7 +164,8 @@ func TestTempDirWithoutStickyBit(t *testing.T) {
 	}
 }
 
-// A directory that is not there is told apart from one that is not the user's.
+// A missing directory is distinguished from one that does not belong to the
+// user.
 func TestCheckOfAMissingDirectory(t *testing.T) {
 	t.Parallel()
 	if err := Check(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, fs.ErrNotExist) {
@@ -209,7 +209,8 @@ func TestOpenFile(t *testing.T) {
 	}
 }
 
-// A directory or a file of another user, or one that others can write to, is refused.
+// A directory or a file of another user, or one that others can write to, is
+// refused.
 func TestCheckOfOpenFiles(t *testing.T) {
 	t.Parallel()
 	dir, file := mine(t, filepath.Join(t.TempDir(), "dir"), 0o700), filepath.Join(t.TempDir(), "file")

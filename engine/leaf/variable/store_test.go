@@ -14,8 +14,8 @@ func of(path, value string) *api.Variable {
 	return &api.Variable{Namespace: "default", Path: path, Items: api.VariableItems{"v": value}}
 }
 
-// TestChangedFileSetsVariables: what somebody has put stays until the file
-// says something new of it.
+// TestChangedFileSetsVariables checks that a stored variable remains until the
+// file has a new value for it.
 func TestChangedFileSetsVariables(t *testing.T) {
 	t.Parallel()
 	var s variable.Store
@@ -57,7 +57,8 @@ func TestChangedFileSetsVariables(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralWins has many change a variable that they have read.
+// TestOneOfSeveralWins lets several clients change a variable that they have
+// read.
 func TestOneOfSeveralWins(t *testing.T) {
 	t.Parallel()
 	var s variable.Store
