@@ -40,8 +40,7 @@ func TestLastLines(t *testing.T) {
 	}
 }
 
-// An output is opened at its last lines, however much of it has to be read for
-// that.
+// An output is opened at its last lines, however much has to be read for that.
 func TestOpenAnOutput(t *testing.T) {
 	t.Parallel()
 	const short = "one\ntwo\nthree\n"
@@ -90,7 +89,7 @@ func TestOpenAnOutput(t *testing.T) {
 	}
 }
 
-// keptOutput is an output of a run that has ended, whose closing may fail.
+// keptOutput is an output of an ended run. Closing it may fail.
 type keptOutput struct {
 	io.Reader
 	closed   bool
@@ -102,7 +101,7 @@ func (k *keptOutput) Close() error {
 	return k.closeErr
 }
 
-// An output of a run that has ended is read from its files.
+// An output of an ended run is read from its files.
 func TestOpenAKeptOutput(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

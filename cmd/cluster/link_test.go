@@ -23,7 +23,7 @@ func TestBrokenLink(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fails func(since time.Duration) error // nil: it answers
-		err   string                          // why it is given up; empty: it is not
+		err   string                          // why it gives up; empty: it does not
 		says  []string
 		took  time.Duration
 	}{
@@ -77,8 +77,8 @@ func TestBrokenLink(t *testing.T) {
 	}
 }
 
-// A server that does not wait is not asked without pause, and one that was
-// restored from the beginning.
+// A server that does not wait is not queried without pauses, and a restored one
+// is queried from the start.
 func TestIndexOfQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/hashicorp/nomad/api"
 )
 
-// Whether a failed allocation runs again is seen by what its evaluation leaves,
-// and by nothing else as long as that is at work.
+// Whether a failed allocation is replaced depends only on the result of its
+// evaluation, which must be complete.
 func TestOutlookOfAFailedAllocation(t *testing.T) {
 	t.Parallel()
 	again, never := &api.ReschedulePolicy{Attempts: new(1)}, &api.ReschedulePolicy{Attempts: new(0), Unlimited: new(false)}

@@ -15,7 +15,7 @@ import (
 )
 
 // TestGapsAreReportedInPlace parses a job with one block for each row of
-// notDone. A line of it that ends with "# block" is where the notice belongs.
+// notDone. The notice belongs to the line that ends with "# block".
 func TestGapsAreReportedInPlace(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/notdone.nomad.hcl")

@@ -17,7 +17,7 @@ func TestUnsupportedNetworks(t *testing.T) {
 		name    string
 		network *api.NetworkResource
 		drivers []string
-		want    string // in the notice; "": there is none
+		want    string // part of the notice; "": none
 	}{
 		{"none", nil, []string{"raw_exec"}, ""},
 		{"the machine's", &api.NetworkResource{Mode: "host"}, []string{"raw_exec"}, ""},

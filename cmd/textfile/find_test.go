@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// A folder stands for its job files: links to files count, links to folders and
-// what is no regular file do not. What a user names must be a file that can be
-// formatted.
+// A folder means its job files: links to files count, but not links to folders
+// and special files. A named file must be one that can be formatted.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -61,7 +60,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Errors do not repeat the path that is shown beside them.
+// Errors do not repeat the path that is shown with them.
 func TestErrorsWithoutPath(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "none.hcl")

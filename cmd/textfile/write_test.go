@@ -19,7 +19,7 @@ func TestWriteReplacesOnlyTheText(t *testing.T) {
 	if err := os.Chmod(name, mode); err != nil {
 		t.Fatal(err)
 	}
-	reader, err := os.Open(name) // somebody reads the file meanwhile
+	reader, err := os.Open(name) // a reader has the file open
 	if err != nil {
 		t.Fatal(err)
 	}

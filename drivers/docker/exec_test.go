@@ -175,7 +175,7 @@ func TestExecTerminal(t *testing.T) {
 		ended <- result
 	}()
 	lines := 0
-	enter := func(text string) { // returns after the answer
+	enter := func(text string) { // returns after the response
 		if _, err := io.WriteString(keys, text+"\n"); err != nil {
 			t.Error(err)
 		}

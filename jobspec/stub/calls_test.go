@@ -53,7 +53,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestSkeletonCanBeParsed parses a skeleton of everything as it is printed.
+// TestSkeletonCanBeParsed parses a skeleton with all kinds of blocks.
 func TestSkeletonCanBeParsed(t *testing.T) {
 	t.Parallel()
 	file, diagnostics := jobspec.Parse(jobspec.Source{Name: "x.nomad.hcl", Text: []byte(`

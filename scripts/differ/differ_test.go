@@ -101,7 +101,7 @@ func TestCommandsAreSplitAsRecorded(t *testing.T) {
 	}
 }
 
-// agent answers as an agent on which the job "j" ends when it is stopped.
+// agent responds like an agent on which the job "j" ends when it is stopped.
 type agent struct {
 	mu      sync.Mutex
 	index   uint64

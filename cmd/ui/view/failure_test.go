@@ -162,8 +162,7 @@ func TestAwaited(t *testing.T) {
 	}
 }
 
-// What is wrapped is no wider than it may be, and nothing of it is lost where
-// there is room.
+// Wrapped text is no wider than the limit, and complete if there is room.
 func FuzzWrap(f *testing.F) {
 	f.Add("日本語サービス タスク", 12)
 	f.Add("👩🏽e\u0301\u0301🇩🇪 a b", 3)

@@ -17,9 +17,9 @@ import (
 
 var now = regexp.MustCompile(`"time":"20[^"]*Z"`)
 
-// The output of one task goes byte by byte into a pipe. Otherwise it is cut into
-// lines: with labels where there are several tasks, safe on a terminal, objects
-// for programs.
+// The output of one task is copied unchanged into a pipe. Otherwise it is split
+// into lines: with labels if there are several tasks, safe on a terminal,
+// objects for programs.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	a := alloc("j", 0, "11111111")
@@ -84,8 +84,8 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// A line that has no end yet appears on a terminal when nothing follows soon,
-// and goes on when the rest comes.
+// An unfinished line appears on a terminal if nothing follows soon, and
+// continues with the rest.
 func TestLogsShowAPromptOnATerminal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"taskrun/engine/leaf/event"
 )
 
-// failing is output of which the beginning can be read, and then an error.
+// failing is output whose beginning can be read, followed by an error.
 type failing struct {
 	source
 	err error
