@@ -117,7 +117,7 @@ type home struct {
 }
 
 // homes lists every foreign library. The longest match counts; a library
-// without a row fails the test, because a new one needs a reason and a home.
+// without a row fails the test, for a new one needs a reason and a home.
 var homes = []home{
 	{"github.com/hashicorp/nomad/api", "cmd/... engine/... hooks/... drivers/... jobspec/... scripts/differ", ".", "the model of a job, everywhere; recorded actions go through its client"},
 

@@ -15,7 +15,7 @@ import (
 // fewest tasks, because an allocation here never waits for resources.
 type coreClaims struct {
 	node   *taskenv.Node
-	usable func() []taskenv.Core // measures the cores once
+	usable func() []taskenv.Core // measures them once
 
 	mu    sync.Mutex
 	users map[int]int // number of tasks of each core, by its ID
@@ -28,8 +28,8 @@ func newCoreClaims(node *taskenv.Node) *coreClaims {
 	return &coreClaims{node: node, usable: sync.OnceValue(node.UsableCores), users: map[int]int{}}
 }
 
-// give returns the wanted number of cores, or all if there are fewer. If cores
-// cannot be told apart, it returns only their speed.
+// give returns so many cores, or all there are. Where cores cannot be told
+// apart, only their speed counts.
 func (c *coreClaims) give(wanted int) (given taskenv.Cores) {
 	usable := c.usable()
 	if len(usable) == 0 {

@@ -46,7 +46,7 @@ type Config struct {
 	// MaxKillTimeout caps kill_timeout; 0 means 30s, Nomad's default of
 	// max_kill_timeout.
 	MaxKillTimeout time.Duration
-	// MaxAllocs limits the allocations of a job; 0 means
+	// MaxAllocs is how many allocations a job may have; 0 means
 	// validate.DefaultMaxAllocs.
 	MaxAllocs int
 	// Durable makes the engine store everything that a later engine needs to
@@ -62,8 +62,8 @@ type Config struct {
 // defaultMaxKillTimeout is Nomad's default of the client's max_kill_timeout.
 const defaultMaxKillTimeout = 30 * time.Second
 
-// checkSize refuses a job with too many allocations. Call it before any work
-// that is done for each allocation.
+// checkSize refuses a job with more allocations than a job may have. It comes
+// before anything that is done for each allocation of a job.
 func (c *Config) checkSize(job *api.Job) error {
 	if found := validate.Allocations(job, c.MaxAllocs); found.HasErrors() {
 		return found[0]

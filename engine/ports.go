@@ -36,8 +36,8 @@ func (p *jobPorts) claimStatic(cfg *runner.Config) (claimed []int, err error) {
 	return claimed, nil
 }
 
-// give assigns an allocation its ports. The caller must release the claimed
-// ones when it has ended.
+// give gives an allocation its ports. Those that are claimed must be released
+// when it has ended.
 func (p *jobPorts) give(cfg *runner.Config) (claimed []int, err error) {
 	if !p.reserved {
 		claimed, err = p.claimStatic(cfg)
@@ -75,9 +75,9 @@ func given(p api.Port, value int) taskenv.Port {
 	return taskenv.Port{Label: p.Label, Value: value, To: p.To, HostIP: port.Address}
 }
 
-// dynamic claims a dynamic port, if possible the same number as last time.
-// Without the group's own network there is no port forwarding, so it prefers
-// the port that the task listens on.
+// dynamic claims the port that the slot had last, if it is free. Where a
+// network of its own would forward a port to the one that the task listens on,
+// and there is no such network, both are the same if possible.
 func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResource, wanted api.Port) (int, error) {
 	owner := fmt.Sprintf("%s[%d] %s %s", *cfg.Group.Name, cfg.Index, task, wanted.Label)
 	want := p.memory.Of(owner)
@@ -98,8 +98,8 @@ func (p *jobPorts) dynamic(cfg *runner.Config, task string, n *api.NetworkResour
 	return value, nil
 }
 
-// lacksNetwork reports whether a group requests a network of its own that no
-// driver provides.
+// lacksNetwork reports whether a group asks for a network of its own that it
+// does not get.
 func lacksNetwork(cfg *runner.Config, n *api.NetworkResource) bool {
 	return n.Mode != "" && n.Mode != "host" && !slices.ContainsFunc(cfg.Group.Tasks, func(t *api.Task) bool {
 		return cfg.Drivers[t.Driver].Capabilities().FSIsolation == drivers.FSIsolationImage

@@ -12,7 +12,7 @@ const keptRuns = 5
 // run returns when the job has ended and its directory is closed.
 func (r *jobRun) run() {
 	var history *store.History
-	if !r.recorder.Durable() { // otherwise the recorder keeps it
+	if !r.recorder.Durable() { // else the recorder keeps it
 		history = store.NewHistory(&r.engine.bus, r.dir.Dir, *r.job.ID)
 	}
 	r.children.restore()

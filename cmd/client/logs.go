@@ -17,8 +17,7 @@ type Log struct {
 	Tail   int    // number of last lines; negative: all that is kept
 }
 
-// firstTail is how many bytes of an output are read first to find its last
-// lines.
+// firstTail is how many bytes of an output are read first to find its last lines.
 const firstTail = 64 << 10
 
 // Open opens an output of a task that has started, across rotated files and

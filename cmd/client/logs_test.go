@@ -89,7 +89,7 @@ func TestOpenAnOutput(t *testing.T) {
 	}
 }
 
-// keptOutput is an output of an ended run. Closing it may fail.
+// keptOutput is an output of a run that has ended, whose closing may fail.
 type keptOutput struct {
 	io.Reader
 	closed   bool
@@ -101,7 +101,7 @@ func (k *keptOutput) Close() error {
 	return k.closeErr
 }
 
-// An output of an ended run is read from its files.
+// An output of a run that has ended is read from its files.
 func TestOpenAKeptOutput(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")

@@ -32,8 +32,8 @@ type Task struct {
 	kept func(stream string) (io.ReadCloser, error) // opens outputs of a run that has ended
 }
 
-// Kept returns a task of an ended run. open opens its outputs at their
-// beginning. The task has no server.
+// Kept returns a task of a run that has ended, whose outputs open opens at their
+// beginning. It has no server.
 func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
 	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
 }

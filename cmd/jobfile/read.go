@@ -55,7 +55,7 @@ func Read(ctx context.Context, names []string, stdin io.Reader, environ []string
 	if err != nil {
 		return nil, nil, err
 	}
-	broken := diagnostics.HasErrors() // then the missing values are unknown
+	broken := diagnostics.HasErrors() // then it is not known what the files lack
 	var files []File
 	for _, name := range names {
 		src, err := jobspec.Read(ctx, name, stdin)

@@ -36,7 +36,7 @@ func (o *Options) stubs(names []string) (*stub.Set, jobspec.Diagnostics, error) 
 	return stubs, diagnostics, nil
 }
 
-// Stubs returns the stubs of files, which share them.
+// Stubs returns the stubs of files; all have the same.
 func Stubs(files []File) *stub.Set {
 	if len(files) == 0 {
 		return stub.None()

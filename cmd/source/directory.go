@@ -80,7 +80,7 @@ func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[jo
 
 // logs returns the directory with the output of an allocation.
 func (d *Directory) logs(job, alloc string) string {
-	if d.Self.Runs[job] == "" { // launched by another job
+	if d.Self.Runs[job] == "" { // another job has launched it
 		for _, parent := range d.IDs {
 			if strings.HasPrefix(job, parent+"/") {
 				job = parent

@@ -39,8 +39,8 @@ func (k outputKey) compare(o outputKey) int {
 // output is one output of a task.
 type output struct {
 	alloc  *event.Alloc
-	tail   []byte          // published before the content of files
-	files  *tasklog.Reader // nil: none
+	tail   []byte          // published before the files
+	files  *tasklog.Reader // nil: there are none
 	gap    int64           // number of skipped bytes that were reported
 	failed error
 }
@@ -70,8 +70,8 @@ func (d *Directory) prepare(e event.Event) {
 	}
 }
 
-// open opens an output. There are no files if the allocation was removed, or
-// the task's output is not kept on disk.
+// open opens an output. There are no files of an allocation that was removed, and of
+// a task whose output is not kept on disk.
 func (d *Directory) open(alloc *event.Alloc, key outputKey) {
 	o := &output{alloc: alloc}
 	dir := d.logs(alloc.Job, alloc.ID)

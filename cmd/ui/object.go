@@ -28,8 +28,8 @@ type Origin struct {
 type Run struct {
 	Job     string `json:"job"`
 	Version string `json:"version"`
-	PID     int    `json:"pid"`    // 0: in a cluster
-	Socket  string `json:"socket"` // empty: none
+	PID     int    `json:"pid"`    // 0: it is in a cluster
+	Socket  string `json:"socket"` // empty: there is none
 	DataDir string `json:"data_dir"`
 	Address string `json:"address,omitempty"` // of the cluster
 	RunDir  string `json:"run_dir,omitempty"` // of a run in the background

@@ -45,7 +45,7 @@ type Options struct {
 	TaskAPI taskapi.Serve
 	// Unprobed makes the checks of services pass without running them.
 	Unprobed bool
-	// Offline prevents downloads of artifacts.
+	// Offline: no artifact is downloaded.
 	Offline bool
 }
 

@@ -88,8 +88,8 @@ func (r *renewal) tell() {
 	}
 }
 
-// wait returns how long to keep a token with the given time left: half of it,
-// but at least minWait, plus up to a tenth.
+// wait returns how long a token with so much time left is kept: half of it, but
+// no less than minWait, and up to a tenth more.
 func wait(left time.Duration) time.Duration {
 	half := max(left/2, minWait)
 	return half + rand.N(half/10)

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// stubs are the stubs of a test.
+// stubs are those that a test defines.
 type stubs struct {
 	t       *testing.T
 	mu      sync.Mutex

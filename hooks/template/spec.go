@@ -153,9 +153,9 @@ func readPlaced(allocDir, path string) ([]byte, error) {
 	return readFile(root, name)
 }
 
-// readFile reads a regular file of up to 64 MiB. Tasks control the file.
+// readFile reads a regular file of up to 64 MiB: a task can put there what it likes.
 func readFile(root *os.Root, name string) ([]byte, error) {
-	// Opening a device may have side effects.
+	// A device would take notice of being opened.
 	if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("not a regular file")}
 	}

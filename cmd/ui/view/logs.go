@@ -19,9 +19,9 @@ type Label struct {
 // the beginning.
 const partTime = 100 * time.Millisecond
 
-// Logs shows outputs of tasks like a run, but without times, which are no
-// longer known. If stdout is a file or a pipe, the output of a single task is
-// copied unchanged. Its methods are safe for concurrent use.
+// Logs shows outputs of tasks as a run does, without times: these are not
+// known any more. Into a file or a pipe, that of a single task goes byte by
+// byte. Its methods may be called from several goroutines at once.
 type Logs struct {
 	mu    sync.Mutex
 	view  outputs
@@ -38,7 +38,7 @@ type outputs interface {
 	close()
 }
 
-// NewLogs returns a view of the outputs of tasks.
+// NewLogs returns what shows the outputs of tasks.
 func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Logs {
 	byTask, colors := make(map[labelKey]string), make(colors)
 	for _, t := range tasks {
@@ -58,7 +58,7 @@ func NewLogs(s *ui.Streams, mode ui.Mode, color ui.ColorMode, tasks []Label) *Lo
 	return l
 }
 
-// Write shows a piece of output. It returns errors of stdout.
+// Write shows a piece of output. The error is that of stdout.
 func (l *Logs) Write(alloc *event.Alloc, task string, stream event.Stream, piece []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

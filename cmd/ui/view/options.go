@@ -21,13 +21,13 @@ type Options struct {
 	Begin    time.Time       // start of the run
 	Version  string
 	DataDir  string
-	Socket   string // of the run; empty: none
-	Address  string // of the cluster with the jobs; empty: this machine
-	PID      int    // of the run; 0: this process
-	Bare     bool   // show nothing before the first event
-	Verbose  bool   // show every task event, even if a state says the same
-	// Past are the events of the past, which are not shown. Said, if not empty,
-	// sums them up.
+	Socket   string // where the run is served; empty: nowhere
+	Address  string // of the cluster that has the jobs; empty: they are here
+	PID      int    // of the run; 0: it is this program's
+	Bare     bool   // nothing is said before the first event
+	Verbose  bool   // every task event has a line, also where its state says the same
+	// Past is what has happened before, and is not shown any more; Said tells
+	// of it, if it is not empty.
 	Past []event.Event
 	Said string
 }

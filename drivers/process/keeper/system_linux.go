@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// program returns the path by which this program executes itself, which works
-// even if the file has been replaced.
+// program is the path by which this program executes itself, also when the
+// file has been replaced since.
 func program() (string, error) { return "/proc/self/exe", nil }
 
 // setName sets the name that ps and top show when they do not show arguments.

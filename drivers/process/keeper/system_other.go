@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// program returns the path by which this program executes itself.
+// program is the path by which this program executes itself.
 func program() (string, error) { return os.Executable() }
 
 // setName does nothing: a process cannot change its name here.

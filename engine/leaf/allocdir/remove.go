@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Remove removes an allocation's directory. It refuses a directory that
-// contains a mount point. A missing directory is no error.
+// Remove removes an allocation's directory with all that is in it. It refuses
+// one in which something is mounted. A missing one is no error.
 func Remove(allocDir string) error {
 	r, err := newRemover(filepath.Dir(allocDir))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -13,8 +13,8 @@ type Pieces struct{ places chan struct{} }
 // NewPieces returns a publisher with a limit of queued pieces.
 func NewPieces(most int) *Pieces { return &Pieces{make(chan struct{}, most)} }
 
-// Publish sends a piece once there is a place for it, or not at all if stopped
-// is closed before. It owns the text from then on.
+// Publish sends a piece as soon as there is a place for it, or not at all when
+// stopped is closed before. The text belongs to it from then on.
 func (p *Pieces) Publish(bus *Bus, alloc *Alloc, task string, stream Stream, text []byte, stopped <-chan struct{}) {
 	select {
 	case p.places <- struct{}{}:

@@ -176,7 +176,7 @@ func TestPiecesInMemory(t *testing.T) {
 		close(stopped)
 		<-done
 		s.Close()
-		for range 3 { // without a subscriber, none keeps its place
+		for range 3 { // without a subscriber none keeps its place
 			pieces.Publish(&b, nil, "a", Stdout, []byte("text"), nil)
 		}
 	})

@@ -25,7 +25,7 @@ const keyBits = 2048
 // methods are safe for concurrent use.
 type Keyring struct {
 	id  string                           // of a key in memory
-	key func() (*jose.JSONWebKey, error) // computed once
+	key func() (*jose.JSONWebKey, error) // once
 }
 
 // NewKeyring returns a keyring in memory. Its tokens become invalid with it.
