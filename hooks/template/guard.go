@@ -48,6 +48,12 @@ func (g *guard) fail(err error) error {
 // functions that produce large results from small arguments.
 func (g *guard) functions() template.FuncMap {
 	return template.FuncMap{
+		"print":     g.limited(fmt.Sprint),
+		"println":   g.limited(fmt.Sprintln),
+		"html":      g.limited(template.HTMLEscaper),
+		"js":        g.limited(template.JSEscaper),
+		"urlquery":  g.limited(template.URLQueryEscaper),
+		"sprig_cat": g.limited(sprigs()["cat"].(func(...any) string)),
 		stepFunc: func(length int) (string, error) {
 			if err := g.ctx.Err(); err != nil {
 				return "", g.fail(err)

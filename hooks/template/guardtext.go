@@ -13,6 +13,17 @@ import (
 // sprigs are the functions whose replacements only check the size.
 var sprigs = sync.OnceValue(sprig.HermeticTxtFuncMap)
 
+// limited returns a function that joins its arguments. A template can name a large
+// value often.
+func (g *guard) limited(join func(args ...any) string) any {
+	return func(args ...any) (string, error) {
+		if err := g.check(sizeOf(reflect.ValueOf(args), maxDepth)); err != nil {
+			return "", err
+		}
+		return join(args...), nil
+	}
+}
+
 // replacePattern replaces all matches. It counts them first, without a list.
 func (g *guard) replacePattern(pattern, s, with string) (string, error) {
 	compiled, err := regexp.Compile(pattern)
