@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"text/template"
 )
 
 // maxSize limits a file, a value and the whole output of a template, in bytes.
@@ -42,92 +41,6 @@ func (g *guard) fail(err error) error {
 		g.failure = err
 	}
 	return err
-}
-
-// functions returns the functions that instrument inserts, and replacements for
-// functions that produce large results from small arguments.
-func (g *guard) functions() template.FuncMap {
-	return template.FuncMap{
-		"print":     g.limited(fmt.Sprint),
-		"println":   g.limited(fmt.Sprintln),
-		"html":      g.limited(template.HTMLEscaper),
-		"js":        g.limited(template.JSEscaper),
-		"urlquery":  g.limited(template.URLQueryEscaper),
-		"sprig_cat": g.limited(sprigs()["cat"].(func(...any) string)),
-		stepFunc: func(length int) (string, error) {
-			if err := g.ctx.Err(); err != nil {
-				return "", g.fail(err)
-			}
-			return "", g.write(length)
-		},
-		outFunc: func(v reflect.Value) (reflect.Value, error) {
-			if err := g.ctx.Err(); err != nil {
-				return v, g.fail(err)
-			}
-			return v, g.write(sizeOf(v, maxDepth))
-		},
-		valueFunc: func(v reflect.Value) (reflect.Value, error) {
-			if err := g.ctx.Err(); err != nil {
-				return v, g.fail(err)
-			}
-			return v, g.check(sizeOf(v, maxDepth))
-		},
-		"loop": g.loop,
-		"indent": func(spaces int, s string) (string, error) {
-			if spaces < 0 {
-				return "", fmt.Errorf("indent value must be a positive integer")
-			}
-			if err := g.check(add(len(s), times(spaces, 1+strings.Count(s, "\n")))); err != nil {
-				return "", err
-			}
-			pad := strings.Repeat(" ", spaces)
-			lines := strings.SplitAfter(s, "\n")
-			for i, line := range lines {
-				if line != "" && line != "\n" {
-					lines[i] = pad + line
-				}
-			}
-			return strings.Join(lines, ""), nil
-		},
-		"join": func(separator string, list []string) (string, error) {
-			if err := g.check(sizeOfJoined(separator, list)); err != nil {
-				return "", err
-			}
-			return strings.Join(list, separator), nil
-		},
-		"printf": func(format string, args ...any) (string, error) {
-			if err := g.check(sizeOfFormatted(format, args)); err != nil {
-				return "", err
-			}
-			return fmt.Sprintf(format, args...), nil
-		},
-		"regexReplaceAll": func(pattern, with, s string) (string, error) { return g.replacePattern(pattern, s, with) },
-		"replaceAll":      func(old, with, s string) (string, error) { return g.replace(old, with, s) },
-		"sprig_join": func(separator string, list any) (string, error) {
-			if err := g.check(sizeOfJoined(separator, list)); err != nil {
-				return "", err
-			}
-			return sprigs()["join"].(func(string, any) string)(separator, list), nil
-		},
-		"sprig_wrapWith": func(length int, with, s string) (string, error) {
-			if err := g.check(add(len(s), times(2*len(s)/max(length, 1)+1, len(with)))); err != nil {
-				return "", err
-			}
-			return sprigs()["wrapWith"].(func(int, string, string) string)(length, with, s), nil
-		},
-		"sprig_regexReplaceAll":            g.replacePattern,
-		"sprig_mustRegexReplaceAll":        g.replacePattern,
-		"sprig_regexReplaceAllLiteral":     g.replaceLiteral,
-		"sprig_mustRegexReplaceAllLiteral": g.replaceLiteral,
-
-		"sprig_replace":   g.replace,
-		"sprig_repeat":    g.repeat,
-		"sprig_indent":    g.indent,
-		"sprig_nindent":   func(spaces int, s string) (string, error) { s, err := g.indent(spaces, s); return "\n" + s, err },
-		"sprig_until":     func(count int) ([]int, error) { return g.untilStep(0, count, sign(count)) },
-		"sprig_untilStep": g.untilStep,
-		"sprig_seq":       g.seq,
-	}
 }
 
 // write counts written bytes.
