@@ -31,7 +31,7 @@ func WritePlan(to To, p *api.JobPlanResponse, rollout []RolloutStep) error {
 	return write(to, "plan", []plan{item}, nil, func(out io.Writer) {
 		w := planWriter{out, to.style()}
 		w.job(p.Diff)
-		w.rollout(p.Diff.ID, rollout)
+		writeRollout(w.line, p.Diff.ID, rollout)
 	})
 }
 

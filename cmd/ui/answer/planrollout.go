@@ -26,13 +26,13 @@ const (
 	AfterPromotion = "promotion"
 )
 
-// rollout writes the steps of all groups in order. Replacements in several
-// steps are one line.
-func (w planWriter) rollout(job string, steps []RolloutStep) {
+// writeRollout writes the steps of all groups in order, a line each. Replacements
+// in several steps are one line.
+func writeRollout(line func(depth int, kind, text string), job string, steps []RolloutStep) {
 	if len(steps) == 0 {
 		return
 	}
-	w.line(0, "", "rollout, each step once the one before is healthy")
+	line(0, "", "rollout, each step once the one before is healthy")
 	group, replaced, size := "", []int(nil), 0
 	flush := func() {
 		text := fmt.Sprintf("replace %s[%s]", group, ranges(replaced))
@@ -40,7 +40,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 			text += fmt.Sprintf(", %d at a time", size)
 		}
 		if len(replaced) > 0 {
-			w.line(2, "", text)
+			line(2, "", text)
 		}
 		replaced, size = nil, 0
 	}
@@ -48,7 +48,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 		if s.Group != group {
 			flush()
 			group = s.Group
-			w.line(1, "", "group "+group)
+			line(1, "", "group "+group)
 		}
 		promote := "promote"
 		if s.After == AfterPromotion {
@@ -66,7 +66,7 @@ func (w planWriter) rollout(job string, steps []RolloutStep) {
 		} {
 			if len(do.allocs) > 0 {
 				flush()
-				w.line(2, "", fmt.Sprintf("%s %s[%s]", do.what, group, ranges(do.allocs)))
+				line(2, "", fmt.Sprintf("%s %s[%s]", do.what, group, ranges(do.allocs)))
 			}
 		}
 		replaced, size = append(replaced, s.Replace...), max(size, len(s.Replace))
