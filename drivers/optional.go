@@ -43,18 +43,3 @@ type Recoverer interface {
 	// started, the error is ErrTaskNotFound, and it can be started.
 	RecoverTask(handle *TaskHandle) error
 }
-
-// Mount is a file or directory of the host at a path of the task.
-type Mount struct {
-	HostPath        string
-	TaskPath        string
-	Readonly        bool
-	PropagationMode string // private, host-to-task or bidirectional
-}
-
-// Device is a device of the host that a task may use.
-type Device struct {
-	HostPath    string
-	TaskPath    string
-	Permissions string // of "rwm", as in cgroups
-}

@@ -129,3 +129,18 @@ type Network struct {
 	PortMap       map[string]int // port label → port inside the task
 	AutoAdvertise bool           // services use IP by default
 }
+
+// Mount is a file or directory of the host at a path of the task.
+type Mount struct {
+	HostPath        string
+	TaskPath        string
+	Readonly        bool
+	PropagationMode string // private, host-to-task or bidirectional
+}
+
+// Device is a device of the host that a task may use.
+type Device struct {
+	HostPath    string
+	TaskPath    string
+	Permissions string // of "rwm", as in cgroups
+}
