@@ -83,18 +83,18 @@ func (t leakTest) Run() int {
 // its own home and data directory. In addition to the commands of testscript,
 // there are
 //
-//	exits CODE COMMAND...   the command must end with that exit code
-//	no-containers           the script must have left no container behind
-//	serve DIR               serve a directory, and archives, at $URL
-//	run NAME FILE TASK...   start "taskrun up FILE"; wait until each TASK is running
-//	end NAME INT|KILL|CUT   send it a signal, or cut the power, and wait for its end
-//	crash                   kill the engine of the run in the background
-//	listen                  listen at 127.0.0.1:$PORT
-//	free                    set $PORT to a port without a listener
-//	waitfor FILE            wait until the file exists
-//	disk DIR SIZE           mount a disk of SIZE KiB
-//	until REGEXP COMMAND... repeat a command until its output matches
-//	cluster                 start a cluster, see startCluster
+//	exits CODE COMMAND...   the command ends with that exit code
+//	no-containers           the script has left no container behind
+//	serve DIR               serves a directory, and archives, at $URL
+//	run NAME FILE TASK...   "taskrun up FILE" is started; each TASK runs
+//	end NAME INT|KILL|CUT   it was sent a signal, or its machine lost its power, and is gone
+//	crash                   the engine of the run in the background is killed
+//	listen                  listens at 127.0.0.1:$PORT
+//	free                    makes $PORT one that nobody listens on
+//	waitfor FILE            waits until the file exists
+//	disk DIR SIZE           mounts a disk of so many KiB
+//	until REGEXP COMMAND... runs a command until its output matches
+//	cluster                 starts a cluster, see startCluster
 //
 // and those for terminals, registries and daemons. The conditions are
 // [exists:PATH], [docker]: there is an engine, [dockerd]: one can be started, and
