@@ -2,7 +2,6 @@ package client
 
 import (
 	"cmp"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,12 +28,12 @@ type Task struct {
 
 	outlived bool // see Outlived
 
-	kept func(stream string) (io.ReadCloser, error) // opens outputs of a run that has ended
+	kept func(Log) (Output, error) // opens outputs of a run that has ended
 }
 
-// Kept returns a task of a run that has ended, whose outputs open opens at their
-// beginning. It has no server.
-func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(stream string) (io.ReadCloser, error)) *Task {
+// Kept returns a task of a run that has ended, whose outputs open opens. It has no
+// server.
+func Kept(alloc *api.AllocationListStub, name string, state *api.TaskState, open func(Log) (Output, error)) *Task {
 	return &Task{Server: &Server{}, Alloc: alloc, Name: name, State: state, Index: IndexOf(alloc.Name), kept: open}
 }
 

@@ -3,7 +3,6 @@ package record
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,13 +92,12 @@ func (r *Ended) Tasks() (tasks []*client.Task) {
 			for _, e := range t.Events {
 				state.Events = append(state.Events, e.TaskEvent)
 			}
-			logs := allocdir.SharedOf(filepath.Join(r.Dir, "alloc", a.ID)).Logs
-			tasks = append(tasks, client.Kept(stub, t.Name, state, func(stream string) (io.ReadCloser, error) {
-				s := event.Stdout
-				if stream == event.Stderr.String() {
-					s = event.Stderr
-				}
-				return tasklog.OpenReader(logs, t.Name, s, 0, io.SeekStart)
+			dir := filepath.Join(r.Dir, "alloc", a.ID)
+			tasks = append(tasks, client.Kept(stub, t.Name, state, func(l client.Log) (client.Output, error) {
+				return tasklog.Part{
+					Logs: allocdir.SharedOf(dir).Logs, Times: allocdir.TimesOf(dir),
+					Task: t.Name, Stream: l.Stream, Tail: l.Tail, Since: l.Since,
+				}.Open()
 			}))
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
-	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 )
 
@@ -33,7 +32,7 @@ type Detail int
 const (
 	All     Detail = iota
 	Events         // no output
-	Outputs        // no events; see Want and Tail
+	Outputs        // no events; see Want, Tail and Since
 	End            // nothing
 )
 
@@ -50,9 +49,11 @@ type Directory struct {
 	// jobs of the run continue; nil: all.
 	Only []string
 	// Want selects outputs; nil: all. Tail is the number of their last lines with
-	// which Detail Outputs begins; negative: all.
-	Want func(t *client.Task, stream event.Stream) bool
-	Tail int
+	// which Detail Outputs begins; negative: all. Of these it leaves out those before
+	// Since.
+	Want  func(t *client.Task, stream event.Stream) bool
+	Tail  int
+	Since time.Time
 
 	bus       event.Bus
 	histories []*history
@@ -78,8 +79,8 @@ func NewDirectory(s *client.Server, self *client.Self) *Directory {
 // Log returns the path of the file with messages about a run in the background.
 func (d *Directory) Log(job string) string { return filepath.Join(d.Self.Runs[job], LogFile) }
 
-// logs returns the directory with the output of an allocation.
-func (d *Directory) logs(job, alloc string) string {
+// allocDir returns the directory of an allocation.
+func (d *Directory) allocDir(job, alloc string) string {
 	if d.Self.Runs[job] == "" { // another job has launched it
 		for _, parent := range d.IDs {
 			if strings.HasPrefix(job, parent+"/") {
@@ -87,7 +88,7 @@ func (d *Directory) logs(job, alloc string) string {
 			}
 		}
 	}
-	return allocdir.SharedOf(filepath.Join(d.Self.Runs[job], "alloc", alloc)).Logs
+	return filepath.Join(d.Self.Runs[job], "alloc", alloc)
 }
 
 // Jobs returns the jobs of the run as they were submitted.

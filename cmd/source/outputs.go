@@ -9,10 +9,12 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/nomad/api"
 
 	"taskrun/cmd/client"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
 )
@@ -39,7 +41,6 @@ func (k outputKey) compare(o outputKey) int {
 // output is one output of a task.
 type output struct {
 	alloc  *event.Alloc
-	tail   []byte          // published before the files
 	files  *tasklog.Reader // nil: there are none
 	gap    int64           // number of skipped bytes that were reported
 	failed error
@@ -70,19 +71,43 @@ func (d *Directory) prepare(e event.Event) {
 	}
 }
 
+// part returns all of an output.
+func (d *Directory) part(key outputKey, job string) tasklog.Part {
+	dir := d.allocDir(job, key.alloc)
+	return tasklog.Part{
+		Logs: allocdir.SharedOf(dir).Logs, Times: allocdir.TimesOf(dir),
+		Task: key.task, Stream: key.stream, Tail: -1,
+	}
+}
+
+// Open opens an output of a task. It is nil if there are no files of it.
+func (d *Directory) Open(t *client.Task, l client.Log) (*tasklog.Reader, error) {
+	part := d.part(outputKey{t.Alloc.ID, t.Name, l.Stream}, t.Alloc.JobID)
+	part.Tail, part.Since = l.Tail, l.Since
+	r, err := part.Open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if file, _ := r.Position(); file == "" {
+		return nil, r.Close()
+	}
+	return r, nil
+}
+
 // open opens an output. There are no files of an allocation that was removed, and of
 // a task whose output is not kept on disk.
 func (d *Directory) open(alloc *event.Alloc, key outputKey) {
-	o := &output{alloc: alloc}
-	dir := d.logs(alloc.Job, alloc.ID)
+	o, part := &output{alloc: alloc}, d.part(key, alloc.Job)
 	switch {
 	case d.atEnd:
-		o.files, o.failed = tasklog.OpenReader(dir, key.task, key.stream, 0, io.SeekEnd)
-	case d.Detail == Outputs && d.Tail >= 0:
-		o.tail, o.files, o.failed = tasklog.FollowTail(dir, key.task, key.stream, d.Tail)
-	default:
-		o.files, o.failed = tasklog.OpenReader(dir, key.task, key.stream, 0, io.SeekStart)
+		part.Tail = 0
+	case d.Detail == Outputs:
+		part.Tail, part.Since = d.Tail, d.Since
 	}
+	o.files, o.failed = part.Open()
 	if errors.Is(o.failed, fs.ErrNotExist) {
 		o.failed = nil
 	}
@@ -101,10 +126,6 @@ func (d *Directory) output(key outputKey) *output {
 // reports whether there may be more.
 func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 	o := d.output(key)
-	if len(o.tail) > 0 {
-		d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, o.tail, d.stopped)
-		o.tail = nil
-	}
 	if o.files == nil || o.failed != nil {
 		return false, o.failed
 	}
@@ -115,7 +136,7 @@ func (d *Directory) read(key outputKey, pieces int) (more bool, err error) {
 			o.gap = skipped
 		}
 		if n > 0 {
-			d.pieces.Publish(&d.bus, o.alloc, key.task, key.stream, bytes.Clone(d.buf[:n]), d.stopped)
+			d.pieces.Publish(&d.bus, o.files.Time(), o.alloc, key.task, key.stream, bytes.Clone(d.buf[:n]), d.stopped)
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -170,7 +191,7 @@ func (d *Directory) written(alloc *event.Alloc, key outputKey, output []byte, mi
 		d.bus.Publish(alloc, key.task, event.Notice{Text: fmt.Sprintf("%s of task %q: %s", key.stream, key.task, missing)})
 	}
 	if len(output) > 0 {
-		d.pieces.Publish(&d.bus, alloc, key.task, key.stream, output, d.stopped)
+		d.pieces.Publish(&d.bus, time.Now(), alloc, key.task, key.stream, output, d.stopped)
 	}
 	if o := d.output(key); o != nil && o.files != nil {
 		o.files.Hold() // protects announced output from rotation

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"taskrun/drivers"
+	"taskrun/engine/leaf/allocdir"
 	"taskrun/engine/leaf/event"
 	"taskrun/engine/leaf/tasklog"
 	"taskrun/hooks"
@@ -55,6 +56,7 @@ func (h *hook) config(dir *os.Root) tasklog.Config {
 		MaxFiles:    *spec.MaxFiles,
 		MaxFileSize: int64(*spec.MaxFileSizeMB) << 20,
 		Disabled:    *spec.Disabled,
+		Times:       allocdir.TimesOf(h.task.Dir.Path()),
 		Announce: func(stream event.Stream, src event.Source, offset, length int64, at time.Time) {
 			h.task.Publish(at, event.Output{Stream: stream, Source: src, Offset: offset, Length: length})
 		},

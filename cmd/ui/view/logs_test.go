@@ -57,12 +57,14 @@ func TestLogs(t *testing.T) {
 			if c.columns > 0 {
 				s.OutTerm, s.Env = true, terminal(c.columns)
 			}
-			l := NewLogs(s, c.mode, ui.ColorNever, c.tasks)
+			l := NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, c.tasks)
 			for _, do := range []func() error{
-				func() error { return l.Write(a, "web", event.Stdout, []byte("x\x1b[2J\nhalf")) },
+				func() error { return l.Write(time.Now(), a, "web", event.Stdout, []byte("x\x1b[2J\nhalf")) },
 				func() error { return l.Ended(a, "web") },
-				func() error { return l.Write(a, c.tasks[len(c.tasks)-1].Task, event.Stdout, []byte("other\n")) },
-				func() error { return l.Write(a, "web", event.Stderr, []byte("err")) },
+				func() error {
+					return l.Write(time.Now(), a, c.tasks[len(c.tasks)-1].Task, event.Stdout, []byte("other\n"))
+				},
+				func() error { return l.Write(time.Now(), a, "web", event.Stderr, []byte("err")) },
 				l.Close,
 			} {
 				if err := do(); err != nil {
@@ -73,8 +75,8 @@ func TestLogs(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			s.Out = failingWriter{syscall.EPIPE}
-			l = NewLogs(s, c.mode, ui.ColorNever, c.tasks)
-			if err := l.Write(a, "web", event.Stdout, []byte("x\n")); !errors.Is(err, syscall.EPIPE) {
+			l = NewLogs(s, c.mode, ui.ColorNever, ui.TimeNone, c.tasks)
+			if err := l.Write(time.Now(), a, "web", event.Stdout, []byte("x\n")); !errors.Is(err, syscall.EPIPE) {
 				t.Errorf("with stdout closed: %v", err)
 			}
 			if err := l.Close(); !errors.Is(err, syscall.EPIPE) {
@@ -92,9 +94,9 @@ func TestLogsShowAPromptOnATerminal(t *testing.T) {
 		a := alloc("j", 0, "11111111")
 		s, out, _ := ui.Test()
 		s.OutTerm = true
-		l := NewLogs(s, ui.Plain, ui.ColorNever, []Label{{a.Name, "web", "web"}})
+		l := NewLogs(s, ui.Plain, ui.ColorNever, ui.TimeNone, []Label{{a.Name, "web", "web"}})
 		write := func(text string) {
-			if err := l.Write(a, "web", event.Stdout, []byte(text)); err != nil {
+			if err := l.Write(time.Now(), a, "web", event.Stdout, []byte(text)); err != nil {
 				t.Error(err)
 			}
 		}

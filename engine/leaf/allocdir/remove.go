@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// Remove removes an allocation's directory with all that is in it. It refuses
+// Remove removes an allocation's directory with all that is in it, and what is kept
+// beside it. It refuses
 // one in which something is mounted. A missing one is no error.
 func Remove(allocDir string) error {
 	r, err := newRemover(filepath.Dir(allocDir))
@@ -20,7 +21,7 @@ func Remove(allocDir string) error {
 		return err
 	}
 	defer r.close()
-	return errors.Join(removeStaging(allocDir), r.remove(filepath.Base(allocDir)))
+	return errors.Join(removeStaging(allocDir), removeTimes(allocDir), r.remove(filepath.Base(allocDir)))
 }
 
 // RemoveSecrets removes secrets and private of every task in the allocation,

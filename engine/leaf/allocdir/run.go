@@ -6,6 +6,7 @@
 //	    alloc/{data,logs,tmp}                    shared by the tasks
 //	    <task>/{local,tmp,secrets,private}       of one task
 //	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/.staging-<alloc ID>/   the engine's, see Staging
+//	<data>/jobs/<job ID, escaped>/runs/<run ID>/alloc/.times-<alloc ID>/     the engine's, see TimesOf
 //	<data>/jobs/<job ID, escaped>/sticky/<group>[<index>]   link to an allocation
 //	<data>/host_volumes/<source, escaped>/data/  a volume without a folder of its own
 //

@@ -3,6 +3,7 @@ package event
 import (
 	"io"
 	"sync/atomic"
+	"time"
 )
 
 // Pieces publishes output in memory to the only subscriber of a bus with
@@ -13,16 +14,17 @@ type Pieces struct{ places chan struct{} }
 // NewPieces returns a publisher with a limit of queued pieces.
 func NewPieces(most int) *Pieces { return &Pieces{make(chan struct{}, most)} }
 
-// Publish sends a piece as soon as there is a place for it, or not at all when
-// stopped is closed before. The text belongs to it from then on.
-func (p *Pieces) Publish(bus *Bus, alloc *Alloc, task string, stream Stream, text []byte, stopped <-chan struct{}) {
+// Publish sends a piece that was read from a task at a time as soon as there is a
+// place for it, or not at all when stopped is closed before. The text belongs to it
+// from then on.
+func (p *Pieces) Publish(bus *Bus, at time.Time, alloc *Alloc, task string, stream Stream, text []byte, stopped <-chan struct{}) {
 	select {
 	case p.places <- struct{}{}:
 	case <-stopped:
 		return // there is no reader any more
 	}
 	piece := &piece{text: text, places: p.places}
-	bus.Publish(alloc, task, Output{Stream: stream, Source: piece, Length: int64(len(text))})
+	bus.PublishAt(at, alloc, task, Output{Stream: stream, Source: piece, Length: int64(len(text))})
 	if !piece.retained.Load() {
 		piece.Release()
 	}

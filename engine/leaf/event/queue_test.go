@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -143,7 +144,7 @@ func TestPiecesInMemory(t *testing.T) {
 		go func() {
 			defer close(done)
 			for range 5 {
-				pieces.Publish(&b, nil, "a", Stderr, []byte("text"), stopped)
+				pieces.Publish(&b, time.Now(), nil, "a", Stderr, []byte("text"), stopped)
 				sent++
 			}
 		}()
@@ -177,7 +178,7 @@ func TestPiecesInMemory(t *testing.T) {
 		<-done
 		s.Close()
 		for range 3 { // without a subscriber none keeps its place
-			pieces.Publish(&b, nil, "a", Stdout, []byte("text"), nil)
+			pieces.Publish(&b, time.Now(), nil, "a", Stdout, []byte("text"), nil)
 		}
 	})
 }
