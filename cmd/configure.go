@@ -71,10 +71,17 @@ func (a *app) configureDrivers(plugins []config.Plugin) error {
 // commands.
 func optionNames(root *cobra.Command) []string {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	all.AddFlagSet(root.PersistentFlags())
+	add := func(f *pflag.Flag) {
+		if all.Lookup(f.Name) == nil {
+			named := *f
+			named.Shorthand = "" // a letter is another flag in another command
+			all.AddFlag(&named)
+		}
+	}
+	root.PersistentFlags().VisitAll(add)
 	for _, c := range root.Commands() {
 		if c.Name() != "completion" && c.Name() != "help" {
-			all.AddFlagSet(c.Flags())
+			c.Flags().VisitAll(add)
 		}
 	}
 	return config.Options(all)

@@ -86,6 +86,44 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// With times each line stands behind when its end was read, also that of a single
+// task into a pipe.
+func TestLogsWithTimes(t *testing.T) {
+	t.Parallel()
+	a := alloc("j", 0, "11111111")
+	one := []Label{{a.Name, "web", "web"}}
+	two := append(one, Label{a.Name, "db", "db"})
+	start := time.Date(2024, 2, 3, 4, 5, 6, 789e6, time.FixedZone("", 2*60*60))
+	for name, tt := range map[string]struct {
+		mode  ui.Mode
+		tasks []Label
+		want  string
+	}{
+		"one":     {ui.Plain, one, "2024-02-03T04:05:06.789+02:00 x\n2024-02-03T04:05:07.789+02:00 yz\n"},
+		"two":     {ui.Plain, two, "2024-02-03T04:05:06.789+02:00 web │ x\n2024-02-03T04:05:07.789+02:00 web │ yz\n"},
+		"quietly": {ui.Quiet, two, "2024-02-03T04:05:06.789+02:00 x\n2024-02-03T04:05:07.789+02:00 yz\n"},
+		"objects": {ui.JSON, one, `"time":"2024-02-03T02:05:06.789Z" "line":"x"}` + "\n" + `"time":"2024-02-03T02:05:07.789Z" "line":"yz"}` + "\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, out, _ := ui.Test()
+			l := NewLogs(s, tt.mode, ui.ColorNever, ui.TimeISO, tt.tasks)
+			for i, text := range []string{"x\ny", "z\n"} {
+				if err := l.Write(start.Add(time.Duration(i)*time.Second), a, "web", event.Stdout, []byte(text)); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			got := regexp.MustCompile(`.*("time":"[^"]*").*("line":.*)`).ReplaceAllString(out.String(), "$1 $2")
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // An unfinished line appears on a terminal if nothing follows soon, and
 // continues with the rest.
 func TestLogsShowAPromptOnATerminal(t *testing.T) {
